@@ -1,0 +1,224 @@
+/* ignis_step.h: the step ABI, the one border between the engine and a device.
+ *
+ * A leaf is a shared library that exports these functions (libignis_cpu.so, later libignis_cuda.so). Plain C, no
+ * callbacks, no exceptions. Every function that can fail returns a status; ignis_last_error() then has one line of text
+ * for a person. The first field of every struct that crosses the border is its size in bytes, so that an old caller and
+ * a new leaf can tell.
+ *
+ * Nouns
+ *   model     weights on the device, KV pages, workspaces. One allocation at load, none while serving.
+ *   page      KV memory of IGNIS_PAGE_TOKENS consecutive positions of one sequence, all layers. Named by its index.
+ *   page table  int32 [num_pages]: page_table[p / IGNIS_PAGE_TOKENS] holds position p.
+ *   lane      a row of the decode batch, 0 <= lane < max_lanes. The leaf keeps the token counts that penalties need per
+ *             lane; everything else about a sequence is in its pages.
+ *   span      positions [start, stop) of one prompt, run in one prefill call.
+ *   round     one decode step for several lanes; a row is one lane's part of it.
+ *   draw      the token that was chosen, and its log probabilities where asked for.
+ *
+ * Promise: a row's result is a function of that row's tokens, pages, sampling and of the weights alone: not of the
+ * other rows of a round, of how a prompt was cut into spans, of the thread count, or of whether a position was written
+ * by prefill or by decode (spec/adr/0003). On one machine with one instruction set, bit for bit.
+ */
+#ifndef IGNIS_STEP_H
+#define IGNIS_STEP_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define IGNIS_ABI_VERSION 1
+#define IGNIS_PAGE_TOKENS 64
+#define IGNIS_MAX_LANES 8
+#define IGNIS_MAX_TOP_LOGPROBS 20
+
+#if defined(__GNUC__)
+#define IGNIS_API __attribute__((visibility("default")))
+#else
+#define IGNIS_API
+#endif
+
+typedef enum ignis_status {
+  IGNIS_OK = 0,
+  IGNIS_INVALID = 1,     /* an argument breaks its contract; nothing changed */
+  IGNIS_UNSUPPORTED = 2, /* this leaf does not have that architecture, dtype or shape */
+  IGNIS_NO_MEMORY = 3,   /* the allocation failed; nothing is held */
+  IGNIS_NO_DEVICE = 4,   /* no usable device (no driver, too old, no card) */
+  IGNIS_FAULT = 5        /* the device failed; the model must be unloaded */
+} ignis_status;
+
+typedef enum ignis_architecture { IGNIS_ARCH_LLAMA = 1, IGNIS_ARCH_QWEN3 = 2 } ignis_architecture;
+
+/* Stored element types, with the numbers that GGUF gives them. */
+typedef enum ignis_dtype {
+  IGNIS_F32 = 0,
+  IGNIS_F16 = 1,
+  IGNIS_Q4_0 = 2,
+  IGNIS_Q4_1 = 3,
+  IGNIS_Q5_0 = 6,
+  IGNIS_Q5_1 = 7,
+  IGNIS_Q8_0 = 8,
+  IGNIS_Q4_K = 12,
+  IGNIS_Q5_K = 13,
+  IGNIS_Q6_K = 14,
+  IGNIS_BF16 = 30
+} ignis_dtype;
+
+typedef enum ignis_rope_pairs {
+  IGNIS_ROPE_HALVES = 0,  /* dims (i, i + D/2): Hugging Face, GGUF qwen3 */
+  IGNIS_ROPE_ADJACENT = 1 /* dims (2i, 2i + 1): GGUF llama */
+} ignis_rope_pairs;
+
+typedef struct ignis_device_info {
+  uint32_t size;
+  uint32_t num_cores;      /* physical cores this process may use */
+  uint64_t memory_bytes;   /* of the device (CPU: of the machine or its cgroup) */
+  char name[96];
+  char isa[32];            /* CPU: "avx2", "avx512", "avx512-vnni", "avx512-vnni-bf16"; "portable" where none */
+} ignis_device_info;
+
+typedef struct ignis_file {
+  const void *base; /* mapped read-only, stays mapped until unload */
+  uint64_t size_bytes;
+} ignis_file;
+
+typedef struct ignis_tensor {
+  const char *name;   /* GGUF spelling, e.g. "blk.3.attn_q.weight"; safetensors names are mapped to it by the caller */
+  uint32_t dtype;     /* ignis_dtype */
+  uint32_t file;      /* index into ignis_load_params.files */
+  uint64_t offset;    /* bytes from the file's base; [offset, offset + size_bytes) lies inside the file */
+  uint64_t size_bytes;
+  uint64_t rows;      /* row-major [rows, cols]; a vector is [1, cols] */
+  uint64_t cols;
+} ignis_tensor;
+
+typedef struct ignis_shape {
+  uint32_t size;
+  uint32_t architecture; /* ignis_architecture */
+  uint32_t num_layers;
+  uint32_t hidden_size;
+  uint32_t ffn_size;
+  uint32_t num_heads;
+  uint32_t num_kv_heads; /* divides num_heads */
+  uint32_t head_dim;     /* even */
+  uint32_t vocab_size;
+  float rms_eps;
+  uint32_t rope_pairs;        /* ignis_rope_pairs */
+  float rope_scale;           /* cos and sin are multiplied by it (yarn); 1 otherwise */
+  const float *rope_inv_freq; /* [head_dim / 2], any scaling already applied; copied at load */
+} ignis_shape;
+
+typedef struct ignis_load_params {
+  uint32_t size;
+  uint32_t num_files;
+  const ignis_shape *shape;
+  const ignis_file *files;
+  const ignis_tensor *tensors; /* a model without "output.weight" is tied: the embedding is the head */
+  uint32_t num_tensors;
+  uint32_t num_pages;         /* KV pages */
+  uint32_t kv_dtype;          /* IGNIS_F32 or IGNIS_F16 */
+  uint32_t max_context;       /* positions of one sequence; sizes attention workspaces */
+  uint32_t max_span;          /* tokens of the longest prefill span */
+  uint32_t max_lanes;         /* 1..IGNIS_MAX_LANES */
+  uint32_t num_threads;       /* CPU: 0 means one a physical core */
+} ignis_load_params;
+
+/* The memory plan of a load, in bytes. The same arithmetic is used by ignis_load. */
+typedef struct ignis_memory_plan {
+  uint32_t size;
+  uint32_t reserved;
+  uint64_t weights_bytes;   /* held by the leaf beside the mapped files (repacked weights) */
+  uint64_t mapped_bytes;    /* parts of the files that stay in use (rows of an embedding, plain norms) */
+  uint64_t kv_page_bytes;   /* one page */
+  uint64_t kv_pool_bytes;   /* all pages */
+  uint64_t workspace_bytes; /* activations, logits, lane state */
+} ignis_memory_plan;
+
+/* One row of the sampling table, host memory, indexed by lane. Order of operations, all in float32 on the lane's
+ * logits: repetition penalty (tokens of prompt and output; CTRL, arXiv:1909.05858 section 4.1), presence and frequency
+ * penalty (tokens of the output), logit bias, permitted mask, then temperature 0: arg-max, ties to the lowest id; else
+ * divide by temperature, top_k, softmax, top_p (smallest set of the most likely tokens whose sum reaches it), min_p (of the
+ * largest probability), renormalise, draw by inverse CDF in order of falling probability (ties: lower id first) at
+ * Philox4x32-10(key = seed, counter = (position, purpose)). Log probabilities are of the raw logits, before all of this. */
+typedef struct ignis_sampling {
+  float temperature;        /* 0 is greedy */
+  float top_p;              /* (0, 1]; 1 is off */
+  float min_p;              /* [0, 1]; 0 is off */
+  float repetition_penalty; /* > 0; 1 is off */
+  float presence_penalty;
+  float frequency_penalty;
+  int32_t top_k;            /* 0 is off */
+  int32_t top_logprobs;     /* -1: no log probabilities; n: the chosen token's, and the n best */
+  uint64_t seed;
+  const int32_t *bias_ids;  /* [num_bias], owned by the caller while the lane is open */
+  const float *bias_values;
+  uint32_t num_bias;
+  uint32_t reserved;
+  const uint32_t *permitted; /* bit (id & 31) of word id >> 5; NULL permits all */
+} ignis_sampling;
+
+typedef struct ignis_draw {
+  int32_t token;
+  int32_t num_top;                             /* entries of the two arrays; 0 where not asked for */
+  float logprob;                               /* of token; 0 where not asked for */
+  int32_t top_ids[IGNIS_MAX_TOP_LOGPROBS];     /* falling probability, ties: lower id first */
+  float top_logprobs[IGNIS_MAX_TOP_LOGPROBS];
+} ignis_draw;
+
+typedef struct ignis_span {
+  uint32_t size;
+  uint32_t start;             /* first position; positions [0, start) are already in the pages */
+  uint32_t stop;              /* stop - start <= max_span */
+  uint32_t num_pages;         /* >= ceil(stop / IGNIS_PAGE_TOKENS) */
+  const int32_t *tokens;      /* [stop - start] */
+  const int32_t *page_table;  /* [num_pages] */
+  int32_t lane;               /* >= 0: after the span draw the token at position stop for this lane; -1: no draw */
+  uint32_t reserved;
+  const ignis_sampling *sampling; /* the table's base, [max_lanes]; may be NULL when lane is -1 */
+  float *logits;              /* NULL, or [stop - start, vocab_size]: raw logits of every position (tests, scoring) */
+} ignis_span;
+
+typedef struct ignis_row {
+  int32_t lane;              /* each lane at most once in a round */
+  int32_t token;             /* the token at position, drawn by the step before */
+  uint32_t position;
+  uint32_t num_pages;        /* >= position / IGNIS_PAGE_TOKENS + 1 */
+  const int32_t *page_table;
+} ignis_row;
+
+typedef struct ignis_round {
+  uint32_t size;
+  uint32_t num_rows;         /* 1..max_lanes */
+  const ignis_row *rows;
+  const ignis_sampling *sampling; /* the table's base, [max_lanes] */
+  float *logits;             /* NULL, or [num_rows, vocab_size] raw logits */
+} ignis_round;
+
+typedef struct ignis_model ignis_model;
+
+IGNIS_API uint32_t ignis_abi_version(void);
+IGNIS_API const char *ignis_last_error(void); /* of this thread; valid until its next call */
+IGNIS_API ignis_status ignis_probe(ignis_device_info *info);
+
+IGNIS_API ignis_status ignis_plan(const ignis_load_params *params, ignis_memory_plan *plan);
+IGNIS_API ignis_status ignis_load(const ignis_load_params *params, ignis_model **model);
+IGNIS_API void ignis_unload(ignis_model *model); /* NULL is fine */
+
+/* Starts a lane: its token counts become those of the prompt and of the output so far (both may be empty). */
+IGNIS_API ignis_status ignis_lane_open(ignis_model *model, int32_t lane, const int32_t *prompt, uint32_t num_prompt,
+                                       const int32_t *output, uint32_t num_output);
+
+IGNIS_API ignis_status ignis_prefill(ignis_model *model, const ignis_span *span, ignis_draw *draw);
+/* draws: [num_rows], in the order of rows; row i's draw is the token at position rows[i].position + 1. A token that is
+ * drawn (here or by a span) is added to its lane's output counts. */
+IGNIS_API ignis_status ignis_decode(ignis_model *model, const ignis_round *round, ignis_draw *draws);
+
+/* Float32 values of num_values consecutive elements of a stored tensor, bit-equal to the format's definition. */
+IGNIS_API ignis_status ignis_dequantize(uint32_t dtype, const void *data, uint64_t size_bytes, float *values,
+                                        uint64_t num_values);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

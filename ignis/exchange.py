@@ -1,0 +1,67 @@
+"""Port 1: one HTTP request and its answer, as the API sees it. Implemented by server/ and by the tests' fake; owns no I/O.
+
+The server runs one handler per exchange inside a cancel scope. A client that leaves cancels that scope, wherever the handler
+waits, so a handler never has to ask whether anybody still listens.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+
+class EventStream(Protocol):
+    """A text/event-stream body under way. While nothing is sent, the server keeps it alive with comment lines."""
+
+    async def send(self, data: bytes, event: str | None = None) -> None:
+        """Frames one event (data holds no newline) and sends it; waits while the client is slow."""
+        ...
+
+    async def close(self) -> None:
+        """Ends the body. Leaving a handler without it cuts the connection, so that a client sees a broken stream."""
+        ...
+
+
+class Exchange(Protocol):
+    """One request. Exactly one of `respond` and `open_events` is called, once."""
+
+    @property
+    def request_id(self) -> str:
+        """From the client's X-Request-Id where that is sane, else made here; sent back in the answer."""
+        ...
+
+    @property
+    def method(self) -> str:
+        """Upper case. HEAD is seen as GET; the server drops the body."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """Percent-decoded, without the query, always starting with a slash."""
+        ...
+
+    @property
+    def query(self) -> Mapping[str, str]: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Lower-case names; repeated fields are joined with a comma."""
+        ...
+
+    async def read_body(self, limit_bytes: int) -> bytes:
+        """The whole body, read once.
+
+        Raises:
+            RequestTooLargeError: more than limit_bytes were announced or came; nothing was parsed.
+        """
+        ...
+
+    async def respond(
+        self,
+        status: int,
+        body: bytes = b"",
+        content_type: str = "application/json",
+        headers: Sequence[tuple[str, str]] = (),
+    ) -> None: ...
+
+    async def open_events(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:
+        """Sends 200 with content type text/event-stream and leaves the body open."""
+        ...

@@ -1,0 +1,140 @@
+"""One generation as the scheduler sees it: what is asked for, its states, and what comes out. Plain values, no I/O."""
+
+import enum
+from dataclasses import dataclass, field
+
+from ignis import machine
+
+
+class RequestClass(enum.IntEnum):
+    """The rank's first part: a lower value goes first."""
+
+    INTERACTIVE = 0
+    AGENT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingParams:
+    """How tokens are drawn. Neutral values switch a step off; the order of the steps is in ignis_step.h."""
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    seed: int = 0
+    """Unsigned 64 bits. With the position it is the whole state of the generator."""
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    top_logprobs: int | None = None
+    """None: no log probabilities. n: the chosen token's and those of the n best (0..20)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What the API hands to the engine for one generation."""
+
+    prompt: tuple[int, ...]
+    """Token ids, at least one."""
+    max_tokens: int
+    """The cap: tokens to draw at most, already clamped so that prompt + cap fits the context."""
+    sampling: SamplingParams
+    stop_ids: frozenset[int]
+    """Drawing one of these ends the request with STOP; it is counted but not delivered as text."""
+    request_class: RequestClass = RequestClass.INTERACTIVE
+    timeout_s: float | None = None
+    """Counts from admission."""
+    trace: str = ""
+    """The exchange's request id, for the log."""
+
+
+class FinishReason(enum.Enum):
+    STOP = "stop"
+    LENGTH = "length"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    FAULT = "fault"
+
+
+class RequestState(enum.Enum):
+    QUEUED = "queued"
+    PREFILLING = "prefilling"
+    DECODING = "decoding"
+    FINISHED = "finished"
+
+
+class RequestEvent(enum.Enum):
+    ADMIT = "admit"
+    SPAN = "span"
+    PROMPT_DONE = "prompt_done"
+    TOKENS = "tokens"
+    STOP = "stop"
+    LENGTH = "length"
+    EXPIRE = "expire"
+    CANCEL = "cancel"
+    FAULT = "fault"
+
+
+TABLE: machine.Table[RequestState, RequestEvent] = {
+    RequestState.QUEUED: {
+        RequestEvent.ADMIT: RequestState.PREFILLING,
+        RequestEvent.EXPIRE: RequestState.FINISHED,
+        RequestEvent.CANCEL: RequestState.FINISHED,
+        RequestEvent.FAULT: RequestState.FINISHED,
+    },
+    RequestState.PREFILLING: {
+        RequestEvent.SPAN: RequestState.PREFILLING,
+        RequestEvent.PROMPT_DONE: RequestState.DECODING,
+        RequestEvent.STOP: RequestState.FINISHED,
+        RequestEvent.LENGTH: RequestState.FINISHED,
+        RequestEvent.EXPIRE: RequestState.FINISHED,
+        RequestEvent.CANCEL: RequestState.FINISHED,
+        RequestEvent.FAULT: RequestState.FINISHED,
+    },
+    RequestState.DECODING: {
+        RequestEvent.TOKENS: RequestState.DECODING,
+        RequestEvent.STOP: RequestState.FINISHED,
+        RequestEvent.LENGTH: RequestState.FINISHED,
+        RequestEvent.EXPIRE: RequestState.FINISHED,
+        RequestEvent.CANCEL: RequestState.FINISHED,
+        RequestEvent.FAULT: RequestState.FINISHED,
+    },
+    RequestState.FINISHED: {},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """Log probability of the drawn token and of the best ones, of the raw logits."""
+
+    logprob: float
+    top: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Sent with the last event of a request. Seconds are differences of the engine's monotonic clock."""
+
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    """Every token drawn, the stop token included."""
+    queued_s: float
+    prefill_s: float
+    decode_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEvent:
+    """What one commit means for one request. The last one has `finish` and `usage`."""
+
+    request_id: int
+    tokens: tuple[int, ...] = ()
+    """Drawn in this step, without a stop token."""
+    logprobs: tuple[TokenLogprob, ...] = ()
+    """As many as tokens (plus one for a drawn stop token), or empty where not asked for."""
+    finish: FinishReason | None = None
+    fault: str = ""
+    """With FAULT: a line for the log; clients get the generic text."""
+    usage: Usage | None = field(default=None)
