@@ -1,0 +1,206 @@
+"""Every error that ignis raises on purpose. Generated from spec/errors.toml by spec/generate.py: do not edit.
+
+Three families, by who can mend it. Raise the leaf at the place that knows; `api/errors.py` turns it into an answer.
+"""
+
+from typing import ClassVar
+
+
+class IgnisError(Exception):
+    """Root of all of them; raise a leaf."""
+
+    status: ClassVar[int]
+    type: ClassVar[str]
+    code: ClassVar[str]
+    public: ClassVar[str | None] = None
+    """What clients read in place of the message."""
+    default_param: ClassVar[str | None] = None
+    default_retry_after_s: ClassVar[int | None] = None
+
+    def __init__(self, message: str, param: str | None = None, retry_after_s: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = self.default_param if param is None else param
+        self.retry_after_s = self.default_retry_after_s if retry_after_s is None else retry_after_s
+
+
+class RequestError(IgnisError):
+    """The caller can mend it."""
+
+
+class BusyError(IgnisError):
+    """Time mends it."""
+
+
+class Fault(IgnisError):
+    """Ours to mend."""
+
+
+class InvalidRequestError(RequestError):
+    """The request is malformed: not JSON, a missing field, a wrong type, or values that contradict each other."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "invalid_request_error"
+
+
+class InvalidSamplingParameterError(RequestError):
+    """A sampling value is out of its range or of the wrong type."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "invalid_sampling_parameter"
+
+
+class UnsupportedValueError(RequestError):
+    """A known field asks for something that is not served. `param` names it and the message says what is allowed."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "unsupported_value"
+
+
+class ContextLengthExceededError(RequestError):
+    """The prompt, or the prompt and the asked-for cap together, do not fit the context."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "context_length_exceeded"
+    default_param = "messages"
+
+
+class TemplateError(RequestError):
+    """The model's chat template refused the conversation; the message is the template's own."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "invalid_request_error"
+    default_param = "messages"
+
+
+class InvalidApiKeyError(RequestError):
+    """The API key is missing or wrong."""
+
+    status = 401
+    type = "invalid_request_error"
+    code = "invalid_api_key"
+
+
+class ModelNotFoundError(RequestError):
+    """No model of that name is served."""
+
+    status = 404
+    type = "model_not_found"
+    code = "model_not_found"
+    default_param = "model"
+
+
+class RouteNotFoundError(RequestError):
+    """Nothing is served at this path."""
+
+    status = 404
+    type = "invalid_request_error"
+    code = "not_found"
+
+
+class MethodNotAllowedError(RequestError):
+    """The path is served, but not with this method; `Allow` lists those that are."""
+
+    status = 405
+    type = "invalid_request_error"
+    code = "method_not_allowed"
+
+
+class RequestTooLargeError(RequestError):
+    """The body is over the byte limit, or the request is larger than the whole KV pool."""
+
+    status = 413
+    type = "request_too_large"
+    code = "request_too_large"
+
+
+class UnsupportedMediaTypeError(RequestError):
+    """The body is of a kind that this route does not read, such as a form or a compressed body."""
+
+    status = 415
+    type = "invalid_request_error"
+    code = "unsupported_media_type"
+
+
+class ConfigError(RequestError):
+    """A configuration field is unknown or out of its range. Raised at start; the message names the field."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "config_invalid"
+
+
+class EngineFullError(BusyError):
+    """All places are taken. `Retry-After` is an estimate of when one is free."""
+
+    status = 503
+    type = "engine_full"
+    code = "engine_full"
+    default_retry_after_s = 1
+
+
+class ServerNotReadyError(BusyError):
+    """The model is still being loaded, or its load failed."""
+
+    status = 503
+    type = "server_not_ready"
+    code = "server_not_ready"
+    default_retry_after_s = 1
+
+
+class DrainingError(BusyError):
+    """The server is shutting down and takes no new requests."""
+
+    status = 503
+    type = "server_draining"
+    code = "server_draining"
+    default_retry_after_s = 5
+
+
+class RequestTimeoutError(BusyError):
+    """The request passed its deadline before it was done."""
+
+    status = 504
+    type = "request_timeout"
+    code = "request_timeout"
+
+
+class EngineError(Fault):
+    """The engine gave up on the request. The log has the reason."""
+
+    status = 500
+    type = "engine_error"
+    code = "engine_error"
+    public = "The engine gave up on this request"
+
+
+class InternalError(Fault):
+    """A fault of the server's own. The log has the reason under the request id."""
+
+    status = 500
+    type = "internal_error"
+    code = "internal_error"
+    public = "An internal error occurred"
+
+
+class ModelLoadError(Fault):
+    """The engine could not load the model."""
+
+    status = 500
+    type = "model_load_failed"
+    code = "model_load_failed"
+    public = "The model could not be loaded"
+
+
+class ModelFileError(Fault):
+    """A model file is malformed or of a kind that is not served. The message names the file and the fault."""
+
+    status = 500
+    type = "model_load_failed"
+    code = "model_load_failed"
+    public = "The model could not be loaded"
