@@ -1,0 +1,33 @@
+"""Where the files that are not Python code lie: in a checkout, in an installed package, inside the executable. Reads none."""
+
+import sys
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def _find_root() -> Path:
+    """Returns the folder that holds spec/ and ui/."""
+    if getattr(sys, "frozen", False):
+        return Path(sys._MEIPASS)  # type: ignore[attr-defined]  # set by PyInstaller's bootloader
+    if (_PACKAGE.parent / "spec" / "config.toml").is_file():
+        return _PACKAGE.parent
+    return _PACKAGE / "data"
+
+
+ROOT = _find_root()
+
+
+def path(name: str) -> Path:
+    """Returns the place of a shipped file, e.g. `spec/catalog.toml` or `ui/index.html`. It may not exist."""
+    return ROOT / name
+
+
+def library(name: str) -> Path:
+    """Returns the place of a leaf, e.g. `libignis_cpu.so`."""
+    return _PACKAGE / "data" / name
+
+
+def is_frozen() -> bool:
+    """Tells whether this process is the single executable."""
+    return bool(getattr(sys, "frozen", False))

@@ -1,0 +1,81 @@
+"""Values with a unit, and how a person writes them: sizes, seconds, listener addresses. Knows no configuration field."""
+
+import re
+from dataclasses import dataclass
+
+SIZE_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_SIZE = re.compile(r"([0-9]+)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_TOKENS = re.compile(r"([0-9]+)\s*tok(?:ens)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A TCP listener's host and port. An IPv6 host is held without its brackets; port 0 means any free one."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSize:
+    """A size of the KV pool: bytes, or tokens whose bytes the model's shape decides. Exactly one of the two is set."""
+
+    size_bytes: int | None = None
+    tokens: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.tokens}tok" if self.tokens is not None else format_size(self.size_bytes or 0)
+
+
+def parse_address(text: str) -> Address:
+    """Reads host:port.
+
+    Raises:
+        ValueError: not of that form, or the port is past 65535.
+    """
+    host, colon, port = text.strip().rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise ValueError("host:port, an IPv6 host in brackets")
+    if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        raise ValueError("host:port with a port from 0 to 65535")
+    return Address(host, int(port))
+
+
+def parse_size(text: str) -> int:
+    """Reads a number of bytes with an optional K, M, G or T (powers of 1024).
+
+    Raises:
+        ValueError: not of that form.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError("bytes, with an optional K, M, G or T")
+    return int(match[1]) * SIZE_FACTORS[match[2].upper()]
+
+
+def parse_pool_size(text: str) -> PoolSize:
+    """Reads a size as parse_size does, or `<n>tok`.
+
+    Raises:
+        ValueError: neither.
+    """
+    match = _TOKENS.fullmatch(text.strip())
+    if match is not None:
+        return PoolSize(tokens=int(match[1]))
+    try:
+        return PoolSize(size_bytes=parse_size(text))
+    except ValueError:
+        raise ValueError("bytes with an optional K, M, G or T, or <n>tok") from None
+
+
+def format_size(size_bytes: int) -> str:
+    """Writes a size with the largest unit that divides it, so that parse_size reads the same number back."""
+    for unit in ("T", "G", "M", "K"):
+        if size_bytes and size_bytes % SIZE_FACTORS[unit] == 0:
+            return f"{size_bytes // SIZE_FACTORS[unit]}{unit}"
+    return str(size_bytes)
