@@ -1,4 +1,4 @@
-"""Where the files that are not Python code lie: in a checkout, in an installed package, inside the executable. Reads none."""
+"""Where the files that are not Python lie: in a checkout, an installed package, the executable. Reads none."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Values with a unit, and how a person writes them: sizes, seconds, listener addresses. Knows no configuration field."""
+"""Values with a unit, and how a person writes them: sizes and listener addresses. Knows no configuration field."""
 
 import re
 from dataclasses import dataclass

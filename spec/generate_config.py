@@ -1,0 +1,173 @@
+"""Derives ignis/config_fields.py from spec/config.toml; spec/generate.py runs it as its target `config`."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+OUTPUT = ROOT / "ignis" / "config_fields.py"
+SIZE_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+# kind: the Python type of a value.
+TYPES = {
+    "address": "Address",
+    "bool": "bool",
+    "integer": "int",
+    "path": "Path",
+    "pool_size": "PoolSize",
+    "secret": "str",
+    "seconds": "float",
+    "size": "int",
+    "text": "str",
+}
+KEYS = {"group", "name", "kind", "default", "minimum", "maximum", "multiple", "choices", "zero", "text"}
+
+HEAD = '''"""Every configuration field. Generated from spec/config.toml by spec/generate.py: do not edit.
+
+One frozen dataclass a group, which ignis/config.py fills, and FIELDS, the table that it fills them by. A seconds field
+is a float, a size an int of bytes; None is unset.
+"""
+
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+
+from ignis.units import Address, PoolSize
+
+
+class Kind(enum.Enum):
+    """How a field's value is written."""
+
+    ADDRESS = "address"
+    BOOL = "bool"
+    CHOICE = "choice"
+    INTEGER = "integer"
+    PATH = "path"
+    POOL_SIZE = "pool_size"
+    SECRET = "secret"
+    SECONDS = "seconds"
+    SIZE = "size"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One row. `default` is spelled as a person would; `zero` is what 0 means where it has a meaning of its own."""
+
+    group: str
+    name: str
+    kind: Kind
+    default: str | None
+    text: str
+    minimum: float | None = None
+    maximum: float | None = None
+    multiple: int | None = None
+    zero: str | None = None
+    choices: type[enum.StrEnum] | None = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.group}.{self.name}"
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.group}-{self.name}".replace("_", "-")
+
+    @property
+    def env(self) -> str:
+        return f"IGNIS_{self.group}_{self.name}".upper()
+'''
+
+
+def camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def type_of(field: dict[str, Any]) -> str:
+    base = camel(f"{field['group']}_{field['name']}") if field["kind"] == "choice" else TYPES[field["kind"]]
+    return base if "default" in field else f"{base} | None"
+
+
+def default_of(field: dict[str, Any]) -> str:
+    """Spells the default as a Python expression."""
+    text = field.get("default")
+    if text is None:
+        return "None"
+    match field["kind"]:
+        case "address":
+            host, _, port = text.rpartition(":")
+            return f"Address({quoted(host)}, {port})"
+        case "bool":
+            return {"true": "True", "false": "False"}[text]
+        case "choice":
+            return f"{type_of(field)}.{text.upper()}"
+        case "integer":
+            return str(int(text))
+        case "path":
+            return f"Path({quoted(text)})"
+        case "seconds":
+            return repr(float(text))
+        case "size":
+            match = re.fullmatch(r"([0-9]+)([KMGT]?)", text)
+            assert match is not None, text
+            return str(int(match[1]) * SIZE_FACTORS[match[2]])
+    return quoted(text)
+
+
+def row(field: dict[str, Any]) -> str:
+    """Spells one Field(...) of the table, one argument a line as the formatter does."""
+    arguments = [
+        quoted(field["group"]),
+        quoted(field["name"]),
+        f"Kind.{field['kind'].upper()}",
+        quoted(field["default"]) if "default" in field else "None",
+        quoted(field["text"]),
+    ]
+    arguments += [f"{key}={field[key]}" for key in ("minimum", "maximum", "multiple") if key in field]
+    if "zero" in field:
+        arguments.append(f"zero={quoted(field['zero'])}")
+    if field["kind"] == "choice":
+        arguments.append(f"choices={type_of(field)}")
+    return "    Field(\n" + "".join(f"        {argument},\n" for argument in arguments) + "    ),\n"
+
+
+def config() -> dict[Path, str]:
+    """Returns the derived file's text.
+
+    Raises:
+        ValueError: a field names an unknown key, group or kind, or is listed twice.
+    """
+    spec = tomllib.loads((ROOT / "spec" / "config.toml").read_text(encoding="utf-8"))
+    groups, fields, environment = spec["groups"], spec["field"], spec["environment"]
+    seen = set()
+    for field in fields:
+        key = (field["group"], field["name"])
+        known = field["group"] in groups and field["kind"] in {*TYPES, "choice"} and field.keys() <= KEYS
+        if key in seen or not known:
+            raise ValueError(f"spec/config.toml: {'.'.join(key)} is listed twice, or has an unknown group, kind or key")
+        seen.add(key)
+    parts = [HEAD]
+    for field in fields:
+        if field["kind"] == "choice":
+            base = type_of({**field, "default": ""})
+            lines = [f"class {base}(enum.StrEnum):", f'    """{field["text"][0].upper()}{field["text"][1:]}."""', ""]
+            lines += [f"    {choice.upper()} = {quoted(choice)}" for choice in field["choices"]]
+            parts.append("\n".join(lines) + "\n")
+    for group, text in groups.items():
+        lines = ["@dataclass(frozen=True, slots=True)", f"class {camel(group)}Config:", f'    """{text}"""', ""]
+        lines += [f"    {f['name']}: {type_of(f)} = {default_of(f)}" for f in fields if f["group"] == group]
+        parts.append("\n".join(lines) + "\n")
+    lines = ["@dataclass(frozen=True, slots=True)", "class ConfigFields:", '    """All groups."""', ""]
+    lines += [f"    {group}: {camel(group)}Config = {camel(group)}Config()" for group in groups]
+    parts.append("\n".join(lines) + "\n")
+    tables = [
+        "GROUPS: dict[str, type] = {\n" + "".join(f"    {quoted(g)}: {camel(g)}Config,\n" for g in groups) + "}\n",
+        "ENVIRONMENT = {\n" + "".join(f"    {quoted(n)}: {quoted(t)},\n" for n, t in environment.items()) + "}\n",
+        "FIELDS: tuple[Field, ...] = (\n" + "".join(row(field) for field in fields) + ")\n",
+    ]
+    return {OUTPUT: "\n\n".join(parts) + "\n\n" + "\n".join(tables)}
