@@ -1,0 +1,23 @@
+// device.h: what the CPU operators know of the machine: its threads and the instruction set that was chosen for this process.
+#pragma once
+
+#include <stdint.h>
+
+#include "../base/thread_pool.h"
+
+namespace ignis {
+
+// In rising order: each has what the ones before it have.
+enum class Isa : uint32_t { PORTABLE, AVX2, AVX512, AVX512_VNNI, AVX512_VNNI_BF16 };
+inline constexpr uint32_t NUM_ISAS = 5;
+
+// The best that this machine has, or what the environment variable IGNIS_ISA names if the machine has it. Decided once a process.
+Isa isa_chosen();
+const char *isa_name(Isa isa);
+
+struct Device {
+  ThreadPool *pool;
+  Isa isa;
+};
+
+}  // namespace ignis
