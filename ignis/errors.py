@@ -1,4 +1,4 @@
-"""Every error that ignis raises on purpose. Generated from spec/errors.toml by spec/generate.py: do not edit.
+"""Every error raised on purpose. Generated from spec/errors.toml by spec/generate.py: do not edit.
 
 Three families, by who can mend it. Raise the leaf at the place that knows; `api/errors.py` turns it into an answer.
 """
@@ -32,7 +32,7 @@ class BusyError(IgnisError):
     """Time mends it."""
 
 
-class Fault(IgnisError):
+class Fault(IgnisError):  # noqa: N818 - a family, as RequestError is; its leaves end in Error
     """Ours to mend."""
 
 

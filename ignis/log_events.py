@@ -1,0 +1,342 @@
+"""Every event: level, fields. Generated from spec/events.toml by spec/generate.py: do not edit."""
+
+EVENTS: dict[str, tuple[str, frozenset[str]]] = {
+    "ignis.process.started": (
+        "info",
+        frozenset(
+            {
+                "version",
+                "pid",
+                "started_ms",
+            }
+        ),
+    ),
+    "ignis.process.listening": (
+        "info",
+        frozenset(
+            {
+                "url",
+                "started_ms",
+            }
+        ),
+    ),
+    "ignis.process.key_generated": (
+        "info",
+        frozenset(
+            {
+                "key",
+            }
+        ),
+    ),
+    "ignis.process.ready": (
+        "info",
+        frozenset(
+            {
+                "id",
+                "load_ms",
+                "warm_up_ms",
+                "started_ms",
+            }
+        ),
+    ),
+    "ignis.process.draining": (
+        "info",
+        frozenset(
+            {
+                "signal",
+                "requests",
+                "connections",
+            }
+        ),
+    ),
+    "ignis.process.stopped": (
+        "info",
+        frozenset(
+            {
+                "reason",
+            }
+        ),
+    ),
+    "ignis.process.fault": (
+        "error",
+        frozenset(
+            {
+                "error",
+            }
+        ),
+    ),
+    "ignis.config.source": (
+        "info",
+        frozenset(
+            {
+                "path",
+            }
+        ),
+    ),
+    "ignis.download.started": (
+        "info",
+        frozenset(
+            {
+                "id",
+                "file",
+                "source",
+                "total_bytes",
+            }
+        ),
+    ),
+    "ignis.download.progress": (
+        "debug",
+        frozenset(
+            {
+                "id",
+                "file",
+                "bytes",
+                "total_bytes",
+            }
+        ),
+    ),
+    "ignis.download.done": (
+        "info",
+        frozenset(
+            {
+                "id",
+                "file",
+                "bytes",
+                "duration_ms",
+            }
+        ),
+    ),
+    "ignis.download.failed": (
+        "error",
+        frozenset(
+            {
+                "id",
+                "file",
+                "source",
+                "error",
+            }
+        ),
+    ),
+    "ignis.model.load_started": (
+        "info",
+        frozenset(
+            {
+                "id",
+                "artifact",
+                "format",
+            }
+        ),
+    ),
+    "ignis.model.loaded": (
+        "info",
+        frozenset(
+            {
+                "id",
+                "artifact",
+                "format",
+                "num_parameters",
+                "context_tokens",
+                "threads",
+                "level",
+                "load_ms",
+            }
+        ),
+    ),
+    "ignis.model.unloaded": (
+        "info",
+        frozenset(
+            {
+                "id",
+                "reason",
+            }
+        ),
+    ),
+    "ignis.model.load_failed": (
+        "error",
+        frozenset(
+            {
+                "id",
+                "artifact",
+                "error",
+            }
+        ),
+    ),
+    "ignis.runtime.vram_plan": (
+        "info",
+        frozenset(
+            {
+                "weights_bytes",
+                "workspace_bytes",
+                "kv_pool_bytes",
+                "total_bytes",
+                "allocated_at_load_bytes",
+            }
+        ),
+    ),
+    "ignis.runtime.kv_pool": (
+        "info",
+        frozenset(
+            {
+                "kv_pages",
+                "kv_tokens",
+                "kv_page_bytes",
+                "kv_pool_bytes",
+                "decode_lanes",
+                "prefill_chunk",
+            }
+        ),
+    ),
+    "ignis.request.admitted": (
+        "info",
+        frozenset(
+            {
+                "request_id",
+                "sequence",
+                "class",
+                "prompt_tokens",
+                "cached_tokens",
+                "queued_ms",
+                "lane",
+            }
+        ),
+    ),
+    "ignis.request.ttft": (
+        "debug",
+        frozenset(
+            {
+                "request_id",
+                "sequence",
+                "class",
+                "duration_ms",
+                "lane",
+                "tokens",
+                "tok_s",
+            }
+        ),
+    ),
+    "ignis.request.done": (
+        "info",
+        frozenset(
+            {
+                "request_id",
+                "sequence",
+                "class",
+                "finish_reason",
+                "prompt_tokens",
+                "cached_tokens",
+                "completion_tokens",
+                "queued_ms",
+                "prefill_ms",
+                "duration_ms",
+                "tok_s",
+                "itl_ms_mean",
+                "itl_ms_max",
+                "lane",
+            }
+        ),
+    ),
+    "ignis.request.rejected": (
+        "info",
+        frozenset(
+            {
+                "request_id",
+                "reason",
+                "code",
+                "retry_after_s",
+            }
+        ),
+    ),
+    "ignis.request.field_ignored": (
+        "warning",
+        frozenset(
+            {
+                "request_id",
+                "field",
+                "path",
+            }
+        ),
+    ),
+    "ignis.request.fault": (
+        "error",
+        frozenset(
+            {
+                "request_id",
+                "sequence",
+                "error",
+            }
+        ),
+    ),
+    "ignis.scheduler.interval": (
+        "debug",
+        frozenset(
+            {
+                "tick",
+                "waiting",
+                "running",
+                "kv_used_pct",
+                "kv_cache_evictions",
+            }
+        ),
+    ),
+    "ignis.engine.fault": (
+        "error",
+        frozenset(
+            {
+                "error",
+                "tick",
+            }
+        ),
+    ),
+    "ignis.http.request": (
+        "debug",
+        frozenset(
+            {
+                "request_id",
+                "method",
+                "path",
+                "status",
+                "duration_ms",
+                "peer",
+            }
+        ),
+    ),
+    "ignis.http.fault": (
+        "error",
+        frozenset(
+            {
+                "request_id",
+                "method",
+                "path",
+                "error",
+            }
+        ),
+    ),
+    "ignis.http.connection_cut": (
+        "debug",
+        frozenset(
+            {
+                "peer",
+                "reason",
+                "request_id",
+            }
+        ),
+    ),
+    "ignis.http.connections_full": (
+        "warning",
+        frozenset(
+            {
+                "peer",
+                "connections",
+            }
+        ),
+    ),
+    "ignis.http.listener_fault": (
+        "error",
+        frozenset(
+            {
+                "url",
+                "error",
+            }
+        ),
+    ),
+}

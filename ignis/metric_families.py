@@ -1,0 +1,139 @@
+"""Every metric family. Generated from spec/metrics.toml by spec/generate.py: do not edit."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One declared family."""
+
+    kind: Literal["counter", "gauge", "histogram"]
+    text: str
+    label: str | None = None
+    values: tuple[str, ...] = ()
+    """Of the label; each is exported from the start."""
+    buckets: tuple[float, ...] = ()
+    snapshot: tuple[tuple[str, str], ...] = ()
+    """(label value, snapshot field) pairs; the value is empty where the family has no label."""
+
+
+FAMILIES: dict[str, Family] = {
+    "ignis_build_info": Family(
+        kind="gauge",
+        text="Always 1; the label is the version.",
+        label="version",
+        values=(),
+    ),
+    "ignis_scheduler_requests": Family(
+        kind="gauge",
+        text="Requests by state.",
+        label="state",
+        values=("waiting", "running"),
+        snapshot=(
+            ("waiting", "waiting"),
+            ("running", "running"),
+        ),
+    ),
+    "ignis_requests_accepted": Family(
+        kind="counter",
+        text="Requests accepted: completed, cancelled and those under way.",
+    ),
+    "ignis_requests_completed": Family(
+        kind="counter",
+        text="Requests that ended on their own: stop, length, expired or fault.",
+    ),
+    "ignis_requests_cancelled": Family(
+        kind="counter",
+        text="Requests whose client left.",
+    ),
+    "ignis_requests_rejected": Family(
+        kind="counter",
+        text="Requests refused at submission.",
+        label="reason",
+        values=("full", "unknown_model", "oversized", "not_ready"),
+    ),
+    "ignis_prompt_tokens": Family(
+        kind="counter",
+        text="Prompt tokens of requests whose prompt is done, the cached ones included.",
+    ),
+    "ignis_cached_prompt_tokens": Family(
+        kind="counter",
+        text="Prompt tokens that were found in the prefix cache.",
+    ),
+    "ignis_generated_tokens": Family(
+        kind="counter",
+        text="Tokens drawn by completed requests.",
+    ),
+    "ignis_decoded_tokens": Family(
+        kind="counter",
+        text="Tokens drawn, as they are drawn.",
+    ),
+    "ignis_request_ttft_seconds": Family(
+        kind="histogram",
+        text="From submission to the first token.",
+        buckets=(0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0),
+    ),
+    "ignis_request_duration_seconds": Family(
+        kind="histogram",
+        text="From submission to the last token.",
+        buckets=(0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0),
+    ),
+    "ignis_kv_pool_pages": Family(
+        kind="gauge",
+        text="KV pages of the pool.",
+        snapshot=(("", "kv_pages"),),
+    ),
+    "ignis_kv_pool_used_pages": Family(
+        kind="gauge",
+        text="KV pages in use, those retained for reuse included.",
+        snapshot=(("", "kv_used_pages"),),
+    ),
+    "ignis_kv_page_bytes": Family(
+        kind="gauge",
+        text="Bytes of one KV page.",
+        snapshot=(("", "kv_page_bytes"),),
+    ),
+    "ignis_kv_cache_evictions": Family(
+        kind="counter",
+        text="Retained pages that were given up for new ones.",
+    ),
+    "ignis_vram_reserved_bytes": Family(
+        kind="gauge",
+        text="Bytes that the load reserved, by line of the plan.",
+        label="line",
+        values=("weights", "workspace", "kv_pool"),
+        snapshot=(
+            ("weights", "weights_bytes"),
+            ("workspace", "workspace_bytes"),
+            ("kv_pool", "kv_pool_bytes"),
+        ),
+    ),
+    "ignis_engine_step_age_seconds": Family(
+        kind="gauge",
+        text="Since the step loop last turned; grows while it is stuck.",
+        snapshot=(("", "step_age_s"),),
+    ),
+    "ignis_engine_steps": Family(
+        kind="counter",
+        text="Steps run, by kind.",
+        label="kind",
+        values=("prefill", "decode"),
+    ),
+    "ignis_tokenize_requests": Family(
+        kind="counter",
+        text="Requests to the tokenizer's routes.",
+        label="route",
+        values=("tokenize", "detokenize"),
+    ),
+    "ignis_http_requests": Family(
+        kind="counter",
+        text="HTTP exchanges answered, by the class of their status.",
+        label="status",
+        values=("2xx", "3xx", "4xx", "5xx"),
+    ),
+    "ignis_http_connections": Family(
+        kind="gauge",
+        text="Open connections of the API listener.",
+    ),
+}
