@@ -1,0 +1,381 @@
+#!/usr/bin/env python3
+"""Sets everything up and runs every chore of ignis. Standard library only; incremental; safe to repeat.
+
+python3 build.py serve [server options]   set up, then start the server
+python3 build.py test [pytest options]    the whole test suite
+python3 build.py check                    format, lint, types, layers, generated files
+python3 build.py gen                      write the files derived from spec/
+python3 build.py binary                   dist/ignis-server, one executable
+python3 build.py bench [name] [options]   measurements; without a name, which there are
+python3 build.py clean [--all]            remove what was built (--all: the environment and the models too)
+"""
+
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036 -- this line is for the interpreters that pyproject.toml refuses
+    sys.exit(
+        "build.py: Python 3.11 or newer is needed, this is %d.%d; install it and run: python3.11 build.py"
+        % sys.version_info[:2]
+    )
+
+import concurrent.futures
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sysconfig
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent
+WORK = ROOT / ".build"
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+DATA = ROOT / "ignis" / "data"
+DIST = ROOT / "dist"
+CPU_LEAF = DATA / "libignis_cpu.so"
+CORE = ROOT / "ignis" / ("_core" + str(sysconfig.get_config_var("EXT_SUFFIX")))
+
+# Free disk that installing a group needs at most, download and unpacked.
+GROUP_MEGABYTES = {"runtime": 120, "build": 40, "test": 400, "release": 80}
+
+
+class Problem(Exception):
+    """Something that the user has to mend; its text says what is missing and how to get it."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    commands: dict[str, Callable[[list[str]], int]] = {
+        "serve": serve,
+        "test": test,
+        "check": check,
+        "gen": generate,
+        "binary": binary,
+        "bench": bench,
+        "clean": clean,
+        "native": native_only,
+    }
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(__doc__.strip())
+        return 0 if arguments else 2
+    command = commands.get(arguments[0])
+    if command is None:
+        print(f"build.py: no command {arguments[0]!r}; there are {', '.join(commands)}", file=sys.stderr)
+        return 2
+    try:
+        if not sys.platform.startswith("linux"):
+            raise Problem(f"ignis is built on Linux, this is {sys.platform}")
+        return command(list(arguments[1:]))
+    except Problem as problem:
+        print(f"build.py: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+# --- commands -------------------------------------------------------------------------------------------------------
+
+
+def serve(arguments: list[str]) -> int:
+    prepare("runtime", "build")
+    sys.stdout.flush()
+    # -P keeps a folder called ignis in the working directory out; the environment knows the checkout by its .pth file.
+    os.execv(PYTHON, [str(PYTHON), "-P", "-m", "ignis", "serve", *arguments])
+
+
+def test(arguments: list[str]) -> int:
+    prepare("runtime", "build", "test", "release")
+    fetched = run([PYTHON, "-m", "ignis", "model", "fetch"])
+    return fetched or run([PYTHON, "-m", "pytest", *arguments])
+
+
+def check(arguments: list[str]) -> int:
+    prepare("runtime", "build", "test")
+    steps: dict[str, list[str | Path]] = {
+        "format": [PYTHON, "-m", "ruff", "format", "--check", "."],
+        "lint": [PYTHON, "-m", "ruff", "check", "."],
+        "types": [PYTHON, "-m", "mypy"],
+        "imports": [VENV / "bin" / "lint-imports"],
+        "generated files": [PYTHON, "spec/generate.py", "--check"],
+        "layers of the C code": [PYTHON, "packaging/c_layers.py"],
+    }
+    failed = []
+    for name, command in steps.items():
+        print(f"== {name}", flush=True)
+        if run(command):
+            failed.append(name)
+    print(f"check: {'failed: ' + ', '.join(failed) if failed else 'all passed'}")
+    return 1 if failed else 0
+
+
+def generate(arguments: list[str]) -> int:
+    prepare("runtime", "build")
+    return run([PYTHON, "spec/generate.py", *arguments])
+
+
+def bench(arguments: list[str]) -> int:
+    names = sorted(file.stem for file in (ROOT / "tests" / "bench").glob("*.py") if not file.name.startswith("_"))
+    if not arguments:
+        print("\n".join(names))
+        return 0
+    if arguments[0] not in names:
+        raise Problem(f"no bench {arguments[0]!r}; there are {', '.join(names)}")
+    prepare("runtime", "build", "test")
+    return run([PYTHON, f"tests/bench/{arguments[0]}.py", *arguments[1:]])
+
+
+def clean(arguments: list[str]) -> int:
+    doomed = [WORK, DIST, DATA, ROOT / "build", ROOT / ".mypy_cache", ROOT / ".ruff_cache", ROOT / ".pytest_cache"]
+    doomed += [ROOT / ".hypothesis", ROOT / ".import_linter_cache", ROOT / "ignis" / "_core.c"]
+    doomed += (ROOT / "ignis").glob("_core*.so")
+    if arguments == ["--all"]:
+        doomed += [VENV, ROOT / "models"]
+    elif arguments:
+        raise Problem("clean takes --all or nothing")
+    for path in doomed:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    return 0
+
+
+def native_only(arguments: list[str]) -> int:
+    prepare("runtime", "build")
+    return 0
+
+
+# --- the private environment ----------------------------------------------------------------------------------------
+
+
+def prepare(*groups: str) -> None:
+    """Brings the environment and the native code up to date. Two calls at once wait for each other."""
+    WORK.mkdir(exist_ok=True)
+    with (WORK / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        install(groups)
+        native()
+
+
+def install(groups: Sequence[str]) -> None:
+    """Makes .venv and installs the groups of packaging/lock.toml that it lacks in their pinned versions."""
+    pins = tomllib.loads((ROOT / "packaging" / "lock.toml").read_text(encoding="utf-8"))
+    interpreter = f"{sys.implementation.cache_tag} {platform.machine()}"
+    stamps = {group: digest(repr((interpreter, pins[group])).encode()) for group in groups}
+    missing = [group for group in groups if read_stamp(VENV / f".{group}.stamp") != stamps[group]]
+    if not missing and os.access(PYTHON, os.X_OK):
+        return
+    needed_mb = sum(GROUP_MEGABYTES[group] for group in missing)
+    free_mb = shutil.disk_usage(ROOT).free >> 20
+    if free_mb < needed_mb:
+        raise Problem(f"the packages need {needed_mb} MB, {ROOT} has {free_mb} MB free; free some disk space")
+    make_environment()
+    packages = sorted({package for group in missing for package in pins[group]})
+    with step(f"installing {len(packages)} packages ({', '.join(missing)})"):
+        # --no-deps: the lock is complete. pip's own configuration decides which index and mirrors are asked.
+        pip = ["install", "--quiet", "--no-input", "--no-deps", "--disable-pip-version-check", "--progress-bar", "off"]
+        if subprocess.run([*pip_command(), *pip, *packages], cwd=ROOT).returncode:
+            raise Problem(
+                "pip could not install the pinned packages (its own lines are above); without a way to pypi.org, point pip to"
+                " a mirror: PIP_INDEX_URL=https://mirror.example/simple python3 build.py ..., or pip config set global.index-url"
+            )
+    for group in missing:
+        (VENV / f".{group}.stamp").write_text(stamps[group])
+
+
+def make_environment() -> None:
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    library = VENV / "lib" / f"python{version}" / "site-packages"
+    if not (os.access(PYTHON, os.X_OK) and library.is_dir()):
+        with step(f"making .venv with Python {version}"):
+            if VENV.exists():
+                shutil.rmtree(VENV)
+            with_pip = [] if has_module("ensurepip") else ["--without-pip"]
+            if with_pip and not has_module("pip"):
+                raise Problem(
+                    f"Python has neither ensurepip nor pip; on Debian and Ubuntu: apt-get install python{version}-venv"
+                )
+            if subprocess.run([sys.executable, "-m", "venv", *with_pip, VENV]).returncode:
+                raise Problem(
+                    f"python -m venv failed (above); on Debian and Ubuntu: apt-get install python{version}-venv"
+                )
+    # The checkout itself is importable from any working directory, and has its command.
+    (library / "ignis.pth").write_text(f"{ROOT}\n")
+    command = VENV / "bin" / "ignis-server"
+    command.write_text(f"#!{PYTHON}\nimport sys\n\nfrom ignis.cli import main\n\nsys.exit(main())\n")
+    command.chmod(0o755)
+
+
+def pip_command() -> list[str]:
+    """Returns the environment's pip, or this interpreter's pip turned on the environment."""
+    if any(VENV.glob("lib/python*/site-packages/pip")):
+        return [str(PYTHON), "-m", "pip"]
+    return [sys.executable, "-m", "pip", "--python", str(PYTHON)]
+
+
+def has_module(name: str) -> bool:
+    return subprocess.run([sys.executable, "-c", f"import {name}"], capture_output=True).returncode == 0
+
+
+# --- native code ----------------------------------------------------------------------------------------------------
+
+
+class Compiler:
+    """Runs compile commands whose inputs changed, judged by content. Remembers them in .build/native.json."""
+
+    def __init__(self) -> None:
+        self._memory = WORK / "native.json"
+        try:
+            self._known: dict[str, dict[str, object]] = json.loads(self._memory.read_text())
+        except (OSError, ValueError):
+            self._known = {}
+        self._digests: dict[str, str] = {}
+        self.num_run = 0
+
+    def is_fresh(self, output: Path, command: Sequence[str]) -> bool:
+        entry = self._known.get(str(output))
+        if entry is None or entry["command"] != list(command) or not output.exists():
+            return False
+        inputs = entry["inputs"]
+        assert isinstance(inputs, dict)
+        return all(self._digest(file) == content for file, content in inputs.items())
+
+    def build(self, output: Path, command: Sequence[str], inputs: Sequence[Path], depfile: Path | None = None) -> None:
+        """Runs the command unless the output is fresh. It writes to `output`.new, which takes the place at once: a server
+        that has the old file mapped keeps it. A depfile adds the headers that were read to the inputs."""
+        if self.is_fresh(output, command):
+            return
+        output.parent.mkdir(parents=True, exist_ok=True)
+        started = time.monotonic()
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        if done.returncode:
+            raise Problem(f"compiling failed: {' '.join(command)}\n{done.stdout}{done.stderr}")
+        sys.stderr.write(done.stderr)
+        Path(f"{output}.new").replace(output)
+        read = [str(file) for file in inputs] if depfile is None else read_depfile(depfile)
+        self._known[str(output)] = {"command": list(command), "inputs": {file: self._digest(file) for file in read}}
+        self.num_run += 1
+        print(f"  {time.monotonic() - started:5.1f} s  {output.relative_to(ROOT)}", file=sys.stderr, flush=True)
+
+    def remember(self) -> None:
+        if self.num_run:
+            self._memory.write_text(json.dumps(self._known))
+
+    def _digest(self, file: str) -> str:
+        if file not in self._digests:
+            try:
+                self._digests[file] = digest((ROOT / file).read_bytes())
+            except OSError:
+                self._digests[file] = "absent"
+        return self._digests[file]
+
+
+def native() -> None:
+    """Builds ignis/_core and the leaves that this machine has the tools for."""
+    compiler = Compiler()
+    leaf = tomllib.loads((ROOT / "cuda" / "SOURCES.toml").read_text(encoding="utf-8"))
+    try:
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            core = pool.submit(build_core, compiler)
+            tasks = [pool.submit(build_object, compiler, *job) for job in leaf_objects(leaf)]
+            objects = [task.result() for task in tasks]
+            link = [find_tool("CC", "gcc"), *map(str, objects), "-o", f"{CPU_LEAF}.new", *leaf["flags"]["link"]]
+            compiler.build(CPU_LEAF, link, objects)
+            core.result()
+    finally:
+        compiler.remember()
+
+
+def leaf_objects(leaf: dict[str, Any]) -> Iterator[tuple[Path, str, list[str]]]:
+    """Lists (source, instruction set, flags) of cuda/SOURCES.toml, which says what its keys mean. A machine that is not an
+    x86-64 has the portable one only, with its compiler's own idea of the architecture."""
+    is_x86 = platform.machine() == "x86_64"
+    for unit in leaf["unit"]:
+        for isa in unit.get("isa", ["portable"]):
+            if is_x86 or isa == "portable":
+                named = [f"-DIGNIS_ISA_NAMESPACE={isa}"] if "isa" in unit else []
+                march = leaf["isa"][isa] if is_x86 else []
+                yield ROOT / "cuda" / unit["source"], isa, [*leaf["flags"]["compile"], *march, *named]
+
+
+def build_object(compiler: Compiler, source: Path, isa: str, flags: list[str]) -> Path:
+    name = "-".join(source.relative_to(ROOT / "cuda").with_suffix("").parts)
+    output = WORK / "leaf" / f"{name}.{isa}.o"
+    depfile = output.with_suffix(".d")
+    command = [find_tool("CXX", "g++"), *flags, "-MMD", "-MF", str(depfile), "-c", str(source), "-o", f"{output}.new"]
+    compiler.build(output, command, [source], depfile)
+    return output
+
+
+def build_core(compiler: Compiler) -> None:
+    headers = Path(sysconfig.get_path("include"))
+    source = ROOT / "ignis" / "_core.pyx"
+    if not source.exists():
+        return
+    written = WORK / "_core.c"
+    cython = [str(PYTHON), "-m", "cython", "-3", str(source), "-o", f"{written}.new"]
+    compiler.build(written, cython, [source, *sorted((ROOT / "ignis").glob("*.pxd"))])
+    if not (headers / "Python.h").exists():
+        version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        raise Problem(f"no Python.h in {headers}; on Debian and Ubuntu: apt-get install python{version}-dev")
+    includes = [f"-I{headers}", f"-I{ROOT / 'cuda' / 'include'}"]
+    flags = ["-O3", "-g0", "-fPIC", "-shared", "-fvisibility=hidden", "-fwrapv", "-DNDEBUG", "-s"]
+    command = [find_tool("CC", "gcc"), *flags, *includes, str(written), "-o", f"{CORE}.new", "-ldl"]
+    compiler.build(CORE, command, [written, ROOT / "cuda" / "include" / "ignis_step.h"])
+
+
+def find_tool(variable: str, name: str) -> str:
+    tool = os.environ.get(variable) or name
+    found = shutil.which(tool)
+    if found is None:
+        raise Problem(f"no C++ compiler: {tool} is not on PATH; on Debian and Ubuntu: apt-get install gcc g++")
+    return found
+
+
+def read_depfile(depfile: Path) -> list[str]:
+    """Returns the files that a make rule depends on."""
+    text = depfile.read_text().replace("\\\n", " ").partition(": ")[2]
+    return [name.replace("\\ ", " ") for name in re.split(r"(?<!\\)\s+", text) if name]
+
+
+# --- small things ---------------------------------------------------------------------------------------------------
+
+
+def run(command: Sequence[str | Path]) -> int:
+    return subprocess.run([str(part) for part in command], cwd=ROOT).returncode
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_stamp(stamp: Path) -> str | None:
+    try:
+        return stamp.read_text()
+    except OSError:
+        return None
+
+
+@contextlib.contextmanager
+def step(text: str) -> Iterator[None]:
+    """Says what is being done and how long it took."""
+    print(f"{text} ...", file=sys.stderr, flush=True)
+    started = time.monotonic()
+    yield
+    print(f"  {time.monotonic() - started:5.1f} s", file=sys.stderr, flush=True)
+
+
+def binary(arguments: list[str]) -> int:
+    raise Problem("not yet")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
