@@ -1,0 +1,283 @@
+"""What the server was told to be: flags, environment, file and defaults, each value with its origin. Opens no model.
+
+Per field the first of flag, environment variable, file key and default that is there decides; an empty environment
+variable is not there. Every refusal is one line that names the flag, variable or key and says what is allowed.
+"""
+
+import dataclasses
+import difflib
+import enum
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ignis.config_fields import ENVIRONMENT, FIELDS, GROUPS, ConfigFields, Field, Kind
+from ignis.errors import ConfigError
+from ignis.units import format_size, parse_address, parse_pool_size, parse_size
+
+FILE_NAMES = ("ignis.config.toml", "ignis.config.json")
+USER_FILE_NAMES = ("config.toml", "config.json")
+Number = TypeVar("Number", int, float)
+
+YAML_SUFFIXES = (".yaml", ".yml")
+TRUE_WORDS = frozenset({"true", "1", "on", "yes"})
+FALSE_WORDS = frozenset({"false", "0", "off", "no"})
+
+
+class Source(enum.Enum):
+    """Where a value came from, strongest first."""
+
+    FLAG = "flag"
+    ENVIRONMENT = "environment"
+    FILE = "file"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A value's source and its spelling there: `--server-bind`, `IGNIS_SERVER_BIND`, `server.bind in /etc/x.toml`."""
+
+    source: Source
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Config(ConfigFields):
+    """The effective configuration: the fields by group, and how each came to its value."""
+
+    origins: Mapping[str, Origin] = dataclasses.field(default_factory=dict)
+    file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A value as it was written, not yet read."""
+
+    text: str
+    origin: Origin
+    folder: Path
+
+
+def load_config(arguments: Sequence[str], environ: Mapping[str, str], folder: Path) -> Config:
+    """Reads the configuration of a server that is started in `folder`.
+
+    Raises:
+        ConfigError: something is unknown, unreadable or out of its range.
+    """
+    flags, flag_file = _read_flags(arguments, folder)
+    variables = _read_environment(environ, folder)
+    file = _find_file(flag_file, environ, folder)
+    keys = _read_file(file) if file is not None else {}
+    values: dict[str, dict[str, object]] = {group: {} for group in GROUPS}
+    origins: dict[str, Origin] = {}
+    for field in FIELDS:
+        given = flags.get(field.key) or variables.get(field.key) or keys.get(field.key)
+        if given is None:
+            given = _Given(field.default or "", Origin(Source.DEFAULT, "default"), folder)
+        origins[field.key] = given.origin
+        if given.text or given.origin.source is not Source.DEFAULT:
+            values[field.group][field.name] = _read_value(field, given)
+    groups: dict[str, Any] = {group: make(**values[group]) for group, make in GROUPS.items()}
+    config = Config(**groups, origins=origins, file=file)
+    server = config.server
+    if server.metrics and server.metrics_bind == server.bind and server.bind.port != 0:
+        raise ConfigError(
+            f"server.metrics_bind is the API's own address {server.bind}; it must be another, or server.metrics false",
+            param="server.metrics_bind",
+        )
+    return config
+
+
+def rule(field: Field) -> str:
+    """Says which values a field takes."""
+    zero = f"; 0: {field.zero}" if field.zero is not None else ""
+    match field.kind:
+        case Kind.ADDRESS:
+            return "host:port"
+        case Kind.BOOL:
+            return "true or false"
+        case Kind.CHOICE:
+            assert field.choices is not None
+            return join_words([choice.value for choice in field.choices])
+        case Kind.INTEGER:
+            multiple = f", a multiple of {field.multiple}" if field.multiple is not None else ""
+            return f"{_number(field.minimum)} to {_number(field.maximum)}{multiple}{zero}"
+        case Kind.SECONDS:
+            return f"{_number(field.minimum)} to {_number(field.maximum)} seconds{zero}"
+        case Kind.SIZE:
+            return f"{format_size(int(field.minimum or 0))} to {format_size(int(field.maximum or 0))} bytes"
+        case Kind.POOL_SIZE:
+            return "bytes with an optional K, M, G or T, or <n>tok"
+        case Kind.PATH:
+            return "path"
+        case Kind.SECRET:
+            return "visible ASCII characters"
+        case Kind.TEXT:
+            return "text"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Lists words: `a`, `a or b`, `a, b or c`."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Returns `; did you mean <name>?` for the most similar known name, or nothing where none is similar."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _read_flags(arguments: Sequence[str], folder: Path) -> tuple[dict[str, _Given], Path | None]:
+    """Reads `--flag value`, `--flag=value` and bare switches; of a flag given twice the last one counts."""
+    known = {field.flag: field for field in FIELDS}
+    given: dict[str, _Given] = {}
+    file = None
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        flag, has_value, value = argument.partition("=")
+        field = known.get(flag)
+        if field is None and flag != "--config":
+            if not flag.startswith("-"):
+                raise ConfigError(f"unexpected argument {argument!r}; options start with --")
+            raise ConfigError(f"unknown option {flag}{nearest(flag, [*known, '--config'])}")
+        if not has_value:
+            if (
+                field is not None
+                and field.kind is Kind.BOOL
+                and not (rest and rest[0].lower() in TRUE_WORDS | FALSE_WORDS)
+            ):
+                value = "true"
+            elif not rest or rest[0].startswith("--"):
+                raise ConfigError(f"{flag} needs a value: {rule(field) if field is not None else 'path'}")
+            else:
+                value = rest.pop(0)
+        if field is None:
+            file = folder / Path(value).expanduser()
+        else:
+            given[field.key] = _Given(value, Origin(Source.FLAG, flag), folder)
+    return given, file
+
+
+def _read_environment(environ: Mapping[str, str], folder: Path) -> dict[str, _Given]:
+    known = {field.env: field for field in FIELDS}
+    given = {}
+    for name, value in environ.items():
+        if name.startswith("IGNIS_") and name not in ENVIRONMENT and value:
+            field = known.get(name)
+            if field is None:
+                raise ConfigError(f"unknown environment variable {name}{nearest(name, [*known, *ENVIRONMENT])}")
+            given[field.key] = _Given(value, Origin(Source.ENVIRONMENT, name), folder)
+    return given
+
+
+def _find_file(flag_file: Path | None, environ: Mapping[str, str], folder: Path) -> Path | None:
+    """Returns the named file, else the first that is found in the working folder or the user's configuration folder."""
+    named = flag_file
+    if named is None and environ.get("IGNIS_CONFIG"):
+        named = folder / Path(environ["IGNIS_CONFIG"]).expanduser()
+    if named is not None:
+        if not named.is_file():
+            raise ConfigError(f"the configuration file {named} is not there")
+        return named
+    places = [folder / name for name in (*FILE_NAMES, "ignis.config.yaml", "ignis.config.yml")]
+    home = environ.get("XDG_CONFIG_HOME") or (f"{environ['HOME']}/.config" if environ.get("HOME") else "")
+    if home:
+        places += [Path(home) / "ignis" / name for name in (*USER_FILE_NAMES, "config.yaml", "config.yml")]
+    return next((place for place in places if place.is_file()), None)
+
+
+def _read_file(file: Path) -> dict[str, _Given]:
+    if file.suffix in YAML_SUFFIXES:
+        raise ConfigError(f"{file}: YAML is not read; write it as TOML or JSON, e.g. {file.with_suffix('.toml').name}")
+    try:
+        text = file.read_text(encoding="utf-8")
+        document = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"the configuration file {file} cannot be read: {error}") from error
+    if not isinstance(document, dict):
+        raise ConfigError(f"{file}: must hold groups of fields, like [server]")
+    known = {field.key: field for field in FIELDS}
+    given = {}
+    for group, entries in document.items():
+        if group not in GROUPS:
+            raise ConfigError(f"{file}: unknown group {group}{nearest(group, GROUPS)}")
+        if not isinstance(entries, dict):
+            raise ConfigError(f"{file}: {group} must be a group of fields, like [{group}]")
+        for name, value in entries.items():
+            key = f"{group}.{name}"
+            if key not in known:
+                raise ConfigError(f"{file}: unknown field {key}{nearest(key, known)}")
+            if value is None:
+                continue
+            if isinstance(value, bool):
+                value = str(value).lower()
+            elif not isinstance(value, str | int | float):
+                raise ConfigError(f"{file}: {key} must be {rule(known[key])}", param=key)
+            given[key] = _Given(str(value), Origin(Source.FILE, f"{key} in {file}"), file.parent)
+    return given
+
+
+def _read_value(field: Field, given: _Given) -> object:
+    try:
+        return _parse(field, given.text, given.folder)
+    except ValueError:
+        shown = "" if field.kind is Kind.SECRET else f" {given.text!r}"
+        raise ConfigError(f"{given.origin.place}{shown}: must be {rule(field)}", param=field.key) from None
+
+
+def _parse(field: Field, text: str, folder: Path) -> object:
+    """Reads a value by its kind; a ValueError says only that it breaks the rule."""
+    text = text.strip()
+    match field.kind:
+        case Kind.ADDRESS:
+            return parse_address(text)
+        case Kind.BOOL:
+            if text.lower() not in TRUE_WORDS | FALSE_WORDS:
+                raise ValueError
+            return text.lower() in TRUE_WORDS
+        case Kind.CHOICE:
+            assert field.choices is not None
+            return field.choices(text.lower())
+        case Kind.INTEGER:
+            if not (text.isascii() and text.isdigit()):
+                raise ValueError
+            return _in_range(field, int(text))
+        case Kind.SECONDS:
+            return _in_range(field, float(text.removesuffix("s")))
+        case Kind.SIZE:
+            return _in_range(field, parse_size(text))
+        case Kind.POOL_SIZE:
+            pool = parse_pool_size(text)
+            _in_range(field, (pool.tokens or 0) + (pool.size_bytes or 0))
+            return pool
+        case Kind.PATH:
+            if not text or "\0" in text:
+                raise ValueError
+            return folder / Path(text).expanduser()
+        case Kind.SECRET:
+            # It travels in a header field, where nothing else survives.
+            if not text or not all("!" <= character <= "~" for character in text):
+                raise ValueError
+            return text
+        case Kind.TEXT:
+            if not text or not text.isprintable():
+                raise ValueError
+            return text
+
+
+def _in_range(field: Field, value: Number) -> Number:
+    if value == 0 and field.zero is not None:
+        return value
+    is_in = (field.minimum is None or value >= field.minimum) and (field.maximum is None or value <= field.maximum)
+    if not is_in or (field.multiple is not None and value % field.multiple):
+        raise ValueError
+    return value
+
+
+def _number(value: float | None) -> str:
+    assert value is not None
+    return f"{value:g}" if value < 1 else str(int(value))
