@@ -60,6 +60,22 @@ class UnsupportedValueError(RequestError):
     code = "unsupported_value"
 
 
+class VisionDisabledError(RequestError):
+    """A message holds an image and the loaded model reads text only."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "vision_disabled"
+
+
+class VideoUnsupportedError(RequestError):
+    """A message holds a video."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "video_unsupported"
+
+
 class ContextLengthExceededError(RequestError):
     """The prompt, or the prompt and the asked-for cap together, do not fit the context."""
 
@@ -199,6 +215,15 @@ class ModelLoadError(Fault):
 
 class ModelFileError(Fault):
     """A model file is malformed or of a kind that is not served. The message names the file and the fault."""
+
+    status = 500
+    type = "model_load_failed"
+    code = "model_load_failed"
+    public = "The model could not be loaded"
+
+
+class DownloadError(Fault):
+    """A model could not be fetched. The message names each place that was asked, and why it failed."""
 
     status = 500
     type = "model_load_failed"
