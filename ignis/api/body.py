@@ -1,0 +1,143 @@
+"""Reads a JSON body into its struct: the known is checked, what looks mistyped refused, the unknown reported."""
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+from ignis.api.refusal import refuse
+from ignis.errors import InvalidRequestError, UnsupportedMediaTypeError
+from ignis.exchange import Exchange
+
+Body = TypeVar("Body", bound=msgspec.Struct)
+
+IGNORED_HEADER = "X-Ignis-Ignored"
+_MAX_IGNORED = 16
+_MAX_NAME_LENGTH = 64
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
+_FORMS = ("multipart/form-data",)
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Generic[Body]):
+    """A checked body."""
+
+    fields: Body
+    raw: dict[str, Any]
+    """The same as plain JSON values."""
+    ignored: tuple[str, ...]
+    """Unknown top-level fields, in order."""
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """Tells the client what was ignored."""
+        shown = [name for name in self.ignored if _is_plain(name)][:_MAX_IGNORED]
+        return [(IGNORED_HEADER, ", ".join(shown))] if shown else []
+
+
+async def read_body(exchange: Exchange, limit_bytes: int, struct: type[Body]) -> Read[Body]:
+    """Reads and checks a whole body.
+
+    Raises:
+        RequestError: too large, of a foreign kind, not JSON, or not what the struct declares.
+    """
+    # A missing or form content type is curl's default and means JSON here; only what cannot be JSON is refused.
+    if exchange.headers.get("content-type", "").lower().startswith(_FORMS):
+        raise UnsupportedMediaTypeError("the body must be JSON, not a multipart form")
+    if exchange.headers.get("content-encoding", "identity").lower() != "identity":
+        raise UnsupportedMediaTypeError("the body must be sent without a content encoding")
+    return parse_body(await exchange.read_body(limit_bytes), struct)
+
+
+def parse_body(data: bytes, struct: type[Body]) -> Read[Body]:
+    """Parses and checks a body. Where a key is repeated the last one counts, as everywhere in JSON.
+
+    Raises:
+        RequestError: as read_body.
+    """
+    try:
+        raw = msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        detail = "it is empty" if not data.strip() else str(error).removeprefix("JSON is malformed: ")
+        raise InvalidRequestError(f"the body is not valid JSON: {detail}") from error
+    except RecursionError as error:
+        raise InvalidRequestError("the body is nested too deeply") from error
+    known = _names(struct)
+    if not isinstance(raw, dict):
+        raise refuse(msgspec.ValidationError("Expected `object`"), raw, struct)
+    ignored = tuple(name for name in raw if name not in known)
+    for name in ignored:
+        if meant := nearest(name, known):
+            raise InvalidRequestError(f"{name} is not a known field, did you mean {meant}", name)
+    for name in _integers(struct):
+        # JSON has one kind of number: 1.0 is an integer.
+        if isinstance(value := raw.get(name), float) and value.is_integer():
+            raw[name] = int(value)
+    return Read(convert(raw, struct), raw, ignored)
+
+
+def convert(raw: object, struct: type[Body]) -> Body:
+    """Checks plain JSON values against a struct.
+
+    Raises:
+        RequestError: the one that the refused field declares.
+    """
+    try:
+        return msgspec.convert(raw, struct)
+    except msgspec.ValidationError as error:
+        raise refuse(error, raw, struct) from error
+
+
+def nearest(name: str, known: frozenset[str]) -> str | None:
+    """Returns the known name that this one is a slip of: one edit, or two in a long name; a swap is one edit."""
+    allowed = 2 if len(name) > 7 else 1
+    if len(name) < 4 or len(name) > _MAX_NAME_LENGTH:
+        return None
+    best = min(known, key=lambda other: (_distance(name, other, allowed + 1), other))
+    return best if _distance(name, best, allowed + 1) <= allowed else None
+
+
+def _distance(left: str, right: str, limit: int) -> int:
+    """Optimal string alignment distance, at most `limit`."""
+    if abs(len(left) - len(right)) >= limit:
+        return limit
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, 1):
+        before, row, last = row, [i], before
+        for j, b in enumerate(right, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+    return min(row[-1], limit)
+
+
+@functools.cache
+def _names(struct: type[msgspec.Struct]) -> frozenset[str]:
+    return frozenset(struct.__struct_encode_fields__)
+
+
+@functools.cache
+def _integers(struct: type[msgspec.Struct]) -> tuple[str, ...]:
+    info = inspect.type_info(struct)
+    assert isinstance(info, inspect.StructType)
+    return tuple(field.encode_name for field in info.fields if _is_integer(field.type))
+
+
+def _is_integer(declared: inspect.Type) -> bool:
+    match declared:
+        case inspect.UnionType():
+            return any(_is_integer(kind) for kind in declared.types)
+        case inspect.Metadata():
+            return _is_integer(declared.type)
+        case _:
+            return isinstance(declared, inspect.IntType)
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name may stand in a header."""
+    return len(name) <= _MAX_NAME_LENGTH and _PLAIN.fullmatch(name) is not None
