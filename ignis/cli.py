@@ -1,0 +1,197 @@
+"""The command line: which command is meant, its answer and its exit status. Serving itself is app's.
+
+Exit status: 0 done, 1 it failed, 2 the command line or the configuration is wrong.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ignis import app
+from ignis.catalog import ProgressReport, fetch_model, load_catalog
+from ignis.config import Config, join_words, load_config, nearest, rule
+from ignis.config_fields import ENVIRONMENT, FIELDS, Kind
+from ignis.download import verified
+from ignis.errors import ConfigError, IgnisError
+from ignis.version import VERSION
+
+COMMANDS = ("serve", "help", "version", "config print", "model fetch", "model list")
+
+USAGE = """\
+ignis-server: a server of large language models with an OpenAI-compatible API
+
+  ignis-server [serve] [options]     serve; Ctrl-C ends it after running answers, twice at once
+  ignis-server help --fields         every option, its environment variable, file key, default and range
+  ignis-server config print          what would run, and where each value comes from
+  ignis-server model fetch [id]      fetch a model of the catalog into --download-path
+  ignis-server model list            the catalog, and what of it is there
+  ignis-server version
+
+An option is --<group>-<field> value, or IGNIS_<GROUP>_<FIELD>=value in the environment, or a key of ignis.config.toml
+(or .json; another file: --config path). Most used: --server-bind, --server-api-key, --model-artifact,
+--model-max-context."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns the exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(words)
+    except ConfigError as error:
+        print(f"ignis-server: {error.message}", file=sys.stderr)
+        return 2
+    except IgnisError as error:
+        print(f"ignis-server: {error.message}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # Whoever read our output left, as `help --fields | head` does. The interpreter would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _run(words: list[str]) -> int:
+    if any(word in ("--help", "-h") for word in words) or words[:1] == ["help"]:
+        return _help(words)
+    if not words or (words[0].startswith("-") and words[0] not in ("--version", "-V")):
+        return app.run(_load(words))
+    command, rest = words[0], words[1:]
+    if command == "serve":
+        return app.run(_load(rest))
+    if command in ("version", "--version", "-V"):
+        print(f"ignis-server {VERSION}")
+        return 0
+    if command == "config" and rest[:1] == ["print"]:
+        return _print_config(rest[1:])
+    if command == "model" and rest[:1] == ["fetch"]:
+        return _fetch_model(rest[1:])
+    if command == "model" and rest[:1] == ["list"]:
+        return _list_models(rest[1:])
+    given = " ".join(words[:2]) if command in ("config", "model") else command
+    raise ConfigError(f"unknown command {given!r}{nearest(given, COMMANDS)}; there are {join_words(COMMANDS)}")
+
+
+def _load(flags: Sequence[str]) -> Config:
+    return load_config(flags, os.environ, Path.cwd())
+
+
+def _help(words: list[str]) -> int:
+    rest = [word for word in words if word not in ("help", "--help", "-h")]
+    is_fields = "--fields" in rest
+    style, rest = _take_format([word for word in rest if word != "--fields"], ("text", "json"))
+    if not is_fields:
+        print(USAGE)
+    elif style == "json":
+        print(json.dumps(describe_fields(), indent=2))
+    else:
+        print(_fields_text())
+    return 0
+
+
+def describe_fields() -> list[dict[str, object]]:
+    """Returns one object a configuration field, in the order of the help."""
+    return [
+        {
+            "group": field.group,
+            "name": field.name,
+            "flag": field.flag,
+            "env": field.env,
+            "file_key": field.key,
+            "kind": field.kind.value,
+            "default": field.default,
+            "rule": rule(field),
+            "description": field.text,
+        }
+        for field in FIELDS
+    ]
+
+
+def _fields_text() -> str:
+    blocks = []
+    for field in FIELDS:
+        default = "unset" if field.default is None else field.default
+        names = f"{field.env}, {field.key} in a file"
+        blocks.append(f"{field.flag}\n    {field.text}\n    default {default}; {rule(field)}\n    {names}")
+    blocks.append("Further environment variables")
+    blocks += [f"{name}\n    {text}" for name, text in ENVIRONMENT.items()]
+    return "\n\n".join(blocks)
+
+
+def _take_format(words: list[str], styles: Sequence[str]) -> tuple[str, list[str]]:
+    """Takes `--format style` out of the words; the first style is the default."""
+    style, rest = styles[0], list(words)
+    for position, word in enumerate(rest):
+        if word == "--format" or word.startswith("--format="):
+            style = word.partition("=")[2] or (
+                rest[position + 1] if word == "--format" and len(rest) > position + 1 else ""
+            )
+            if style not in styles:
+                raise ConfigError(f"--format {style!r}: must be {join_words(styles)}")
+            del rest[position : position + (1 if "=" in word else 2)]
+            break
+    return style, rest
+
+
+def _print_config(words: list[str]) -> int:
+    style, flags = _take_format(words, ("toml", "json"))
+    config = _load(flags)
+    document: dict[str, dict[str, Any]] = {}
+    origins: dict[str, str] = {}
+    for field in FIELDS:
+        value = getattr(getattr(config, field.group), field.name)
+        if field.kind is Kind.SECRET and value is not None:
+            value = "(set, not shown)"
+        elif value is not None and not isinstance(value, bool | int | float):
+            value = str(value)
+        document.setdefault(field.group, {})[field.name] = value
+        origins[field.key] = config.origins[field.key].place
+    if style == "json":
+        print(json.dumps({"config": document, "origins": origins}, indent=2))
+        return 0
+    for group, values in document.items():
+        print(f"[{group}]")
+        for name, value in values.items():
+            # A JSON string, number or boolean is TOML too; TOML has no null.
+            line = f"# {name} is unset" if value is None else f"{name} = {json.dumps(value)}"
+            print(f"{line}  # {origins[f'{group}.{name}']}")
+        print()
+    return 0
+
+
+def _fetch_model(words: list[str]) -> int:
+    catalog = load_catalog()
+    name, flags = (words[0], words[1:]) if words and not words[0].startswith("-") else (catalog.default, words)
+    config = _load(flags)
+    entry = catalog.models.get(name)
+    if entry is None:
+        raise ConfigError(f"the catalog has no model {name!r}{nearest(name, catalog.models)}")
+    print(fetch_model(entry, config.download, ProgressReport(entry.id, sys.stderr)))
+    return 0
+
+
+def _list_models(words: list[str]) -> int:
+    style, flags = _take_format(words, ("text", "json"))
+    config = _load(flags)
+    catalog = load_catalog()
+    rows: list[dict[str, object]] = []
+    for entry in catalog.models.values():
+        path = verified(entry.wanted, config.download.path)
+        rows.append(
+            {
+                "id": entry.id,
+                "is_default": entry.id == catalog.default,
+                "title": entry.title,
+                "licence": entry.licence,
+                "parameters": entry.parameters,
+                "size_bytes": entry.wanted.size_bytes,
+                "path": None if path is None else str(path),
+            }
+        )
+    if style == "json":
+        print(json.dumps(rows, indent=2))
+        return 0
+    for row in rows:
+        print(f"{row['id']}  {row['title']}, {row['licence']}, {row['path'] or 'not fetched'}")
+    return 0

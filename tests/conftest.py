@@ -1,0 +1,42 @@
+"""Fixtures that every kind of test may use: the real model, the frozen executable, a free port."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ignis.catalog import load_catalog
+from ignis.download import verified
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def real_model() -> Path:
+    """The catalog's default model, as `build.py test` fetched it. Without it the test fails; it is never skipped."""
+    catalog = load_catalog()
+    path = verified(catalog.models[catalog.default].wanted, ROOT / "models")
+    if path is None:
+        pytest.fail(
+            "the default model is not in models/; fetch it with: python3 build.py test, or ignis-server model fetch"
+        )
+    return path
+
+
+@pytest.fixture(scope="session")
+def executable() -> Path:
+    """dist/ignis-server, built for this session where it is not up to date."""
+    built = subprocess.run([sys.executable, "build.py", "binary"], cwd=ROOT, capture_output=True, text=True)
+    if built.returncode:
+        pytest.fail(f"build.py binary failed:\n{built.stdout}{built.stderr}")
+    return ROOT / "dist" / "ignis-server"
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A TCP port of the loopback interface that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
