@@ -15,7 +15,7 @@
 
 namespace ignis {
 
-struct Device;  // host: thread pool and instruction set. Made by the leaf, one a model.
+struct Device;  // The CPU's is in host/device.h: threads and instruction set. Made by the leaf, one a model.
 
 // A stored weight [rows, cols] in the layout that this device's kernels want. `packed` lies in the model's arena.
 struct Matrix {
@@ -62,22 +62,55 @@ struct Group {
   const int32_t *page_table;
 };
 
-// One layer's pages are at pool + page * page_stride + layer * layer_stride: K [NK, 64, D] then V [NK, 64, D], float32 or float16.
+// One layer's part of a page starts at pool + page * page_stride + layer_offset and is kv_layer_bytes() long. Within it the device lays
+// K and V out as it likes (host/kv_page.h draws the CPU's). Positions that were never stored hold anything, NaN too.
 struct KvLayer {
   uint8_t *pool;
   uint64_t page_stride;
   uint64_t layer_offset;
-  ignis_dtype dtype;
+  ignis_dtype dtype;  // IGNIS_F32 or IGNIS_F16; K and V are rounded to it when they are stored, queries never
   uint32_t NK, D;
 };
+uint64_t kv_layer_bytes(ignis_dtype dtype, uint32_t NK, uint32_t D);
 
-// Rotates q [T, NH, D] and k [T, NK, D] at their positions, then stores k and v into the pages.
+// Rotates q [T, NH, D] and k [T, NK, D] in place at their positions, then stores k and v into the pages. inv_freq [D / 2]; cos and sin
+// are multiplied by scale.
+struct Rope {
+  const float *inv_freq;
+  float scale;
+  ignis_rope_pairs pairs;
+};
 void rope_and_store(Device &device, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num_groups,
-                    uint32_t NH, const float *rope_cos, const float *rope_sin, ignis_rope_pairs pairs);
-// out [T, NH, D] = softmax(q k^T / sqrt(D)) v over positions [0, own]. Online softmax, one page (64 absolute positions) at a time in
-// rising order: the split follows absolute positions, never the batch.
+                    uint32_t NH, const Rope &rope, const float *angles);
+// Fills angles [T, D] (cos of the D / 2 pairs, then sin) once a step; every layer's rope_and_store reads it.
+void rope_angles(Device &device, float *angles, const Rope &rope, uint32_t D, const Group *groups, uint32_t num_groups);
+
+// out [T, NH, D] = softmax(q k^T / sqrt(D)) v over positions [0, own]. Each page (64 absolute positions) gives a maximum, a sum and a
+// weighted V of its own; they are merged page by page in rising order. The split follows absolute positions, never the batch.
 void attention(Device &device, float *out, const float *q, const KvLayer &kv, const Group *groups, uint32_t num_groups, uint32_t NH,
                void *workspace);
+// For sequences of at most max_context positions.
+uint64_t attention_bytes(uint32_t num_threads, uint32_t max_context, uint32_t NH, uint32_t NK, uint32_t D);
 
+// A lane's tokens, as the penalties count them.
+struct LaneTokens {
+  uint32_t *output_counts;  // [V]
+  uint32_t *is_seen;        // [ceil(V / 32)] bits: in the prompt or in the output
+  int32_t *seen;            // [V] the ids whose bit is set, num_seen of them, in order of arrival
+  uint32_t num_seen;
+};
+void lane_tokens_clear(LaneTokens *tokens);
+void lane_tokens_add(LaneTokens *tokens, int32_t token, bool is_output);
+
+// One row to draw for. The order of operations is ignis_sampling's.
+struct SampleRow {
+  const float *logits;             // [V], raw
+  const ignis_sampling *sampling;
+  const LaneTokens *tokens;
+  uint32_t position;               // of the token that is drawn
+};
+// draws [num_rows]. False where a row's logits give no token (all -inf, or NaN or +inf among them); its number is then in *bad_row.
+bool sample(Device &device, ignis_draw *draws, const SampleRow *rows, uint32_t num_rows, uint32_t V, void *workspace, uint32_t *bad_row);
+uint64_t sample_bytes(uint32_t max_rows, uint32_t V);
 
 }  // namespace ignis

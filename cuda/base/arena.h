@@ -1,0 +1,31 @@
+// arena.h: one anonymous mapping that is carved once, at load. Pages cost memory when they are first written, not before.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace ignis {
+
+inline constexpr uint64_t ARENA_ALIGNMENT = 64;
+
+inline constexpr uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+
+struct Arena {
+  uint8_t *base = nullptr;
+  uint64_t size_bytes = 0;
+  uint64_t used_bytes = 0;
+};
+
+// False when the system refuses; the arena is then empty. Memory is zero.
+bool arena_open(Arena *arena, uint64_t size_bytes);
+void arena_close(Arena *arena);
+
+// 64-byte aligned memory of the arena. Never fails: the plan that sized the arena counted it; running out is our bug and ends the
+// process.
+void *arena_take(Arena *arena, uint64_t size_bytes);
+
+// The memory of a read-only file mapping is given back to the system and is read from the file again when touched. Does nothing
+// where [start, start + size_bytes) is anything else than a read-only mapping of a file, whose content would be lost.
+void drop_file_pages(const void *start, uint64_t size_bytes);
+
+}  // namespace ignis

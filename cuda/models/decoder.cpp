@@ -1,0 +1,160 @@
+#include "decoder.h"
+
+#include <stdio.h>
+
+namespace ignis {
+
+static TensorSlot *next(TensorSlot *slots, uint32_t *num) { return slots ? slots + (*num)++ : (++*num, nullptr); }
+
+static void matrix(TensorSlot *slot, const char *name, uint32_t rows, uint32_t cols, Matrix *target) {
+  if (!slot) return;
+  *slot = TensorSlot{};
+  snprintf(slot->name, sizeof slot->name, "%s", name);
+  slot->rows = rows;
+  slot->cols = cols;
+  slot->matrix = target;
+}
+
+uint32_t list_layer_vectors(TensorSlot *slots, uint32_t num, DecoderWeights *weights, const ignis_shape &shape, const char *name,
+                            uint32_t cols, const float *DecoderLayer::*member) {
+  for (uint32_t layer = 0; layer < shape.num_layers; layer++) {
+    TensorSlot *slot = next(slots, &num);
+    if (!slot) continue;
+    *slot = TensorSlot{};
+    snprintf(slot->name, sizeof slot->name, "blk.%u.%s", layer, name);
+    slot->rows = 1;
+    slot->cols = cols;
+    slot->vector = &(weights->layers[layer].*member);
+  }
+  return num;
+}
+
+static uint32_t list_layer_matrices(TensorSlot *slots, uint32_t num, DecoderWeights *weights, const ignis_shape &shape, const char *name,
+                                    uint32_t rows, uint32_t cols, Matrix DecoderLayer::*member) {
+  for (uint32_t layer = 0; layer < shape.num_layers; layer++) {
+    TensorSlot *slot = next(slots, &num);
+    char full_name[64];
+    snprintf(full_name, sizeof full_name, "blk.%u.%s", layer, name);
+    matrix(slot, full_name, rows, cols, slot ? &(weights->layers[layer].*member) : nullptr);
+  }
+  return num;
+}
+
+uint32_t list_decoder_tensors(TensorSlot *slots, DecoderWeights *weights, const ignis_shape &shape) {
+  const uint32_t H = shape.hidden_size, F = shape.ffn_size, V = shape.vocab_size;
+  const uint32_t Q = shape.num_heads * shape.head_dim, KV = shape.num_kv_heads * shape.head_dim;
+  uint32_t num = 0;
+  matrix(next(slots, &num), "token_embd.weight", V, H, &weights->embedding);
+  TensorSlot *head = next(slots, &num);
+  matrix(head, "output.weight", V, H, &weights->head);
+  if (head) head->is_optional = true;
+  if (TensorSlot *slot = next(slots, &num)) {
+    *slot = TensorSlot{};
+    snprintf(slot->name, sizeof slot->name, "output_norm.weight");
+    slot->rows = 1;
+    slot->cols = H;
+    slot->vector = &weights->output_norm;
+  }
+  num = list_layer_vectors(slots, num, weights, shape, "attn_norm.weight", H, &DecoderLayer::attention_norm);
+  num = list_layer_matrices(slots, num, weights, shape, "attn_q.weight", Q, H, &DecoderLayer::q);
+  num = list_layer_matrices(slots, num, weights, shape, "attn_k.weight", KV, H, &DecoderLayer::k);
+  num = list_layer_matrices(slots, num, weights, shape, "attn_v.weight", KV, H, &DecoderLayer::v);
+  num = list_layer_matrices(slots, num, weights, shape, "attn_output.weight", H, Q, &DecoderLayer::output);
+  num = list_layer_vectors(slots, num, weights, shape, "ffn_norm.weight", H, &DecoderLayer::ffn_norm);
+  num = list_layer_matrices(slots, num, weights, shape, "ffn_gate.weight", F, H, &DecoderLayer::gate);
+  num = list_layer_matrices(slots, num, weights, shape, "ffn_up.weight", F, H, &DecoderLayer::up);
+  return list_layer_matrices(slots, num, weights, shape, "ffn_down.weight", H, F, &DecoderLayer::down);
+}
+
+static KvLayer kv_of(const Decoder &decoder, uint32_t layer) {
+  KvLayer kv = decoder.kv;
+  kv.layer_offset = layer * decoder.layer_bytes;
+  return kv;
+}
+
+// Rows of the last layer that nobody reads are left out after their K and V are stored.
+static uint32_t first_row(const Decoder &decoder, const Step &step, uint32_t layer) {
+  return layer + 1 == decoder.shape.num_layers ? step.first_wanted : 0;
+}
+
+void begin(Decoder &decoder, const Step &step) {
+  Device &device = *decoder.device;
+  embed(device, decoder.work.x, decoder.weights.embedding, step.tokens, step.T);
+  rope_angles(device, decoder.work.angles, decoder.rope, decoder.shape.head_dim, step.groups, step.num_groups);
+}
+
+void project(Decoder &decoder, const Step &step, uint32_t layer) {
+  Device &device = *decoder.device;
+  DecoderWork &work = decoder.work;
+  const DecoderLayer &weights = decoder.weights.layers[layer];
+  const ignis_shape &shape = decoder.shape;
+  rms_norm(device, work.normed, work.x, weights.attention_norm, step.T, shape.hidden_size, shape.rms_eps);
+  const Matrix *const users[] = {&weights.q, &weights.k, &weights.v};
+  prepare(device, &work.activations, work.normed, step.T, shape.hidden_size, users, 3);
+  const Linear jobs[] = {{work.q, &weights.q, weights.q.rows, false},
+                         {work.k, &weights.k, weights.k.rows, false},
+                         {work.v, &weights.v, weights.v.rows, false}};
+  linear(device, jobs, 3, work.activations);
+}
+
+void attend(Decoder &decoder, const Step &step, uint32_t layer) {
+  Device &device = *decoder.device;
+  DecoderWork &work = decoder.work;
+  const DecoderLayer &weights = decoder.weights.layers[layer];
+  const ignis_shape &shape = decoder.shape;
+  const KvLayer kv = kv_of(decoder, layer);
+  rope_and_store(device, work.q, work.k, work.v, kv, step.groups, step.num_groups, shape.num_heads, decoder.rope, work.angles);
+
+  const uint32_t first = first_row(decoder, step, layer), T = step.T - first;
+  if (T == 0) return;
+  if (first == 0) {
+    attention(device, work.attended, work.q, kv, step.groups, step.num_groups, shape.num_heads, work.attention);
+  } else {
+    Group wanted = step.groups[0];  // rows are left out of spans only: one group
+    wanted.row += first;
+    wanted.num_rows -= first;
+    wanted.position += first;
+    attention(device, work.attended, work.q, kv, &wanted, 1, shape.num_heads, work.attention);
+  }
+  const Matrix *const users[] = {&weights.output};
+  prepare(device, &work.activations, work.attended + uint64_t{first} * weights.output.cols, T, weights.output.cols, users, 1);
+  const Linear job{work.x + uint64_t{first} * shape.hidden_size, &weights.output, shape.hidden_size, true};
+  linear(device, &job, 1, work.activations);
+}
+
+void feed_forward(Decoder &decoder, const Step &step, uint32_t layer) {
+  Device &device = *decoder.device;
+  DecoderWork &work = decoder.work;
+  const DecoderLayer &weights = decoder.weights.layers[layer];
+  const uint32_t H = decoder.shape.hidden_size, F = decoder.shape.ffn_size;
+  const uint32_t first = first_row(decoder, step, layer), T = step.T - first;
+  if (T == 0) return;
+  float *x = work.x + uint64_t{first} * H;
+  rms_norm(device, work.normed, x, weights.ffn_norm, T, H, decoder.shape.rms_eps);
+  const Matrix *const users[] = {&weights.gate, &weights.up};
+  prepare(device, &work.activations, work.normed, T, H, users, 2);
+  const Linear jobs[] = {{work.gate, &weights.gate, F, false}, {work.up, &weights.up, F, false}};
+  linear(device, jobs, 2, work.activations);
+  swiglu(device, work.gate, work.gate, work.up, T, F);
+  const Matrix *const down_user[] = {&weights.down};
+  prepare(device, &work.activations, work.gate, T, F, down_user, 1);
+  const Linear down{x, &weights.down, H, true};
+  linear(device, &down, 1, work.activations);
+}
+
+void end(Decoder &decoder, const Step &step) {
+  const uint32_t H = decoder.shape.hidden_size, first = step.first_wanted;
+  if (first == step.T) return;
+  rms_norm(*decoder.device, decoder.work.normed, decoder.work.x + uint64_t{first} * H, decoder.weights.output_norm, step.T - first, H,
+           decoder.shape.rms_eps);
+}
+
+void logits(Decoder &decoder, const Step &step, float *y, uint32_t ldy) {
+  Device &device = *decoder.device;
+  const Matrix *const users[] = {&decoder.weights.head};
+  prepare(device, &decoder.work.activations, decoder.work.normed, step.T - step.first_wanted, decoder.shape.hidden_size, users, 1);
+  const Linear job{y, &decoder.weights.head, ldy, false};
+  linear(device, &job, 1, decoder.work.activations);
+}
+
+}  // namespace ignis
