@@ -1,0 +1,234 @@
+"""Port 1 over a connection: one request, its body, its one answer. Does not decide what becomes of the connection.
+
+The connection runs the handler inside `scope`. Whatever makes the handler's work pointless is a cut: its first reason
+is kept, the scope is cancelled, and the connection does what the reason asks for.
+"""
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn
+
+import trio
+
+from ignis.errors import RequestTooLargeError
+from ignis.exchange import EventStream
+from ignis.machine import advance
+from ignis.server import http11
+from ignis.server.http11 import Framing, Refused, RequestHead, RequestReader
+from ignis.server.limits import ServerLimits
+from ignis.server.sse import SseStream
+from ignis.server.wire import ClientLeft, ClientStalled, Wire
+
+_BODY_BYTES_S = 256
+# A body has to come at this rate on average, beside never pausing for the body timeout, or one byte now and then would
+# hold a connection for days. Apache's mod_reqtimeout asks for 500.
+
+
+class AnswerState(enum.Enum):
+    PENDING = "pending"
+    STREAMING = "streaming"
+    ENDED = "ended"
+
+
+class AnswerEvent(enum.Enum):
+    RESPOND = "respond"
+    OPEN = "open"
+    FRAME = "frame"
+    CLOSE = "close"
+
+
+_TABLE = {
+    AnswerState.PENDING: {AnswerEvent.RESPOND: AnswerState.ENDED, AnswerEvent.OPEN: AnswerState.STREAMING},
+    AnswerState.STREAMING: {AnswerEvent.FRAME: AnswerState.STREAMING, AnswerEvent.CLOSE: AnswerState.ENDED},
+    AnswerState.ENDED: {},
+}
+
+
+class Cut(enum.Enum):
+    """Why an exchange ended before its handler did."""
+
+    CLIENT_LEFT = "client_left"
+    CLIENT_STALLED = "client_stalled"
+    REFUSED = "refused"
+    """The body was malformed, or did not come in time: the server answers."""
+    DRAINED = "drained"
+    """The server stops and waits no longer."""
+
+
+class HttpExchange:
+    """Made by the connection for each request; owned by it.
+
+    `is_last` is asked when the head of the answer is written: whether it is to say that no further request is read.
+    Comments of a stream run in `tasks`, the connection's nursery, and end with the stream or the connection.
+    """
+
+    def __init__(
+        self,
+        head: RequestHead,
+        first_part: bytes,
+        reader: RequestReader,
+        wire: Wire,
+        limits: ServerLimits,
+        tasks: trio.Nursery,
+        is_last: Callable[[RequestHead], bool],
+    ) -> None:
+        self.head = head
+        self.scope = trio.CancelScope()
+        self.state = AnswerState.PENDING
+        self.status: int | None = None
+        """What the client was told, once it was."""
+        self.is_last = False
+        """Whether the answer said `connection: close`."""
+        self.cut_reason: Cut | None = None
+        self.refused: Refused | None = None
+        """The server's own answer, for a cut of that reason."""
+        self._first_part = first_part
+        self._reader = reader
+        self._wire = wire
+        self._limits = limits
+        self._tasks = tasks
+        self._decide_last = is_last
+        self._body_was_read = False
+        self._body_started_at = trio.current_time()
+        self._body_bytes = len(first_part)
+
+    # The request
+
+    @property
+    def request_id(self) -> str:
+        return self.head.request_id
+
+    @property
+    def method(self) -> str:
+        return "GET" if self.head.is_head else self.head.method
+
+    @property
+    def path(self) -> str:
+        return self.head.path
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        return self.head.query
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return self.head.headers
+
+    async def read_body(self, limit_bytes: int) -> bytes:
+        assert not self._body_was_read, "the body is read once"
+        self._body_was_read = True
+        announced_bytes = self.head.content_length
+        if announced_bytes is not None and announced_bytes > limit_bytes:
+            raise RequestTooLargeError(f"the body has {announced_bytes} bytes, at most {limit_bytes} are taken")
+        if self._reader.is_continue_awaited:
+            await self._send(http11.CONTINUE)
+        body = bytearray(self._first_part)
+        try:
+            while not self._reader.is_body_complete and len(body) <= limit_bytes:
+                body += await self._next_part()
+        except Refused as refused:
+            self.refused = refused
+            self.cut(Cut.REFUSED)
+            await self._abandon()
+        except ClientLeft:
+            self.cut(Cut.CLIENT_LEFT)
+            await self._abandon()
+        if len(body) > limit_bytes:
+            raise RequestTooLargeError(f"the body is longer than the {limit_bytes} bytes that are taken")
+        return bytes(body)
+
+    async def skip_body(self) -> None:
+        """Reads on to the end of a body that nobody wants.
+
+        Raises:
+            Refused: it is malformed, or does not come in time.
+            ClientLeft: it does not come at all.
+        """
+        while not self._reader.is_body_complete:
+            await self._next_part()
+
+    async def _next_part(self) -> bytes:
+        deadline = min(
+            trio.current_time() + self._limits.body_timeout_s,
+            self._body_started_at + self._limits.body_timeout_s + self._body_bytes / _BODY_BYTES_S,
+        )
+        with trio.move_on_at(deadline) as patience:
+            data = await self._wire.receive()
+        if patience.cancelled_caught:
+            raise Refused(408, "the request body did not come in time")
+        if not data:
+            raise ClientLeft
+        self._reader.feed(data)
+        part = self._reader.take_body()
+        self._body_bytes += len(part)
+        if self._reader.is_body_complete:
+            self._wire.drop_excess(is_dropping=True)
+        return part
+
+    # The answer
+
+    async def respond(
+        self,
+        status: int,
+        body: bytes = b"",
+        content_type: str = "application/json",
+        headers: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        after = advance(_TABLE, self.state, AnswerEvent.RESPOND)
+        is_last = self._decide_last(self.head)
+        data = http11.answer(
+            status, body, content_type, headers, self.request_id, closes=is_last, has_body=not self.head.is_head
+        )
+        self.state, self.status, self.is_last = after, status, is_last
+        await self._send(data)
+
+    async def open_events(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:
+        after = advance(_TABLE, self.state, AnswerEvent.OPEN)
+        is_last = self._decide_last(self.head) or self.head.framing is Framing.CLOSE
+        data = http11.events_head(headers, self.request_id, self.head.framing, closes=is_last)
+        self.state, self.status, self.is_last = after, 200, is_last
+        await self._send(data)
+        stream = SseStream(self._send_frame, self._end_events, self._transmit, self.head.framing)
+        if not self.head.is_head:
+            self._tasks.start_soon(stream.keep_alive, self._limits.keepalive_comment_s)
+        return stream
+
+    async def _send_frame(self, frame: bytes) -> None:
+        self.state = advance(_TABLE, self.state, AnswerEvent.FRAME)
+        if not self.head.is_head:
+            await self._send(frame)
+
+    async def _end_events(self, last: bytes) -> None:
+        self.state = advance(_TABLE, self.state, AnswerEvent.CLOSE)
+        if not self.head.is_head:
+            await self._send(last)
+
+    async def _send(self, data: bytes) -> None:
+        if not await self._transmit(data):
+            await self._abandon()
+
+    async def _transmit(self, data: bytes) -> bool:
+        """Sends, or cuts the exchange and returns False."""
+        try:
+            await self._wire.send(data)
+        except ClientLeft:
+            self.cut(Cut.CLIENT_LEFT)
+            return False
+        except ClientStalled:
+            self.cut(Cut.CLIENT_STALLED)
+            return False
+        return True
+
+    # The end
+
+    def cut(self, reason: Cut) -> None:
+        """Cancels the handler. The first reason is kept."""
+        if self.cut_reason is None:
+            self.cut_reason = reason
+        self.scope.cancel()
+
+    async def _abandon(self) -> NoReturn:
+        """Leaves a handler whose exchange was cut."""
+        await trio.lowlevel.checkpoint()
+        # Only a handler that shields itself from being cancelled comes this far.
+        raise trio.BrokenResourceError("the exchange was cut")

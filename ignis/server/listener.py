@@ -1,0 +1,231 @@
+"""The server: opens the listeners, accepts under a cap, and stops in order. One task for each listener and connection.
+
+Stopping: no more is accepted and idle connections are closed at once; running exchanges go on, each saying that its
+connection ends; after the drain timeout handlers are cut, those without an answer get a 503, and shortly after that
+whatever is left is closed.
+"""
+
+import errno
+import os
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import trio
+
+from ignis.errors import ConfigError
+from ignis.log import Log
+from ignis.server import http11
+from ignis.server.connection import Connection, Handler
+from ignis.server.limits import ServerLimits
+from ignis.server.roster import Roster, ServerStatistics
+from ignis.server.wire import ClientLeft, ClientStalled, Wire
+
+_NUM_REFUSALS = 64
+"""Newcomers over the cap that are told so at a time; more are reset."""
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_BACKOFF_S = (0.05, 1.0)
+_WARNING_EVERY_S = 5.0
+_LAST_GRACE_S = 3.0
+# A client whose machine vanished sends no end; TCP's own probes find it out within a minute.
+_PROBE_IDLE_S, _PROBE_EVERY_S, _NUM_PROBES = 30, 10, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """One address and who answers there."""
+
+    address: str
+    """`host:port`, `[v6]:port`; port 0 takes a free one."""
+    handler: Handler
+
+
+class Server:
+    """Serves several listeners as one: they start, drain and stop together. `serve` is called once."""
+
+    def __init__(self, limits: ServerLimits, log: Log) -> None:
+        self._limits = limits
+        self._log = log
+        self._rosters: list[Roster] = []
+        self._drain_asked = trio.Event()
+
+    @property
+    def is_draining(self) -> bool:
+        return self._drain_asked.is_set()
+
+    def drain(self) -> None:
+        """Starts to stop; `serve` returns when it is done. Does nothing when called again."""
+        self._drain_asked.set()
+
+    def statistics(self) -> ServerStatistics:
+        return ServerStatistics(
+            num_connections=sum(roster.num_connections for roster in self._rosters),
+            num_idle=sum(roster.num_idle for roster in self._rosters),
+            num_exchanges=sum(len(roster.running) for roster in self._rosters),
+            is_draining=self.is_draining,
+        )
+
+    async def serve(
+        self, listens: Sequence[Listen], *, task_status: trio.TaskStatus[tuple[str, ...]] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Serves until drained or cancelled. Once everything listens, reports the address of each `Listen`, in order.
+
+        Raises:
+            ConfigError: an address is malformed, taken, or not this machine's.
+        """
+        opened: list[tuple[trio.SocketListener, Listen, Roster]] = []
+        addresses: list[str] = []
+        try:
+            for listen in listens:
+                listeners = await _open(listen.address)
+                addresses.append(_spell(listeners[0].socket.getsockname()))
+                self._rosters.append(Roster())
+                opened += [(listener, listen, self._rosters[-1]) for listener in listeners]
+            async with trio.open_nursery() as connections:
+                async with trio.open_nursery() as accepting:
+                    for listener, listen, roster in opened:
+                        accepting.start_soon(self._accept, listener, listen.handler, roster, connections)
+                    task_status.started(tuple(addresses))
+                    await self._drain_asked.wait()
+                    accepting.cancel_scope.cancel()
+                await self._wind_down([listener for listener, _, _ in opened])
+                connections.cancel_scope.cancel()
+        finally:
+            for listener, _, _ in opened:
+                listener.socket.close()
+
+    async def _wind_down(self, listeners: Sequence[trio.SocketListener]) -> None:
+        for listener in listeners:
+            listener.socket.close()
+        for roster in self._rosters:
+            roster.drain()
+        with trio.move_on_after(self._limits.drain_timeout_s):
+            await self._wait_empty()
+        for roster in self._rosters:
+            roster.cut_exchanges()
+        with trio.move_on_after(_LAST_GRACE_S):
+            await self._wait_empty()
+
+    async def _wait_empty(self) -> None:
+        for roster in self._rosters:
+            await roster.wait_empty()
+
+    async def _accept(
+        self, listener: trio.SocketListener, handler: Handler, roster: Roster, connections: trio.Nursery
+    ) -> None:
+        refusals = trio.CapacityLimiter(_NUM_REFUSALS)
+        backoff_s = _BACKOFF_S[0]
+        next_warning_at = trio.current_time()
+        while True:
+            try:
+                stream = await listener.accept()
+            except OSError as error:
+                if error.errno in _EXHAUSTED:
+                    # Out of descriptors or memory: an idle connection is worth less than a new one.
+                    roster.make_room()
+                    self._log.emit("ignis.http.listener_fault", url=_spell(listener.socket.getsockname()), error=error)
+                    await trio.sleep(backoff_s)
+                    backoff_s = min(2 * backoff_s, _BACKOFF_S[1])
+                # Anything else is one connection that broke before it was taken.
+                continue
+            backoff_s = _BACKOFF_S[0]
+            peer = _set_up(stream, self._limits)
+            if roster.num_connections < self._limits.max_connections or roster.make_room():
+                connection = Connection(stream, peer, handler, roster, self._limits, self._log)
+                connections.start_soon(connection.run)
+                continue
+            if trio.current_time() >= next_warning_at:
+                next_warning_at = trio.current_time() + _WARNING_EVERY_S
+                self._log.emit("ignis.http.connections_full", peer=peer, connections=roster.num_connections)
+            wire = Wire(stream, self._limits.write_timeout_s)
+            try:
+                refusals.acquire_on_behalf_of_nowait(wire)
+            except trio.WouldBlock:
+                wire.cut()
+            else:
+                connections.start_soon(_refuse, wire, refusals)
+
+
+async def on_signals(
+    first: Callable[[str], None],
+    second: Callable[[str], None],
+    *,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Calls `first` with the name of the first SIGTERM or SIGINT, `second` with the later ones, until cancelled."""
+    call = first
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()
+        async for number in signals:
+            call(signal.Signals(number).name)
+            call = second
+
+
+async def _open(address: str) -> list[trio.SocketListener]:
+    """Listens at every address that the host stands for; with port 0 they share the first one's."""
+    host, port = _split(address)
+    try:
+        listeners = await trio.open_tcp_listeners(port, host=host)
+    except OSError as error:
+        raise ConfigError(f"cannot listen on {address}: {_reason(error)}") from error
+    if port == 0 and len(listeners) > 1:
+        for listener in listeners[1:]:
+            listener.socket.close()
+        del listeners[1:]
+    return listeners
+
+
+def _split(address: str) -> tuple[str, int]:
+    host, colon, port = address.rpartition(":")
+    is_bare_v6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
+    if not colon or not host or is_bare_v6 or not (port.isascii() and port.isdecimal()) or int(port) > 65535:
+        raise ConfigError(f"{address!r} is not an address to listen on, use host:port or [v6]:port")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _reason(error: OSError) -> str:
+    # trio wraps the errors of several addresses in one; the first number found says what is wrong with the address.
+    causes = [error, error.__cause__, error.__context__]
+    for cause in causes:
+        if isinstance(cause, OSError) and cause.errno is not None:
+            return os.strerror(cause.errno) if cause.errno > 0 else str(cause.strerror)
+    return str(error)
+
+
+def _spell(name: tuple[object, ...]) -> str:
+    host, port = name[0], name[1]
+    return f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}"
+
+
+def _set_up(stream: trio.SocketStream, limits: ServerLimits) -> str:
+    """Sets the socket's options and returns the client's address. trio has set TCP_NODELAY."""
+    connection = stream.socket
+    try:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _PROBE_IDLE_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _PROBE_EVERY_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _NUM_PROBES)
+        return _spell(connection.getpeername())
+    except OSError:
+        # It left already; its first read will say so.
+        return "unknown"
+
+
+async def _refuse(wire: Wire, refusals: trio.CapacityLimiter) -> None:
+    """Tells a newcomer over the cap that the server is full."""
+    body = http11.error_body("too many connections are open", "server_busy", "server_busy")
+    headers = [("retry-after", "1")]
+    answer = http11.answer(503, body, "application/json", headers, http11.new_request_id(), closes=True, has_body=True)
+    try:
+        async with trio.open_nursery() as tasks:
+            tasks.start_soon(wire.watch)
+            try:
+                await wire.send(answer)
+                await wire.finish()
+            except (ClientLeft, ClientStalled):
+                wire.cut()
+            tasks.cancel_scope.cancel()
+    finally:
+        wire.close()
+        refusals.release_on_behalf_of(wire)

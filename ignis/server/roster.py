@@ -1,0 +1,78 @@
+"""The connections of one listener: how many, the idle ones, running exchanges. Says who has to go; closes nothing."""
+
+from dataclasses import dataclass
+
+import trio
+
+from ignis.server.exchange import Cut, HttpExchange
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatistics:
+    """Of every listener together, at one moment."""
+
+    num_connections: int
+    """Open, idle ones included."""
+    num_idle: int
+    """Waiting for the first byte of a request."""
+    num_exchanges: int
+    """Handlers that run."""
+    is_draining: bool
+
+
+class Roster:
+    """Its methods are called by the connections and by the listener's own task, all on one thread."""
+
+    def __init__(self) -> None:
+        self.num_connections = 0
+        self.is_draining = False
+        self.running: set[HttpExchange] = set()
+        self._idle: dict[trio.CancelScope, None] = {}
+        self._left = trio.lowlevel.ParkingLot()
+
+    @property
+    def num_idle(self) -> int:
+        return len(self._idle)
+
+    def enter(self) -> None:
+        """Counts a connection in."""
+        self.num_connections += 1
+
+    def leave(self) -> None:
+        """Counts a connection out."""
+        self.num_connections -= 1
+        self._left.unpark_all()
+
+    def rest(self, scope: trio.CancelScope) -> None:
+        """Notes an idle connection; the scope is cancelled when it has to go."""
+        self._idle[scope] = None
+        if self.is_draining:
+            scope.cancel()
+
+    def wake(self, scope: trio.CancelScope) -> None:
+        """Notes that the connection is idle no longer. Does nothing when it was told to go."""
+        self._idle.pop(scope, None)
+
+    def make_room(self) -> bool:
+        """Tells the connection that has been idle longest to go. False: none is idle."""
+        if not self._idle:
+            return False
+        scope = next(iter(self._idle))
+        del self._idle[scope]
+        scope.cancel()
+        return True
+
+    def drain(self) -> None:
+        """Tells idle connections to go, and others to go after their exchange."""
+        self.is_draining = True
+        for scope in self._idle:
+            scope.cancel()
+
+    def cut_exchanges(self) -> None:
+        """Ends the handlers that still run."""
+        for exchange in self.running:
+            exchange.cut(Cut.DRAINED)
+
+    async def wait_empty(self) -> None:
+        while self.num_connections:
+            await self._left.park()

@@ -1,0 +1,183 @@
+"""One socket: its only reader, which notices at once that the client left, and its only writer. Knows no HTTP.
+
+A connection's `watch` task reads all the time and puts what comes into a bounded inbox, so that the end of the stream
+is seen whatever the connection's own task waits for. An end of the client's side alone (a half-close) counts as
+leaving, as uvicorn has it: a client that is gone and one that only stopped sending look the same until something is
+sent, and a generation for nobody costs more than `nc -N` is worth.
+"""
+
+import os
+import socket
+import struct
+
+import trio
+
+INBOX_BYTES = 256 << 10
+"""How much a client may send ahead of being read."""
+
+_READ_BYTES = 64 << 10
+_LINGER_S = 30.0
+_LINGER_SILENCE_S = 2.0
+# After the last answer the client is read, and forgotten, until it closes: closing over unread bytes is a reset, which
+# takes the answer from a client that is still sending (RFC 9112 section 9.6). So long in all, and so long without a
+# byte.
+
+
+class ClientLeft(Exception):
+    """The client closed or lost its connection."""
+
+
+class ClientStalled(Exception):
+    """The client took no byte for the write timeout."""
+
+
+class Wire:
+    """Owns the stream that it is given. Runs on the thread of its trio loop."""
+
+    def __init__(self, stream: trio.SocketStream, write_timeout_s: float) -> None:
+        self._stream = stream
+        self._fileno = stream.socket.fileno()
+        self._write_timeout_s = write_timeout_s
+        self._inbox = bytearray()
+        self._outbox = bytearray()
+        self._flushing = trio.Lock()
+        self._arrivals = trio.lowlevel.ParkingLot()
+        self._room = trio.lowlevel.ParkingLot()
+        self._has_left = False
+        self._is_closed = False
+        self._is_dropping = False
+        self._has_dropped = False
+        self._exchange_scope: trio.CancelScope | None = None
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the client closed its side, or the connection broke."""
+        return self._has_left
+
+    @property
+    def has_dropped(self) -> bool:
+        """Whether bytes were thrown away, so that no further request can be read."""
+        return self._has_dropped
+
+    async def watch(self) -> None:
+        """Reads until the client leaves; then cancels the guarded scope and returns."""
+        while True:
+            while len(self._inbox) >= INBOX_BYTES and not self._is_dropping:
+                await self._room.park()
+            try:
+                data = await self._stream.receive_some(_READ_BYTES)
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                data = b""
+            if not data:
+                break
+            if len(self._inbox) >= INBOX_BYTES:
+                self._has_dropped = True
+            else:
+                self._inbox += data
+            self._arrivals.unpark_all()
+        self._has_left = True
+        self._arrivals.unpark_all()
+        if self._exchange_scope is not None:
+            self._exchange_scope.cancel()
+
+    def guard(self, scope: trio.CancelScope | None) -> None:
+        """Names the scope that is cancelled when the client leaves. None: nobody's."""
+        self._exchange_scope = scope
+        if scope is not None and self._has_left:
+            scope.cancel()
+
+    def drop_excess(self, *, is_dropping: bool) -> None:
+        """Chooses for a full inbox: drop what comes, and so go on watching, or let the client wait."""
+        self._is_dropping = is_dropping
+        self._room.unpark_all()
+
+    def take(self) -> bytes:
+        """Takes what is in the inbox; empty when nothing is."""
+        data = bytes(self._inbox)
+        self._inbox.clear()
+        self._room.unpark_all()
+        return data
+
+    async def receive(self) -> bytes:
+        """Waits for bytes and takes them. Empty: the client left and nothing is unread."""
+        while not self._inbox and not self._has_left:
+            await self._arrivals.park()
+        return self.take()
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether bytes wait for a slow client."""
+        return bool(self._outbox)
+
+    async def send(self, data: bytes) -> None:
+        """Sends all of it. Waits while the client is slow, and is a checkpoint only then.
+
+        What was handed over is sent as a whole and in order even if this is cancelled: the rest goes ahead of the next
+        `send` or `flush`, so that a handler whose deadline strikes inside an event can still end its stream properly.
+
+        Raises:
+            ClientLeft, ClientStalled: the stream is of no use any more.
+        """
+        sent_bytes = 0 if self._outbox else self._write(data)
+        if sent_bytes < len(data):
+            self._outbox += memoryview(data)[sent_bytes:]
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Waits until everything handed over was taken by the kernel.
+
+        Raises:
+            ClientLeft, ClientStalled: as `send` does.
+        """
+        if not self._outbox:
+            return
+        async with self._flushing:
+            while self._outbox:
+                with trio.move_on_after(self._write_timeout_s) as patience:
+                    await trio.lowlevel.wait_writable(self._fileno)
+                if patience.cancelled_caught:
+                    raise ClientStalled
+                del self._outbox[: self._write(self._outbox)]
+
+    def _write(self, data: bytes | bytearray) -> int:
+        # A direct write, with no turn of the event loop, is what halves the cost of a stream (2.9 % against 6.7 % of a
+        # core for 8 streams of 200 events/s). The flag matters: the number of a closed socket may be another client's
+        # by now.
+        if self._is_closed:
+            raise ClientLeft
+        try:
+            return os.write(self._fileno, data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            raise ClientLeft from None
+
+    async def finish(self) -> None:
+        """Closes after the last answer, in a way that lets the client read it."""
+        try:
+            await self.flush()
+            self._stream.socket.shutdown(socket.SHUT_WR)
+        except (ClientLeft, ClientStalled, OSError):
+            self.cut()
+            return
+        self.drop_excess(is_dropping=True)
+        with trio.move_on_after(_LINGER_S) as linger:
+            while not self._has_left and not linger.cancel_called:
+                with trio.move_on_after(_LINGER_SILENCE_S) as silence:
+                    await self._arrivals.park()
+                self._inbox.clear()
+                if silence.cancelled_caught:
+                    break
+        self.close()
+
+    def close(self) -> None:
+        """Closes now. Bytes that the kernel has taken are still delivered. Does nothing when closed."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._stream.socket.close()
+
+    def cut(self) -> None:
+        """Resets the connection: what is under way is lost, and a client that takes nothing costs no more."""
+        if not self._is_closed:
+            self._stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close()
