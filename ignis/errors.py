@@ -143,6 +143,54 @@ class UnsupportedMediaTypeError(RequestError):
     code = "unsupported_media_type"
 
 
+class SlowRequestError(RequestError):
+    """The header or the body did not come in time."""
+
+    status = 408
+    type = "invalid_request_error"
+    code = "slow_request"
+
+
+class TargetTooLongError(RequestError):
+    """The request target, path and query, is too long."""
+
+    status = 414
+    type = "invalid_request_error"
+    code = "target_too_long"
+
+
+class ExpectationError(RequestError):
+    """The request carries an Expect header other than 100-continue."""
+
+    status = 417
+    type = "invalid_request_error"
+    code = "expectation_failed"
+
+
+class HeaderTooLargeError(RequestError):
+    """The request's header has too many fields or bytes."""
+
+    status = 431
+    type = "invalid_request_error"
+    code = "header_too_large"
+
+
+class UnsupportedHttpError(RequestError):
+    """The request uses a part of HTTP that is not served: CONNECT, or a transfer coding other than chunked."""
+
+    status = 501
+    type = "invalid_request_error"
+    code = "not_implemented"
+
+
+class HttpVersionError(RequestError):
+    """The request is not HTTP/1.1 or HTTP/1.0."""
+
+    status = 505
+    type = "invalid_request_error"
+    code = "http_version_not_supported"
+
+
 class ConfigError(RequestError):
     """A configuration field is unknown or out of its range. Raised at start; the message names the field."""
 
@@ -184,6 +232,15 @@ class RequestTimeoutError(BusyError):
     status = 504
     type = "request_timeout"
     code = "request_timeout"
+
+
+class ConnectionsFullError(BusyError):
+    """Too many connections are open. None of them is idle, so that none could be closed for this one."""
+
+    status = 503
+    type = "connections_full"
+    code = "connections_full"
+    default_retry_after_s = 1
 
 
 class EngineError(Fault):
