@@ -1,0 +1,81 @@
+// dots_avx512.h: float32, float16 and bfloat16 weights as linear_float.h's loops read them, sixteen float32 lanes.
+#pragma once
+
+#include <immintrin.h>
+#include <stdint.h>
+
+namespace ignis::IGNIS_ISA_NAMESPACE {
+namespace {
+
+// 4 x 6 sums, 4 weights and 1 activation of 32 registers; two loads for five multiply-adds.
+constexpr int WIDE_ROWS = 4, WIDE_TOKENS = 6;
+constexpr int NARROW_ROWS = 4;
+
+struct FloatSums {
+  using Activation = float;
+  using Sums = __m512;
+  using Weights = __m512;
+  static constexpr uint32_t STEP = 16;
+  static inline Sums zero() { return _mm512_setzero_ps(); }
+  static inline __mmask16 mask(uint32_t count) { return static_cast<__mmask16>((1u << count) - 1); }
+  static inline __m512 activations(const float *x, uint32_t k) { return _mm512_loadu_ps(x + k); }
+  static inline __m512 activations_first(const float *x, uint32_t k, uint32_t count) { return _mm512_maskz_loadu_ps(mask(count), x + k); }
+  static inline Sums multiply_add(__m512 w, __m512 a, Sums sum) { return _mm512_fmadd_ps(w, a, sum); }
+  static inline float total(Sums sum) {
+    const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps(sum, 1));
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+  }
+};
+
+struct WeightsF32 : FloatSums {
+  static inline __m512 weights(const uint8_t *row, uint32_t k) { return _mm512_loadu_ps(row + 4 * static_cast<uint64_t>(k)); }
+  static inline __m512 weights_first(const uint8_t *row, uint32_t k, uint32_t count) {
+    return _mm512_maskz_loadu_ps(mask(count), row + 4 * static_cast<uint64_t>(k));
+  }
+};
+
+struct WeightsF16 : FloatSums {
+  static inline __m512 weights(const uint8_t *row, uint32_t k) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(row + 2 * static_cast<uint64_t>(k))));
+  }
+  static inline __m512 weights_first(const uint8_t *row, uint32_t k, uint32_t count) {
+    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask(count), row + 2 * static_cast<uint64_t>(k)));
+  }
+};
+
+#if defined(__AVX512BF16__)
+
+// vdpbf16ps: lane i takes k = 2i, 2i + 1 of 32. Activations are rounded to bfloat16 and filled up with zeros to a multiple of 32.
+struct WeightsBF16 : FloatSums {
+  using Activation = uint16_t;
+  using Weights = __m512bh;
+  static constexpr uint32_t STEP = 32;
+  static inline __m512bh weights(const uint8_t *row, uint32_t k) {
+    return reinterpret_cast<__m512bh>(_mm512_loadu_si512(row + 2 * static_cast<uint64_t>(k)));
+  }
+  static inline __m512bh weights_first(const uint8_t *row, uint32_t k, uint32_t count) {
+    return reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi16((1u << count) - 1, row + 2 * static_cast<uint64_t>(k)));
+  }
+  static inline __m512bh activations(const uint16_t *x, uint32_t k) { return reinterpret_cast<__m512bh>(_mm512_loadu_si512(x + k)); }
+  static inline __m512bh activations_first(const uint16_t *x, uint32_t k, uint32_t) { return activations(x, k); }
+  static inline Sums multiply_add(__m512bh w, __m512bh a, Sums sum) { return _mm512_dpbf16_ps(sum, w, a); }
+};
+
+#else
+
+struct WeightsBF16 : FloatSums {
+  static inline __m512 widen(__m256i bfloats) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bfloats), 16)); }
+  static inline __m512 weights(const uint8_t *row, uint32_t k) {
+    return widen(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(row + 2 * static_cast<uint64_t>(k))));
+  }
+  static inline __m512 weights_first(const uint8_t *row, uint32_t k, uint32_t count) {
+    return widen(_mm256_maskz_loadu_epi16(mask(count), row + 2 * static_cast<uint64_t>(k)));
+  }
+};
+
+#endif
+
+}  // namespace
+}  // namespace ignis::IGNIS_ISA_NAMESPACE

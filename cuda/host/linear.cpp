@@ -1,0 +1,121 @@
+// linear.cpp: divides linear layers into tasks for the thread pool. A task is a run of rows of one matrix with all tokens, so that
+// its weights come from memory once; a tile of tokens stays in the first-level cache while the run's rows pass by.
+#include "../ops/ops.h"
+
+#include "activations.h"
+#include "device.h"
+#include "packed.h"
+
+namespace ignis {
+
+// Weights of a task: with the tile beside them they stay in the second-level cache (1 MiB and more where it matters).
+static constexpr uint64_t TASK_BYTES = 256 * 1024;
+static constexpr uint32_t TASKS_A_WORKER = 4;
+static constexpr uint32_t MAX_JOBS = 8;
+
+const LinearKernels &linear_kernels(Isa isa) {
+#if defined(__x86_64__)
+  switch (isa) {
+    case Isa::AVX512_VNNI_BF16: return avx512_vnni_bf16::linear_kernels();
+    case Isa::AVX512_VNNI: return avx512_vnni::linear_kernels();
+    case Isa::AVX512: return avx512::linear_kernels();
+    case Isa::AVX2: return avx2::linear_kernels();
+    case Isa::PORTABLE: break;
+  }
+#else
+  (void)isa;
+#endif
+  return portable::linear_kernels();
+}
+
+static uint32_t format_index(ignis_dtype dtype) {
+  switch (dtype) {
+    case IGNIS_Q4_0: return static_cast<uint32_t>(Format::Q4_0);
+    case IGNIS_Q4_1: return static_cast<uint32_t>(Format::Q4_1);
+    case IGNIS_Q5_0: return static_cast<uint32_t>(Format::Q5_0);
+    case IGNIS_Q5_1: return static_cast<uint32_t>(Format::Q5_1);
+    case IGNIS_Q8_0: return static_cast<uint32_t>(Format::Q8_0);
+    case IGNIS_Q4_K: return static_cast<uint32_t>(Format::Q4_K);
+    case IGNIS_Q5_K: return static_cast<uint32_t>(Format::Q5_K);
+    case IGNIS_Q6_K: return static_cast<uint32_t>(Format::Q6_K);
+    case IGNIS_F32: return static_cast<uint32_t>(FloatFormat::F32);
+    case IGNIS_F16: return static_cast<uint32_t>(FloatFormat::F16);
+    case IGNIS_BF16: return static_cast<uint32_t>(FloatFormat::BF16);
+  }
+  return 0;
+}
+
+// A job's weights as units that a task may hold any run of: groups of 16 rows, packed or not.
+struct Units {
+  uint32_t num;
+  uint64_t size_bytes;
+};
+
+static Units units_of(const Matrix &w) {
+  const uint64_t size_bytes = is_quantized(w.dtype) ? group_bytes(w.dtype, w.cols) : GROUP_ROWS * row_bytes(w.dtype, w.cols);
+  return {num_groups(w.rows), size_bytes};
+}
+
+static void run_quantized(const LinearKernels &kernels, const Linear &job, const Activations &a, uint32_t start, uint32_t stop) {
+  const Matrix &w = *job.w;
+  const uint32_t width = widest(kernels);
+  const uint64_t stride_bytes = tile_bytes(width, a.K);
+  QuantizedTask task = {};
+  task.group_bytes = group_bytes(w.dtype, w.cols);
+  task.weights = static_cast<const uint8_t *>(w.packed) + start * task.group_bytes;
+  task.num_groups = stop - start;
+  task.num_blocks = w.cols / BLOCK_COLS;
+  task.num_rows = w.rows - start * GROUP_ROWS;
+  task.ldy = job.ldy;
+  task.accumulates = job.accumulates;
+  for (uint32_t token = 0; token < a.T; token += width) {
+    task.T = a.T - token < width ? a.T - token : width;
+    task.tile = static_cast<const uint8_t *>(a.memory) + token / width * stride_bytes;
+    task.y = job.y + static_cast<uint64_t>(token) * job.ldy + start * GROUP_ROWS;
+    kernels.quantized[format_index(w.dtype)][width_index(kernels, task.T)](task);
+  }
+}
+
+static void run_floats(const LinearKernels &kernels, const Linear &job, const Activations &a, uint32_t start, uint32_t stop) {
+  const Matrix &w = *job.w;
+  const bool is_bfloat = w.dtype == IGNIS_BF16 && kernels.has_bfloat_dot;
+  const uint32_t row_stop = stop * GROUP_ROWS < w.rows ? stop * GROUP_ROWS : w.rows;
+  FloatTask task = {};
+  task.row_bytes = row_bytes(w.dtype, w.cols);
+  task.weights = static_cast<const uint8_t *>(w.packed) + start * GROUP_ROWS * task.row_bytes;
+  task.num_rows = row_stop - start * GROUP_ROWS;
+  task.K = a.K;
+  task.T = a.T;
+  task.x = is_bfloat ? static_cast<const void *>(static_cast<const uint8_t *>(a.memory) + bfloat_offset(a.T, a.K)) : a.x;
+  task.ldx = is_bfloat ? bfloat_stride(a.K) : a.K;
+  task.y = job.y + start * GROUP_ROWS;
+  task.ldy = job.ldy;
+  task.accumulates = job.accumulates;
+  kernels.floats[format_index(w.dtype)](task);
+}
+
+void linear(Device &device, const Linear *jobs, uint32_t num, const Activations &a) {
+  const LinearKernels &kernels = linear_kernels(device.isa);
+  // More jobs than have room here run in turn.
+  for (; num > MAX_JOBS; jobs += MAX_JOBS, num -= MAX_JOBS) linear(device, jobs, MAX_JOBS, a);
+  uint64_t total_bytes = 0;
+  for (uint32_t i = 0; i < num; i++) total_bytes += units_of(*jobs[i].w).num * units_of(*jobs[i].w).size_bytes;
+  uint64_t share_bytes = total_bytes / (TASKS_A_WORKER * thread_pool_workers(*device.pool)) + 1;
+  if (share_bytes > TASK_BYTES) share_bytes = TASK_BYTES;
+  uint32_t units_a_task[MAX_JOBS], first_task[MAX_JOBS + 1] = {};
+  for (uint32_t i = 0; i < num; i++) {
+    const Units units = units_of(*jobs[i].w);
+    units_a_task[i] = static_cast<uint32_t>((share_bytes + units.size_bytes - 1) / units.size_bytes);
+    first_task[i + 1] = first_task[i] + (units.num + units_a_task[i] - 1) / units_a_task[i];
+  }
+  parallel(*device.pool, first_task[num], [&](uint32_t task, uint32_t) {
+    uint32_t i = 0;
+    while (task >= first_task[i + 1]) i++;
+    const uint32_t num_units = units_of(*jobs[i].w).num;
+    const uint32_t start = (task - first_task[i]) * units_a_task[i];
+    const uint32_t stop = start + units_a_task[i] < num_units ? start + units_a_task[i] : num_units;
+    (is_quantized(jobs[i].w->dtype) ? run_quantized : run_floats)(kernels, jobs[i], a, start, stop);
+  });
+}
+
+}  // namespace ignis

@@ -1,0 +1,95 @@
+// linear_kernels.h: the table of inner loops that each instruction set brings, and the activations' layout that they read.
+//
+// A tile is up to MAX_TILE_TOKENS tokens that a kernel keeps in registers. The int8 form of a tile of width P (tokens, filled up
+// with zeros to a width that the kernels have) is, for each block of 32 columns:
+//
+//   int8 [P][32]   codes = round(x / d), ties to even
+//   float [P]      d, the largest |x| of the block / 127
+//   float [P]      s = d * sum of the codes
+//   int32 [P] x 3  minus the sum of the codes: of columns 0..15, of 16..31, of all. A weight stored with an offset is corrected
+//                  by offset times this, in integers, so exactly.
+#pragma once
+
+#include <stdint.h>
+
+#include "../include/ignis_step.h"
+#include "device.h"
+
+namespace ignis {
+
+inline constexpr uint32_t MAX_TILE_TOKENS = 12;
+inline constexpr uint32_t TILE_TOKEN_BYTES = 32 + 5 * 4;  // of a token in a block
+inline constexpr uint32_t MAX_WIDTHS = 6;
+
+enum class Format : uint32_t { Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K };
+inline constexpr uint32_t NUM_FORMATS = 8;
+
+// Groups of 16 rows times the tokens of a tile.
+struct QuantizedTask {
+  const uint8_t *weights;  // the first group
+  uint64_t group_bytes;
+  uint32_t num_groups;
+  uint32_t num_blocks;
+  uint32_t num_rows;  // rows from the first group's first on that exist; the rest is filling
+  uint32_t T;         // tokens that exist, <= the tile's width
+  const uint8_t *tile;
+  float *y;  // of the first token and the first row
+  uint64_t ldy;
+  bool accumulates;
+};
+using QuantizedFunction = void (*)(const QuantizedTask &task);
+
+// Rows of unpacked float32, float16 or bfloat16 weights times the tokens of a tile.
+struct FloatTask {
+  const uint8_t *weights;  // the first row
+  uint64_t row_bytes;
+  uint32_t num_rows;
+  uint32_t K;
+  uint32_t T;
+  const void *x;  // float32 [T, ldx], or bfloat16 [T, ldx] filled up with zeros to ldx (only BF16 weights, where has_bfloat_dot)
+  uint64_t ldx;
+  float *y;
+  uint64_t ldy;
+  bool accumulates;
+};
+using FloatFunction = void (*)(const FloatTask &task);
+
+enum class FloatFormat : uint32_t { F32, F16, BF16 };
+inline constexpr uint32_t NUM_FLOAT_FORMATS = 3;
+
+struct LinearKernels {
+  uint32_t num_widths;
+  uint8_t widths[MAX_WIDTHS];  // of int8 tiles, rising
+  bool has_bfloat_dot;
+  uint32_t float_tokens;  // tokens of a tile of a float kernel
+
+  // One tile: x float32 [T, K], T <= width, K a multiple of 32.
+  void (*quantize)(uint8_t *tile, const float *x, uint32_t T, uint32_t K, uint32_t width);
+  // y bfloat16 [ldy] from x [K], ties to even, filled up with zeros. Null without has_bfloat_dot.
+  void (*round_bfloat)(uint16_t *y, const float *x, uint32_t K, uint32_t ldy);
+
+  QuantizedFunction quantized[NUM_FORMATS][MAX_WIDTHS];
+  FloatFunction floats[NUM_FLOAT_FORMATS];
+};
+
+const LinearKernels &linear_kernels(Isa isa);
+
+namespace portable {
+const LinearKernels &linear_kernels();
+}
+#if defined(__x86_64__)
+namespace avx2 {
+const LinearKernels &linear_kernels();
+}
+namespace avx512 {
+const LinearKernels &linear_kernels();
+}
+namespace avx512_vnni {
+const LinearKernels &linear_kernels();
+}
+namespace avx512_vnni_bf16 {
+const LinearKernels &linear_kernels();
+}
+#endif
+
+}  // namespace ignis

@@ -1,0 +1,184 @@
+// linear_quantized.h: groups of packed quantised weights (packed.h) times a tile of int8 activations (linear_kernels.h).
+//
+// The order of sums, the same for every tile width, thread count and phase: an accumulator for each (row, token) takes the blocks of
+// 32 columns in rising order. Within a block the products of codes are summed in int32, exactly; then
+//
+//   acc = fma(float(sum of code products), d_weight * d_activation, acc)
+//   acc = fma(m, s_activation, acc)                                       formats with a minimum; Q4_K, Q5_K subtract
+//
+// Q6_K does the first line twice, for columns 0..15 and 16..31. K formats take d_weight = d * scale, m = dmin * minimum, rounded to
+// float32 once. What y held is added last.
+#pragma once
+
+#include "lanes.h"
+#include "linear_kernels.h"
+#include "packed.h"
+
+namespace ignis::IGNIS_ISA_NAMESPACE {
+namespace {
+
+// How a format's codes and scales are read. `codes` and `scales` point at a block's and at its lanes: lane 8 of a group is 32 bytes
+// further in every slot.
+struct Scale {
+  Floats d, m;
+};
+
+template <int QUAD>
+inline Bytes nibble_quad(const uint8_t *codes) {
+  const Bytes slot = load_bytes(codes + QUAD % 4 * SLOT_BYTES);
+  return QUAD < 4 ? low_nibbles(slot) : high_nibbles(slot);
+}
+
+template <ignis_dtype DTYPE>
+struct Codes {
+  static constexpr int BITS = DTYPE == IGNIS_Q8_0                            ? 8
+                              : DTYPE == IGNIS_Q6_K                          ? 6
+                              : DTYPE == IGNIS_Q4_0 || DTYPE == IGNIS_Q4_1 || DTYPE == IGNIS_Q4_K ? 4
+                                                                             : 5;
+  static constexpr bool IS_K = DTYPE == IGNIS_Q4_K || DTYPE == IGNIS_Q5_K || DTYPE == IGNIS_Q6_K;
+  static constexpr bool HAS_MINIMUM = DTYPE == IGNIS_Q4_1 || DTYPE == IGNIS_Q5_1 || DTYPE == IGNIS_Q4_K || DTYPE == IGNIS_Q5_K;
+  // Stored code = value + 2^(BITS - 1)
+  static constexpr bool HAS_OFFSET = !HAS_MINIMUM && !(DTYPE == IGNIS_Q8_0 && HAS_SIGNED_BYTES);
+  static constexpr bool HAS_HALVES = DTYPE == IGNIS_Q6_K;
+
+  template <int QUAD>
+  static inline Bytes quad(const uint8_t *codes) {
+    if constexpr (BITS == 8) {
+      return load_bytes(codes + QUAD * SLOT_BYTES);
+    } else if constexpr (BITS == 4) {
+      return nibble_quad<QUAD>(codes);
+    } else if constexpr (BITS == 5) {
+      return merge<QUAD - 4, 16>(nibble_quad<QUAD>(codes), load_bytes(codes + 4 * SLOT_BYTES));
+    } else {
+      return merge<2 * (QUAD % 4) - 4, 48>(nibble_quad<QUAD>(codes), load_bytes(codes + (4 + QUAD / 4) * SLOT_BYTES));
+    }
+  }
+
+  // Of block `block` of the row; `lane` is the group's first lane in this register.
+  static inline Scale scale(const uint8_t *scales, uint32_t block, uint32_t lane) {
+    constexpr PackedLayout layout = packed_layout(DTYPE);
+    if constexpr (!IS_K) {
+      const uint8_t *p = scales + block * layout.scale_bytes + 2 * lane;
+      Scale scale{load_halves(p), zero_floats()};
+      if constexpr (HAS_MINIMUM) scale.m = load_halves(p + 32);
+      return scale;
+    } else {
+      const uint8_t *p = scales + block / 8 * layout.scale_bytes;
+      const Floats d = load_halves(p + 2 * lane);
+      if constexpr (HAS_HALVES) {
+        const uint8_t *sub = p + 32 + block % 8 * 32 + lane;
+        return {multiply(d, load_signed(sub)), multiply(d, load_signed(sub + 16))};
+      } else {
+        const uint8_t *sub = p + 64 + block % 8 * 32 + lane;
+        return {multiply(d, load_unsigned(sub)), multiply(load_halves(p + 32 + 2 * lane), load_unsigned(sub + 16))};
+      }
+    }
+  }
+};
+
+// One quad of weights with every token of the tile.
+template <class C, int QUAD, int STEP, int T>
+inline void multiply_quad(Dot (&dots)[T], const uint8_t *codes, const uint8_t *tile) {
+  const Bytes weights = C::template quad<QUAD>(codes);
+#pragma GCC unroll 16
+  for (int t = 0; t < T; t++) dot_add<C::BITS, STEP>(&dots[t], weights, tile + t * 32 + QUAD * 4);
+}
+
+template <class C, int T>
+inline void start_dots(Dot (&dots)[T], const int32_t *minus_sums) {
+#pragma GCC unroll 16
+  for (int t = 0; t < T; t++) {
+    if constexpr (C::HAS_OFFSET) {
+      dots[t].sum = broadcast_shifted<C::BITS - 1>(minus_sums + t);
+    } else {
+      dots[t].sum = zero_ints();
+    }
+  }
+}
+
+template <int T>
+inline void scale_dots(Floats (&sums)[T], const Dot (&dots)[T], Floats d_weights, const float *d) {
+#pragma GCC unroll 16
+  for (int t = 0; t < T; t++) sums[t] = multiply_add(to_floats(dots[t].sum), multiply(d_weights, broadcast(d + t)), sums[t]);
+}
+
+// How far ahead the weights are asked for: about what one core has to have under way to keep memory busy.
+constexpr uint32_t PREFETCH_BYTES = 4096;
+
+template <ignis_dtype DTYPE, int T>
+inline void multiply_group(Floats (&sums)[T], const uint8_t *codes, const uint8_t *scales, uint32_t num_blocks, const uint8_t *tile,
+                           uint32_t lane) {
+  using C = Codes<DTYPE>;
+  constexpr uint32_t code_bytes = packed_layout(DTYPE).code_bytes;
+  codes += 4 * lane;
+  for (uint32_t block = 0; block < num_blocks; block++) {
+    const float *d = reinterpret_cast<const float *>(tile + T * 32), *s = d + T;
+    const int32_t *minus_sums = reinterpret_cast<const int32_t *>(s + T);
+    if constexpr (T <= 2) {
+      if (lane == 0)
+        for (uint32_t line = 0; line < code_bytes; line += 64) __builtin_prefetch(codes + PREFETCH_BYTES + line);
+    }
+    const Scale scale = C::scale(scales, block, lane);
+    Dot dots[T];
+    if constexpr (C::HAS_HALVES) {
+      start_dots<C, T>(dots, minus_sums);
+      multiply_quad<C, 0, 0, T>(dots, codes, tile);
+      multiply_quad<C, 1, 1, T>(dots, codes, tile);
+      multiply_quad<C, 2, 2, T>(dots, codes, tile);
+      multiply_quad<C, 3, 3, T>(dots, codes, tile);
+      scale_dots<T>(sums, dots, scale.d, d);
+      start_dots<C, T>(dots, minus_sums + T);
+      multiply_quad<C, 4, 0, T>(dots, codes, tile);
+      multiply_quad<C, 5, 1, T>(dots, codes, tile);
+      multiply_quad<C, 6, 2, T>(dots, codes, tile);
+      multiply_quad<C, 7, 3, T>(dots, codes, tile);
+      scale_dots<T>(sums, dots, scale.m, d);
+    } else {
+      // Both nibbles of a slot while it is in a register.
+      start_dots<C, T>(dots, minus_sums + 2 * T);
+      multiply_quad<C, 0, 0, T>(dots, codes, tile);
+      multiply_quad<C, 4, 1, T>(dots, codes, tile);
+      multiply_quad<C, 1, 2, T>(dots, codes, tile);
+      multiply_quad<C, 5, 3, T>(dots, codes, tile);
+      multiply_quad<C, 2, 4, T>(dots, codes, tile);
+      multiply_quad<C, 6, 5, T>(dots, codes, tile);
+      multiply_quad<C, 3, 6, T>(dots, codes, tile);
+      multiply_quad<C, 7, 7, T>(dots, codes, tile);
+      scale_dots<T>(sums, dots, scale.d, d);
+      if constexpr (C::HAS_MINIMUM) {
+#pragma GCC unroll 16
+        for (int t = 0; t < T; t++)
+          sums[t] = C::IS_K ? multiply_subtract_from(scale.m, broadcast(s + t), sums[t]) : multiply_add(scale.m, broadcast(s + t), sums[t]);
+      }
+    }
+    codes += code_bytes;
+    tile += T * TILE_TOKEN_BYTES;
+  }
+}
+
+template <ignis_dtype DTYPE, int T>
+void multiply_quantized(const QuantizedTask &task) {
+  for (uint32_t group = 0; group < task.num_groups; group++) {
+    const uint8_t *codes = task.weights + group * task.group_bytes;
+    const uint8_t *scales = codes + static_cast<uint64_t>(task.num_blocks) * packed_layout(DTYPE).code_bytes;
+    for (uint32_t lane = 0; lane < GROUP_ROWS; lane += LANES) {
+      const uint32_t row = group * GROUP_ROWS + lane;
+      if (row >= task.num_rows) break;
+      Floats sums[T];
+#pragma GCC unroll 16
+      for (int t = 0; t < T; t++) sums[t] = zero_floats();
+      multiply_group<DTYPE, T>(sums, codes, scales, task.num_blocks, task.tile, lane);
+      const uint32_t count = task.num_rows - row;
+#pragma GCC unroll 16
+      for (int t = 0; t < T; t++) {
+        if (static_cast<uint32_t>(t) < task.T) {
+          float *y = task.y + t * task.ldy + row;
+          store_first(y, task.accumulates ? add(load_first(y, count), sums[t]) : sums[t], count);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ignis::IGNIS_ISA_NAMESPACE

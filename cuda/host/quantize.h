@@ -1,0 +1,137 @@
+// quantize.h: float32 activations to the forms that linear's inner loops read.
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+#include "linear_kernels.h"
+#include "packed.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace ignis::IGNIS_ISA_NAMESPACE {
+namespace {
+
+// Below it 127 / largest overflows; such a block counts as zero, and no model's activations are there.
+constexpr float SMALLEST_LARGEST = 1e-30f;
+
+struct BlockSums {
+  int32_t low, high;  // of codes 0..15, 16..31
+};
+
+#if defined(__AVX512F__)
+
+inline float largest_magnitude(const float *x) {
+  const __m512 low = _mm512_abs_ps(_mm512_loadu_ps(x)), high = _mm512_abs_ps(_mm512_loadu_ps(x + 16));
+  return _mm512_reduce_max_ps(_mm512_max_ps(low, high));
+}
+
+inline BlockSums round_block(int8_t *codes, const float *x, float inverse) {
+  const __m512 factor = _mm512_set1_ps(inverse);
+  const __m512i low = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), factor));
+  const __m512i high = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16), factor));
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(codes), _mm512_cvtsepi32_epi8(low));
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(codes + 16), _mm512_cvtsepi32_epi8(high));
+  return {_mm512_reduce_add_epi32(low), _mm512_reduce_add_epi32(high)};
+}
+
+#elif defined(__AVX2__)
+
+inline __m256 magnitudes(const float *x) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_loadu_ps(x)); }
+
+inline float largest_magnitude(const float *x) {
+  const __m256 eight = _mm256_max_ps(_mm256_max_ps(magnitudes(x), magnitudes(x + 8)), _mm256_max_ps(magnitudes(x + 16), magnitudes(x + 24)));
+  __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  four = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
+}
+
+inline int32_t round_half_block(int8_t *codes, const float *x, float inverse) {
+  const __m256 factor = _mm256_set1_ps(inverse);
+  const __m256i low = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x), factor));
+  const __m256i high = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8), factor));
+  const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(codes), _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+  const __m256i eight = _mm256_add_epi32(low, high);
+  __m128i four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+  four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+  return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
+}
+
+inline BlockSums round_block(int8_t *codes, const float *x, float inverse) {
+  return {round_half_block(codes, x, inverse), round_half_block(codes + 16, x + 16, inverse)};
+}
+
+#else
+
+inline float largest_magnitude(const float *x) {
+  float largest = 0;
+  for (int i = 0; i < 32; i++) {
+    const float magnitude = x[i] < 0 ? -x[i] : x[i];
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  return largest;
+}
+
+// 1.5 * 2^23 puts a value's units at the last bit, so that the addition rounds to the nearest integer, ties to even.
+inline int8_t round_code(float value) {
+  const float shifted = value + 0x1.8p23f;
+  const int32_t code = static_cast<int32_t>(bits_of_float(shifted) - bits_of_float(0x1.8p23f));
+  return static_cast<int8_t>(code < -127 ? -127 : code > 127 ? 127 : code);
+}
+
+inline BlockSums round_block(int8_t *codes, const float *x, float inverse) {
+  BlockSums sums{0, 0};
+  for (int i = 0; i < 16; i++) {
+    codes[i] = round_code(x[i] * inverse);
+    codes[i + 16] = round_code(x[i + 16] * inverse);
+    sums.low += codes[i];
+    sums.high += codes[i + 16];
+  }
+  return sums;
+}
+
+#endif
+
+void quantize_tile(uint8_t *tile, const float *x, uint32_t T, uint32_t K, uint32_t width) {
+  const uint64_t block_bytes = static_cast<uint64_t>(width) * TILE_TOKEN_BYTES;
+  if (T < width) memset(tile, 0, K / BLOCK_COLS * block_bytes);
+  for (uint32_t t = 0; t < T; t++) {
+    uint8_t *block = tile;
+    for (uint32_t k = 0; k < K; k += BLOCK_COLS) {
+      const float *values = x + static_cast<uint64_t>(t) * K + k;
+      const float largest = largest_magnitude(values);
+      const bool is_zero = !(largest > SMALLEST_LARGEST);
+      const float d = is_zero ? 0.0f : largest / 127.0f;
+      const BlockSums sums = round_block(reinterpret_cast<int8_t *>(block + 32 * t), values, is_zero ? 0.0f : 127.0f / largest);
+      float *floats = reinterpret_cast<float *>(block + 32 * width);
+      int32_t *minus_sums = reinterpret_cast<int32_t *>(floats + 2 * width);
+      floats[t] = d;
+      floats[width + t] = d * static_cast<float>(sums.low + sums.high);
+      minus_sums[t] = -sums.low;
+      minus_sums[width + t] = -sums.high;
+      minus_sums[2 * width + t] = -sums.low - sums.high;
+      block += block_bytes;
+    }
+  }
+}
+
+#if defined(__AVX512BF16__)
+
+void round_bfloat(uint16_t *y, const float *x, uint32_t K, uint32_t ldy) {
+  uint32_t k = 0;
+  for (; k + 16 <= K; k += 16)
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(y + k), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_loadu_ps(x + k))));
+  for (; k < ldy; k += 16) {
+    const __mmask16 mask = k < K ? static_cast<__mmask16>((1u << (K - k)) - 1) : 0;
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(y + k),
+                        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(mask, x + k))));
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace ignis::IGNIS_ISA_NAMESPACE
