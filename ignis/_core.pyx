@@ -1,0 +1,983 @@
+# cython: language_level=3, embedsignature=True, binding=True, freethreading_compatible=False
+"""KV page accounting, the prefix index, the sampling table, and the only caller of the step ABI.
+
+Every cdef class owns one resource: its memory is taken in __cinit__ and given back in __dealloc__. Nothing here decides
+anything: which request goes next, what is evicted for whom, and when, is the scheduler's business. Objects are not
+locked; the engine's thread owns them.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcmp, memcpy, memset
+from posix.dlfcn cimport RTLD_LOCAL, RTLD_NOW, dlclose, dlerror, dlopen, dlsym
+
+from xxhash import xxh3_128_digest
+
+
+# The header's own prototypes give the pointer types, so a changed signature fails to compile here.
+cdef extern from *:
+    """
+    #include "ignis_step.h"
+    typedef __typeof__(ignis_abi_version) *abi_version_fn;
+    typedef __typeof__(ignis_last_error) *last_error_fn;
+    typedef __typeof__(ignis_probe) *probe_fn;
+    typedef __typeof__(ignis_plan) *plan_fn;
+    typedef __typeof__(ignis_load) *load_fn;
+    typedef __typeof__(ignis_unload) *unload_fn;
+    typedef __typeof__(ignis_lane_open) *lane_open_fn;
+    typedef __typeof__(ignis_prefill) *prefill_fn;
+    typedef __typeof__(ignis_decode) *decode_fn;
+    typedef __typeof__(ignis_dequantize) *dequantize_fn;
+    """
+    enum:
+        IGNIS_ABI_VERSION
+        IGNIS_PAGE_TOKENS
+        IGNIS_MAX_LANES
+        IGNIS_MAX_TOP_LOGPROBS
+        IGNIS_OK
+        IGNIS_INVALID
+        IGNIS_UNSUPPORTED
+        IGNIS_NO_MEMORY
+        IGNIS_NO_DEVICE
+        IGNIS_FAULT
+        IGNIS_ARCH_LLAMA
+        IGNIS_ARCH_QWEN3
+
+    ctypedef int ignis_status
+
+    ctypedef struct ignis_device_info:
+        uint32_t size
+        uint32_t num_cores
+        uint64_t memory_bytes
+        char name[96]
+        char isa[32]
+
+    ctypedef struct ignis_file:
+        const void *base
+        uint64_t size_bytes
+
+    ctypedef struct ignis_tensor:
+        const char *name
+        uint32_t dtype
+        uint32_t file
+        uint64_t offset
+        uint64_t size_bytes
+        uint64_t rows
+        uint64_t cols
+
+    ctypedef struct ignis_shape:
+        uint32_t size
+        uint32_t architecture
+        uint32_t num_layers
+        uint32_t hidden_size
+        uint32_t ffn_size
+        uint32_t num_heads
+        uint32_t num_kv_heads
+        uint32_t head_dim
+        uint32_t vocab_size
+        float rms_eps
+        uint32_t rope_pairs
+        float rope_scale
+        const float *rope_inv_freq
+
+    ctypedef struct ignis_load_params:
+        uint32_t size
+        uint32_t num_files
+        const ignis_shape *shape
+        const ignis_file *files
+        const ignis_tensor *tensors
+        uint32_t num_tensors
+        uint32_t num_pages
+        uint32_t kv_dtype
+        uint32_t max_context
+        uint32_t max_span
+        uint32_t max_lanes
+        uint32_t num_threads
+
+    ctypedef struct ignis_memory_plan:
+        uint32_t size
+        uint64_t weights_bytes
+        uint64_t mapped_bytes
+        uint64_t kv_page_bytes
+        uint64_t kv_pool_bytes
+        uint64_t workspace_bytes
+
+    ctypedef struct ignis_sampling:
+        float temperature
+        float top_p
+        float min_p
+        float repetition_penalty
+        float presence_penalty
+        float frequency_penalty
+        int32_t top_k
+        int32_t top_logprobs
+        uint64_t seed
+        const int32_t *bias_ids
+        const float *bias_values
+        uint32_t num_bias
+        const uint32_t *permitted
+
+    ctypedef struct ignis_draw:
+        int32_t token
+        int32_t num_top
+        float logprob
+        int32_t top_ids[IGNIS_MAX_TOP_LOGPROBS]
+        float top_logprobs[IGNIS_MAX_TOP_LOGPROBS]
+
+    ctypedef struct ignis_span:
+        uint32_t size
+        uint32_t start
+        uint32_t stop
+        uint32_t num_pages
+        const int32_t *tokens
+        const int32_t *page_table
+        int32_t lane
+        const ignis_sampling *sampling
+        float *logits
+
+    ctypedef struct ignis_row:
+        int32_t lane
+        int32_t token
+        uint32_t position
+        uint32_t num_pages
+        const int32_t *page_table
+
+    ctypedef struct ignis_round:
+        uint32_t size
+        uint32_t num_rows
+        const ignis_row *rows
+        const ignis_sampling *sampling
+        float *logits
+
+    ctypedef struct ignis_model
+
+    ctypedef uint32_t (*abi_version_fn)() noexcept nogil
+    ctypedef const char *(*last_error_fn)() noexcept nogil
+    ctypedef ignis_status (*probe_fn)(ignis_device_info *) noexcept nogil
+    ctypedef ignis_status (*plan_fn)(const ignis_load_params *, ignis_memory_plan *) noexcept nogil
+    ctypedef ignis_status (*load_fn)(const ignis_load_params *, ignis_model **) noexcept nogil
+    ctypedef void (*unload_fn)(ignis_model *) noexcept nogil
+    ctypedef ignis_status (*lane_open_fn)(ignis_model *, int32_t, const int32_t *, uint32_t, const int32_t *,
+                                          uint32_t) noexcept nogil
+    ctypedef ignis_status (*prefill_fn)(ignis_model *, const ignis_span *, ignis_draw *) noexcept nogil
+    ctypedef ignis_status (*decode_fn)(ignis_model *, const ignis_round *, ignis_draw *) noexcept nogil
+    ctypedef ignis_status (*dequantize_fn)(uint32_t, const void *, uint64_t, float *, uint64_t) noexcept nogil
+
+
+PAGE_TOKENS = IGNIS_PAGE_TOKENS
+MAX_LANES = IGNIS_MAX_LANES
+MAX_TOP_LOGPROBS = IGNIS_MAX_TOP_LOGPROBS
+ABI_VERSION = IGNIS_ABI_VERSION
+
+STATUS_INVALID = IGNIS_INVALID
+STATUS_UNSUPPORTED = IGNIS_UNSUPPORTED
+STATUS_NO_MEMORY = IGNIS_NO_MEMORY
+STATUS_NO_DEVICE = IGNIS_NO_DEVICE
+STATUS_FAULT = IGNIS_FAULT
+
+cdef void *c_zeroed(size_t count, size_t size_bytes) except NULL:
+    """Never asks for zero bytes, whose answer may be NULL."""
+    cdef void *c_memory = calloc(count if count else 1, size_bytes)
+    if c_memory is NULL:
+        raise MemoryError(f"{count} x {size_bytes} bytes")
+    return c_memory
+
+
+cdef class TokenLog:
+    """The token ids of one sequence, prompt then output: int32 [capacity], owned."""
+
+    cdef int32_t *c_tokens
+    cdef readonly int capacity
+    cdef readonly int num_prompt
+    cdef int c_count
+
+    def __cinit__(self, prompt, int capacity):
+        cdef int i
+        cdef int c_num_prompt = len(prompt)
+        if capacity < c_num_prompt:
+            raise ValueError(f"a prompt of {c_num_prompt} tokens does not fit a capacity of {capacity}")
+        self.c_tokens = <int32_t *>c_zeroed(capacity, sizeof(int32_t))
+        self.capacity = capacity
+        for i in range(c_num_prompt):
+            self.c_tokens[i] = prompt[i]
+        self.num_prompt = self.c_count = c_num_prompt
+
+    def __dealloc__(self):
+        free(self.c_tokens)
+
+    def __len__(self):
+        return self.c_count
+
+    def __getitem__(self, int index):
+        if not 0 <= index < self.c_count:
+            raise IndexError(index)
+        return self.c_tokens[index]
+
+    def append(self, int32_t token):
+        """Adds one drawn token."""
+        if self.c_count == self.capacity:
+            raise IndexError(f"the log is full: {self.capacity} tokens")
+        self.c_tokens[self.c_count] = token
+        self.c_count += 1
+
+    def slice(self, int start, int stop):
+        """Returns the tokens of [start, stop) as a tuple."""
+        if not 0 <= start <= stop <= self.c_count:
+            raise IndexError((start, stop))
+        return tuple([self.c_tokens[i] for i in range(start, stop)])
+
+
+cdef class PageTable:
+    """The pages of one sequence in order: int32 [capacity], of which len() are filled. Holds no references itself."""
+
+    cdef int32_t *c_pages
+    cdef readonly int capacity
+    cdef int c_count
+
+    def __cinit__(self, int capacity):
+        if capacity < 0:
+            raise ValueError(capacity)
+        self.c_pages = <int32_t *>c_zeroed(capacity, sizeof(int32_t))
+        self.capacity = capacity
+
+    def __dealloc__(self):
+        free(self.c_pages)
+
+    def __len__(self):
+        return self.c_count
+
+    def __getitem__(self, int index):
+        if not 0 <= index < self.c_count:
+            raise IndexError(index)
+        return self.c_pages[index]
+
+    def append(self, int32_t page):
+        if self.c_count == self.capacity:
+            raise IndexError(f"the table is full: {self.capacity} pages")
+        self.c_pages[self.c_count] = page
+        self.c_count += 1
+
+    def replace(self, int index, int32_t page):
+        """Puts another page of equal content in a place."""
+        if not 0 <= index < self.c_count:
+            raise IndexError(index)
+        self.c_pages[index] = page
+
+    def pop(self):
+        """Removes the last page and returns it."""
+        if self.c_count == 0:
+            raise IndexError("the table is empty")
+        self.c_count -= 1
+        return self.c_pages[self.c_count]
+
+
+cdef class PagePool:
+    """Counts the references to each page. A page without any lies in the free list.
+
+    The free list is last in, first out, so that the pages in use are those that the device has touched already: memory
+    that no request has needed yet stays unbacked.
+    """
+
+    cdef int32_t *c_references
+    cdef int32_t *c_free
+    cdef readonly int num_pages
+    cdef readonly int num_free
+
+    def __cinit__(self, int num_pages):
+        cdef int i
+        if num_pages < 1:
+            raise ValueError(num_pages)
+        self.c_references = <int32_t *>c_zeroed(num_pages, sizeof(int32_t))
+        self.c_free = <int32_t *>c_zeroed(num_pages, sizeof(int32_t))
+        self.num_pages = self.num_free = num_pages
+        for i in range(num_pages):
+            self.c_free[i] = num_pages - 1 - i
+
+    def __dealloc__(self):
+        free(self.c_references)
+        free(self.c_free)
+
+    cdef int c_index(self, int page) except -1:
+        if not 0 <= page < self.num_pages:
+            raise IndexError(page)
+        return page
+
+    cdef int32_t c_take(self) except -1:
+        cdef int32_t c_page
+        if self.num_free == 0:
+            raise IndexError("no free page")
+        self.num_free -= 1
+        c_page = self.c_free[self.num_free]
+        self.c_references[c_page] = 1
+        return c_page
+
+    cdef int32_t c_retain(self, int page) except -1:
+        """Returns the references after it."""
+        if self.c_references[self.c_index(page)] == 0:
+            raise ValueError(f"page {page} is free")
+        self.c_references[page] += 1
+        return self.c_references[page]
+
+    cdef int32_t c_release(self, int page) except -1:
+        """Returns the references after it; at none the page is free."""
+        if self.c_references[self.c_index(page)] == 0:
+            raise ValueError(f"page {page} is free")
+        self.c_references[page] -= 1
+        if self.c_references[page] == 0:
+            self.c_free[self.num_free] = page
+            self.num_free += 1
+        return self.c_references[page]
+
+    def take(self):
+        """Takes a free page with one reference.
+
+        Raises:
+            IndexError: there is none.
+        """
+        return self.c_take()
+
+    def retain(self, int page):
+        """Adds a reference to a page in use; returns how many it has now."""
+        return self.c_retain(page)
+
+    def release(self, int page):
+        """Drops a reference; returns how many are left. At none the page is free."""
+        return self.c_release(page)
+
+    def references(self, int page):
+        return self.c_references[self.c_index(page)]
+
+    def check(self):
+        """Asserts that every page is either free once and without references, or referenced and not free."""
+        cdef int i
+        seen = set()
+        for i in range(self.num_free):
+            assert self.c_references[self.c_free[i]] == 0, f"page {self.c_free[i]} is free and referenced"
+            seen.add(self.c_free[i])
+        assert len(seen) == self.num_free, "a page is free twice"
+        for i in range(self.num_pages):
+            assert self.c_references[i] >= 0, f"page {i} has {self.c_references[i]} references"
+            assert self.c_references[i] > 0 or i in seen, f"page {i} is lost"
+
+
+cdef class PrefixIndex:
+    """Finds full pages by content: a tree whose nodes are pages, named by xxh3-128 of (parent's digest, 64 tokens).
+
+    A node is its page, so everything about it is in arrays by page. The index holds one reference to each of its pages;
+    a page that nobody else holds is idle, in a list by the time of its last release. Two rules keep that list simple:
+
+    - who holds a page holds its ancestors too (a claim starts at the root; a page enters below the one before it), and
+    - a sequence gives its pages back last page first.
+
+    So a parent is never idle before its children are, and the oldest idle page is always a leaf of the tree.
+    A digest only finds a candidate: parent and tokens are compared, so a collision costs a miss and never leaks.
+    """
+
+    cdef readonly PagePool pool
+    cdef object c_digest
+    cdef dict c_page_of
+    cdef list c_digest_of
+    cdef int32_t *c_tokens
+    cdef int32_t *c_parent
+    cdef int32_t *c_children
+    cdef int32_t *c_older
+    cdef int32_t *c_newer
+    cdef uint8_t *c_indexed
+    cdef uint8_t *c_idle
+    cdef int32_t c_oldest
+    cdef int32_t c_newest
+    cdef readonly int num_pages
+    cdef readonly int num_idle
+
+    def __cinit__(self, PagePool pool not None, digest=xxh3_128_digest):
+        self.pool = pool
+        self.c_digest = digest
+        self.c_page_of = {}
+        self.c_digest_of = [None] * pool.num_pages
+        self.c_tokens = <int32_t *>c_zeroed(<size_t>pool.num_pages * IGNIS_PAGE_TOKENS, sizeof(int32_t))
+        self.c_parent = <int32_t *>c_zeroed(pool.num_pages, sizeof(int32_t))
+        self.c_children = <int32_t *>c_zeroed(pool.num_pages, sizeof(int32_t))
+        self.c_older = <int32_t *>c_zeroed(pool.num_pages, sizeof(int32_t))
+        self.c_newer = <int32_t *>c_zeroed(pool.num_pages, sizeof(int32_t))
+        self.c_indexed = <uint8_t *>c_zeroed(pool.num_pages, sizeof(uint8_t))
+        self.c_idle = <uint8_t *>c_zeroed(pool.num_pages, sizeof(uint8_t))
+        self.c_oldest = self.c_newest = -1
+
+    def __dealloc__(self):
+        free(self.c_tokens)
+        free(self.c_parent)
+        free(self.c_children)
+        free(self.c_older)
+        free(self.c_newer)
+        free(self.c_indexed)
+        free(self.c_idle)
+
+    cdef int c_unlink(self, int page) except -1:
+        cdef int32_t c_older = self.c_older[page]
+        cdef int32_t c_newer = self.c_newer[page]
+        if c_older < 0:
+            self.c_oldest = c_newer
+        else:
+            self.c_newer[c_older] = c_newer
+        if c_newer < 0:
+            self.c_newest = c_older
+        else:
+            self.c_older[c_newer] = c_older
+        self.c_idle[page] = 0
+        self.num_idle -= 1
+        return 0
+
+    cdef int c_link_newest(self, int page) except -1:
+        self.c_older[page] = self.c_newest
+        self.c_newer[page] = -1
+        if self.c_newest < 0:
+            self.c_oldest = page
+        else:
+            self.c_newer[self.c_newest] = page
+        self.c_newest = page
+        self.c_idle[page] = 1
+        self.num_idle += 1
+        return 0
+
+    cdef bytes c_key(self, int parent, const int32_t *tokens):
+        """The digest of a page with these tokens below this parent (-1: the root)."""
+        cdef bytes c_parent_digest = self.c_digest_of[parent] if parent >= 0 else b"\0" * 16
+        cdef bytes c_text = PyBytes_FromStringAndSize(NULL, 16 + IGNIS_PAGE_TOKENS * sizeof(int32_t))
+        cdef char *c_bytes = PyBytes_AS_STRING(c_text)
+        memcpy(c_bytes, PyBytes_AS_STRING(c_parent_digest), 16)
+        memcpy(c_bytes + 16, tokens, IGNIS_PAGE_TOKENS * sizeof(int32_t))
+        return self.c_digest(c_text)
+
+    cdef bint c_is(self, int page, int parent, const int32_t *tokens) noexcept:
+        return self.c_parent[page] == parent and memcmp(
+            self.c_tokens + <size_t>page * IGNIS_PAGE_TOKENS, tokens, IGNIS_PAGE_TOKENS * sizeof(int32_t)) == 0
+
+    def match(self, TokenLog tokens not None, int max_pages):
+        """Returns the pages of the longest indexed prefix, at most max_pages of them. Changes nothing."""
+        cdef int32_t *c_tokens = tokens.c_tokens
+        cdef int c_limit = min(max_pages, tokens.c_count // IGNIS_PAGE_TOKENS)
+        cdef int c_parent = -1
+        cdef int i
+        pages = []
+        for i in range(c_limit):
+            page = self.c_page_of.get(self.c_key(c_parent, c_tokens + i * IGNIS_PAGE_TOKENS))
+            if page is None or not self.c_is(page, c_parent, c_tokens + i * IGNIS_PAGE_TOKENS):
+                break
+            pages.append(page)
+            c_parent = page
+        return pages
+
+    def enter(self, TokenLog tokens not None, PageTable table not None, int index):
+        """Enters the full page at an index of a table whose earlier pages are all entered; returns whether the index
+        has its content now.
+
+        Where equal content is there already, the table takes that page and gives its own back: both hold the same bits,
+        and one copy is enough. False is a digest collision: this page and those after it stay out.
+        """
+        cdef int32_t *c_tokens
+        cdef int32_t c_page
+        cdef int32_t c_parent
+        if not 0 <= index < table.c_count or (index + 1) * IGNIS_PAGE_TOKENS > tokens.c_count:
+            raise IndexError(index)
+        c_tokens = tokens.c_tokens + index * IGNIS_PAGE_TOKENS
+        c_page = table.c_pages[index]
+        c_parent = table.c_pages[index - 1] if index else -1
+        if self.c_indexed[self.pool.c_index(c_page)] or (c_parent >= 0 and not self.c_indexed[c_parent]):
+            raise ValueError(f"page {c_page} cannot be entered below {c_parent}")
+        key = self.c_key(c_parent, c_tokens)
+        twin = self.c_page_of.get(key)
+        if twin is not None:
+            if not self.c_is(twin, c_parent, c_tokens):
+                return False
+            self.retain(twin)
+            table.c_pages[index] = twin
+            self.release(c_page)
+            return True
+        self.pool.c_retain(c_page)
+        memcpy(self.c_tokens + <size_t>c_page * IGNIS_PAGE_TOKENS, c_tokens, IGNIS_PAGE_TOKENS * sizeof(int32_t))
+        self.c_page_of[key] = c_page
+        self.c_digest_of[c_page] = key
+        self.c_parent[c_page] = c_parent
+        self.c_children[c_page] = 0
+        self.c_indexed[c_page] = 1
+        if c_parent >= 0:
+            self.c_children[c_parent] += 1
+        self.num_pages += 1
+        return True
+
+    def retain(self, int page):
+        """Adds a sequence's reference to a page."""
+        self.pool.c_retain(page)
+        if self.c_idle[page]:
+            self.c_unlink(page)
+
+    def release(self, int page):
+        """Drops a sequence's reference. An indexed page that nobody else holds becomes the newest idle one."""
+        if self.pool.c_release(page) == 1 and self.c_indexed[page]:
+            self.c_link_newest(page)
+
+    def release_all(self, PageTable table not None):
+        """Drops the references of a whole table, last page first, and empties it."""
+        while table.c_count:
+            table.c_count -= 1
+            self.release(table.c_pages[table.c_count])
+
+    def evict(self):
+        """Forgets the idle page that was released first, which frees it; returns it.
+
+        Raises:
+            IndexError: no page is idle.
+        """
+        cdef int32_t c_page = self.c_oldest
+        if c_page < 0:
+            raise IndexError("no idle page")
+        assert self.c_children[c_page] == 0, "the oldest idle page has children"
+        self.c_unlink(c_page)
+        del self.c_page_of[self.c_digest_of[c_page]]
+        self.c_digest_of[c_page] = None
+        self.c_indexed[c_page] = 0
+        if self.c_parent[c_page] >= 0:
+            self.c_children[self.c_parent[c_page]] -= 1
+        self.num_pages -= 1
+        self.pool.c_release(c_page)
+        return c_page
+
+    def is_idle(self, int page):
+        return self.c_idle[self.pool.c_index(page)] == 1
+
+    def is_indexed(self, int page):
+        return self.c_indexed[self.pool.c_index(page)] == 1
+
+    def check(self):
+        """Asserts that names, tree, idle list and reference counts agree."""
+        cdef int i
+        children = [0] * self.pool.num_pages
+        num_indexed = num_idle = 0
+        for i in range(self.pool.num_pages):
+            if not self.c_indexed[i]:
+                assert self.c_digest_of[i] is None and not self.c_idle[i], f"page {i} is half indexed"
+                continue
+            num_indexed += 1
+            assert self.c_page_of[self.c_digest_of[i]] == i, f"page {i} is not found by its digest"
+            assert self.pool.c_references[i] >= 1, f"page {i} is indexed and not held"
+            assert (self.pool.c_references[i] == 1) == (self.c_idle[i] == 1), f"page {i} is wrongly idle or live"
+            num_idle += self.c_idle[i]
+            if self.c_parent[i] >= 0:
+                assert self.c_indexed[self.c_parent[i]], f"page {i} has lost its parent"
+                assert self.c_idle[i] or not self.c_idle[self.c_parent[i]], f"page {i} is held without its parent"
+                children[self.c_parent[i]] += 1
+        assert num_indexed == self.num_pages == len(self.c_page_of) and num_idle == self.num_idle, "counts differ"
+        assert all(children[i] == self.c_children[i] for i in range(self.pool.num_pages) if self.c_indexed[i]), "children"
+        walked = 0
+        page = self.c_oldest
+        while page >= 0:
+            walked += 1
+            children_left = self.c_children[page]
+            assert children_left == 0 or self.c_older[page] >= 0, "a parent is the oldest idle page"
+            page = self.c_newer[page]
+        assert walked == self.num_idle, "the idle list is broken"
+
+
+cdef class Bias:
+    """The logit biases of one lane: ids int32 [count] and values float32 [count]."""
+
+    cdef int32_t *c_ids
+    cdef float *c_values
+    cdef readonly int count
+
+    def __cinit__(self, pairs):
+        cdef int i
+        self.count = len(pairs)
+        self.c_ids = <int32_t *>c_zeroed(self.count, sizeof(int32_t))
+        self.c_values = <float *>c_zeroed(self.count, sizeof(float))
+        for i in range(self.count):
+            self.c_ids[i] = pairs[i][0]
+            self.c_values[i] = pairs[i][1]
+
+    def __dealloc__(self):
+        free(self.c_ids)
+        free(self.c_values)
+
+
+cdef class SamplingTable:
+    """How each lane draws: ignis_sampling [num_lanes]. Rows are written when a lane is taken, and only read after."""
+
+    cdef ignis_sampling *c_rows
+    cdef list c_biases
+    cdef readonly int num_lanes
+
+    def __cinit__(self, int num_lanes):
+        if not 1 <= num_lanes <= IGNIS_MAX_LANES:
+            raise ValueError(num_lanes)
+        self.c_rows = <ignis_sampling *>c_zeroed(num_lanes, sizeof(ignis_sampling))
+        self.num_lanes = num_lanes
+        self.c_biases = [None] * num_lanes
+
+    def __dealloc__(self):
+        free(self.c_rows)
+
+    def write(self, int lane, params):
+        """Writes a lane's row from SamplingParams."""
+        cdef ignis_sampling *c_row
+        cdef Bias c_bias
+        if not 0 <= lane < self.num_lanes:
+            raise IndexError(lane)
+        c_bias = Bias(params.logit_bias)
+        c_row = &self.c_rows[lane]
+        memset(c_row, 0, sizeof(ignis_sampling))
+        self.c_biases[lane] = c_bias
+        c_row.temperature = params.temperature
+        c_row.top_p = params.top_p
+        c_row.min_p = params.min_p
+        c_row.repetition_penalty = params.repetition_penalty
+        c_row.presence_penalty = params.presence_penalty
+        c_row.frequency_penalty = params.frequency_penalty
+        c_row.top_k = params.top_k
+        c_row.top_logprobs = -1 if params.top_logprobs is None else params.top_logprobs
+        c_row.seed = params.seed
+        c_row.num_bias = c_bias.count
+        if c_bias.count:
+            c_row.bias_ids = c_bias.c_ids
+            c_row.bias_values = c_bias.c_values
+
+    def row(self, int lane):
+        """Returns a lane's row as a dict, for tests and the scripted leaf."""
+        cdef ignis_sampling *c_row
+        cdef uint32_t i
+        if not 0 <= lane < self.num_lanes:
+            raise IndexError(lane)
+        c_row = &self.c_rows[lane]
+        return {
+            "temperature": c_row.temperature,
+            "top_p": c_row.top_p,
+            "min_p": c_row.min_p,
+            "repetition_penalty": c_row.repetition_penalty,
+            "presence_penalty": c_row.presence_penalty,
+            "frequency_penalty": c_row.frequency_penalty,
+            "top_k": c_row.top_k,
+            "top_logprobs": c_row.top_logprobs,
+            "seed": c_row.seed,
+            "logit_bias": tuple([(c_row.bias_ids[i], c_row.bias_values[i]) for i in range(c_row.num_bias)]),
+        }
+
+
+cdef class Row:
+    """One lane's part of a round: the last token of the log goes in at its position, through these pages."""
+
+    cdef readonly int lane
+    cdef readonly TokenLog tokens
+    cdef readonly PageTable table
+
+    def __cinit__(self, int lane, TokenLog tokens not None, PageTable table not None):
+        self.lane = lane
+        self.tokens = tokens
+        self.table = table
+
+
+cdef class Draw:
+    """A chosen token, and its log probabilities where the lane asked for them (else 0.0 and no best ones)."""
+
+    cdef readonly int token
+    cdef readonly float logprob
+    cdef readonly tuple top
+
+    def __cinit__(self, int token, float logprob=0.0, tuple top=()):
+        self.token = token
+        self.logprob = logprob
+        self.top = top
+
+
+cdef Draw c_draw(const ignis_draw *draw):
+    cdef int i
+    if draw.num_top == 0:
+        return Draw(draw.token, draw.logprob)
+    return Draw(draw.token, draw.logprob, tuple([(draw.top_ids[i], draw.top_logprobs[i]) for i in range(draw.num_top)]))
+
+
+class LeafError(Exception):
+    """A leaf refused or failed: a status of ignis_step.h, and the leaf's line of text."""
+
+    def __init__(self, status, text):
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+
+cdef class LoadParams:
+    """ignis_load_params of a checkpoint, with everything that it points to. Holds the files' buffers, so that they cannot
+    be unmapped while this lives."""
+
+    cdef ignis_load_params c_params
+    cdef ignis_shape c_shape
+    cdef float *c_inv_freq
+    cdef ignis_file *c_files
+    cdef ignis_tensor *c_tensors
+    cdef Py_buffer *c_buffers
+    cdef int c_num_buffers
+    cdef list c_names
+
+    def __cinit__(self, checkpoint, *, int num_pages, int kv_dtype, int max_context, int max_span, int max_lanes,
+                  int num_threads):
+        cdef int i
+        shape = checkpoint.shape
+        self.c_inv_freq = <float *>c_zeroed(len(shape.rope.inv_freq), sizeof(float))
+        self.c_files = <ignis_file *>c_zeroed(len(checkpoint.files), sizeof(ignis_file))
+        self.c_tensors = <ignis_tensor *>c_zeroed(len(checkpoint.tensors), sizeof(ignis_tensor))
+        self.c_buffers = <Py_buffer *>c_zeroed(len(checkpoint.files), sizeof(Py_buffer))
+        if 2 * len(shape.rope.inv_freq) != shape.head_dim:
+            raise ValueError(f"{len(shape.rope.inv_freq)} rotary frequencies for a head of {shape.head_dim}")
+        for i, value in enumerate(shape.rope.inv_freq):
+            self.c_inv_freq[i] = value
+        for i, file in enumerate(checkpoint.files):
+            PyObject_GetBuffer(file.map, &self.c_buffers[i], PyBUF_SIMPLE)
+            self.c_num_buffers = i + 1
+            self.c_files[i].base = self.c_buffers[i].buf
+            self.c_files[i].size_bytes = self.c_buffers[i].len
+        self.c_names = [tensor.name.encode() for tensor in checkpoint.tensors]
+        for i, tensor in enumerate(checkpoint.tensors):
+            self.c_tensors[i].name = PyBytes_AS_STRING(self.c_names[i])
+            self.c_tensors[i].dtype = tensor.dtype
+            self.c_tensors[i].file = tensor.file
+            self.c_tensors[i].offset = tensor.offset
+            self.c_tensors[i].size_bytes = tensor.size_bytes
+            self.c_tensors[i].rows = tensor.rows
+            self.c_tensors[i].cols = tensor.cols
+        self.c_shape.size = sizeof(ignis_shape)
+        self.c_shape.architecture = {"llama": IGNIS_ARCH_LLAMA, "qwen3": IGNIS_ARCH_QWEN3}[shape.architecture.value]
+        self.c_shape.num_layers = shape.num_layers
+        self.c_shape.hidden_size = shape.hidden_size
+        self.c_shape.ffn_size = shape.ffn_size
+        self.c_shape.num_heads = shape.num_heads
+        self.c_shape.num_kv_heads = shape.num_kv_heads
+        self.c_shape.head_dim = shape.head_dim
+        self.c_shape.vocab_size = shape.vocab_size
+        self.c_shape.rms_eps = shape.rms_eps
+        self.c_shape.rope_pairs = shape.rope.pairs
+        self.c_shape.rope_scale = shape.rope.scale
+        self.c_shape.rope_inv_freq = self.c_inv_freq
+        self.c_params.size = sizeof(ignis_load_params)
+        self.c_params.num_files = len(checkpoint.files)
+        self.c_params.shape = &self.c_shape
+        self.c_params.files = self.c_files
+        self.c_params.tensors = self.c_tensors
+        self.c_params.num_tensors = len(checkpoint.tensors)
+        self.c_params.num_pages = num_pages
+        self.c_params.kv_dtype = kv_dtype
+        self.c_params.max_context = max_context
+        self.c_params.max_span = max_span
+        self.c_params.max_lanes = max_lanes
+        self.c_params.num_threads = num_threads
+
+    def __dealloc__(self):
+        cdef int i
+        for i in range(self.c_num_buffers):
+            PyBuffer_Release(&self.c_buffers[i])
+        free(self.c_buffers)
+        free(self.c_files)
+        free(self.c_tensors)
+        free(self.c_inv_freq)
+
+
+cdef class Leaf:
+    """A leaf library, opened by path with local binding, and at most one model in it. One thread at a time."""
+
+    cdef void *c_library
+    cdef ignis_model *c_model
+    cdef abi_version_fn c_abi_version
+    cdef last_error_fn c_last_error
+    cdef probe_fn c_probe
+    cdef plan_fn c_plan
+    cdef load_fn c_load
+    cdef unload_fn c_unload
+    cdef lane_open_fn c_lane_open
+    cdef prefill_fn c_prefill
+    cdef decode_fn c_decode
+    cdef dequantize_fn c_dequantize
+    cdef ignis_row c_rows[IGNIS_MAX_LANES]
+    cdef ignis_draw c_draws[IGNIS_MAX_LANES]
+    cdef LoadParams c_params
+    cdef readonly str path
+
+    def __cinit__(self, str path not None):
+        cdef bytes c_path = path.encode()
+        cdef const char *c_path_text = PyBytes_AS_STRING(c_path)
+        self.path = path
+        with nogil:
+            self.c_library = dlopen(c_path_text, RTLD_NOW | RTLD_LOCAL)
+        if self.c_library is NULL:
+            raise LeafError(IGNIS_NO_DEVICE, dlerror().decode(errors="replace"))
+        self.c_abi_version = <abi_version_fn>self.c_symbol(b"ignis_abi_version")
+        if self.c_abi_version() != IGNIS_ABI_VERSION:
+            raise LeafError(IGNIS_UNSUPPORTED, f"{path} speaks step ABI {self.c_abi_version()}, not {IGNIS_ABI_VERSION}")
+        self.c_last_error = <last_error_fn>self.c_symbol(b"ignis_last_error")
+        self.c_probe = <probe_fn>self.c_symbol(b"ignis_probe")
+        self.c_plan = <plan_fn>self.c_symbol(b"ignis_plan")
+        self.c_load = <load_fn>self.c_symbol(b"ignis_load")
+        self.c_unload = <unload_fn>self.c_symbol(b"ignis_unload")
+        self.c_lane_open = <lane_open_fn>self.c_symbol(b"ignis_lane_open")
+        self.c_prefill = <prefill_fn>self.c_symbol(b"ignis_prefill")
+        self.c_decode = <decode_fn>self.c_symbol(b"ignis_decode")
+        self.c_dequantize = <dequantize_fn>self.c_symbol(b"ignis_dequantize")
+
+    def __dealloc__(self):
+        if self.c_model is not NULL:
+            self.c_unload(self.c_model)
+        if self.c_library is not NULL:
+            dlclose(self.c_library)
+
+    cdef void *c_symbol(self, bytes name) except NULL:
+        cdef void *c_address = dlsym(self.c_library, PyBytes_AS_STRING(name))
+        if c_address is NULL:
+            raise LeafError(IGNIS_UNSUPPORTED, f"{self.path} has no {name.decode()}")
+        return c_address
+
+    cdef int c_checked(self, ignis_status status) except -1:
+        """The text is the calling thread's, so this comes before anything else calls the leaf."""
+        if status != IGNIS_OK:
+            raise LeafError(status, self.c_last_error().decode(errors="replace"))
+        return 0
+
+    cdef int c_ensure_loaded(self) except -1:
+        if self.c_model is NULL:
+            raise LeafError(IGNIS_INVALID, "no model is loaded")
+        return 0
+
+    @property
+    def is_loaded(self):
+        return self.c_model is not NULL
+
+    def probe(self):
+        """Returns (name, isa, cores, bytes of memory) of the device."""
+        cdef ignis_device_info c_info
+        cdef ignis_status c_status
+        memset(&c_info, 0, sizeof(c_info))
+        c_info.size = sizeof(c_info)
+        with nogil:
+            c_status = self.c_probe(&c_info)
+        self.c_checked(c_status)
+        return c_info.name.decode(errors="replace"), c_info.isa.decode(errors="replace"), c_info.num_cores, c_info.memory_bytes
+
+    def plan(self, LoadParams params not None):
+        """Returns the bytes of (weights, mapped, one page, all pages, workspace) that a load would hold."""
+        cdef ignis_memory_plan c_plan
+        cdef ignis_status c_status
+        memset(&c_plan, 0, sizeof(c_plan))
+        c_plan.size = sizeof(c_plan)
+        with nogil:
+            c_status = self.c_plan(&params.c_params, &c_plan)
+        self.c_checked(c_status)
+        return (c_plan.weights_bytes, c_plan.mapped_bytes, c_plan.kv_page_bytes, c_plan.kv_pool_bytes,
+                c_plan.workspace_bytes)
+
+    def load(self, LoadParams params not None):
+        """Loads a model; the GIL is released meanwhile. The files stay mapped until `unload`."""
+        cdef ignis_model *c_model = NULL
+        cdef ignis_status c_status
+        if self.c_model is not NULL:
+            raise LeafError(IGNIS_INVALID, "a model is loaded already")
+        with nogil:
+            c_status = self.c_load(&params.c_params, &c_model)
+        self.c_checked(c_status)
+        self.c_model = c_model
+        self.c_params = params
+
+    def unload(self):
+        """Frees the model, if there is one."""
+        cdef ignis_model *c_model = self.c_model
+        self.c_model = NULL
+        with nogil:
+            self.c_unload(c_model)
+        self.c_params = None
+
+    def open_lane(self, int lane, TokenLog tokens not None):
+        """Starts a lane with the token counts of a log."""
+        cdef ignis_status c_status
+        self.c_ensure_loaded()
+        with nogil:
+            c_status = self.c_lane_open(
+                self.c_model, lane, tokens.c_tokens, tokens.num_prompt, tokens.c_tokens + tokens.num_prompt,
+                tokens.c_count - tokens.num_prompt)
+        self.c_checked(c_status)
+
+    def prefill(self, TokenLog tokens not None, int start, int stop, PageTable table not None, int lane=-1,
+                SamplingTable sampling=None, float[:, ::1] logits=None):
+        """Runs positions [start, stop) of a log; with a lane, returns the draw at position stop, else None.
+
+        logits: float32 [stop - start, vocab_size], written where given.
+        """
+        cdef ignis_span c_span
+        cdef ignis_draw c_drawn
+        cdef ignis_status c_status
+        self.c_ensure_loaded()
+        if not 0 <= start < stop <= tokens.c_count:
+            raise IndexError((start, stop))
+        if lane >= 0 and (sampling is None or lane >= sampling.num_lanes):
+            raise ValueError(f"no sampling for lane {lane}")
+        memset(&c_span, 0, sizeof(c_span))
+        memset(&c_drawn, 0, sizeof(c_drawn))
+        c_span.size = sizeof(c_span)
+        c_span.start = start
+        c_span.stop = stop
+        c_span.num_pages = table.c_count
+        c_span.tokens = tokens.c_tokens + start
+        c_span.page_table = table.c_pages
+        c_span.lane = lane
+        if sampling is not None:
+            c_span.sampling = sampling.c_rows
+        if logits is not None:
+            if logits.shape[0] != stop - start or logits.shape[1] != self.c_params.c_shape.vocab_size:
+                raise ValueError("logits: float32 [stop - start, vocab_size]")
+            c_span.logits = &logits[0, 0]
+        with nogil:
+            c_status = self.c_prefill(self.c_model, &c_span, &c_drawn)
+        self.c_checked(c_status)
+        return c_draw(&c_drawn) if lane >= 0 else None
+
+    def decode(self, rows, SamplingTable sampling not None, float[:, ::1] logits=None):
+        """Runs one round of 1 to MAX_LANES rows and returns their draws in order.
+
+        logits: float32 [len(rows), vocab_size], written where given.
+        """
+        cdef ignis_round c_round
+        cdef ignis_status c_status
+        cdef Row row
+        cdef int i
+        cdef int c_num_rows = len(rows)
+        self.c_ensure_loaded()
+        if not 1 <= c_num_rows <= IGNIS_MAX_LANES:
+            raise ValueError(f"{c_num_rows} rows")
+        for i in range(c_num_rows):
+            row = rows[i]
+            if not 0 <= row.lane < sampling.num_lanes or row.tokens.c_count == 0:
+                raise ValueError(f"row {i} has lane {row.lane}")
+            self.c_rows[i].lane = row.lane
+            self.c_rows[i].position = row.tokens.c_count - 1
+            self.c_rows[i].token = row.tokens.c_tokens[row.tokens.c_count - 1]
+            self.c_rows[i].num_pages = row.table.c_count
+            self.c_rows[i].page_table = row.table.c_pages
+        memset(&c_round, 0, sizeof(c_round))
+        c_round.size = sizeof(c_round)
+        c_round.num_rows = c_num_rows
+        c_round.rows = self.c_rows
+        c_round.sampling = sampling.c_rows
+        if logits is not None:
+            if logits.shape[0] != c_num_rows or logits.shape[1] != self.c_params.c_shape.vocab_size:
+                raise ValueError("logits: float32 [rows, vocab_size]")
+            c_round.logits = &logits[0, 0]
+        with nogil:
+            c_status = self.c_decode(self.c_model, &c_round, self.c_draws)
+        self.c_checked(c_status)
+        return [c_draw(&self.c_draws[i]) for i in range(c_num_rows)]
+
+    def dequantize(self, int dtype, const uint8_t[::1] data not None, float[::1] values not None):
+        """Writes the float32 values of len(values) stored elements."""
+        cdef ignis_status c_status
+        cdef const void *c_data = &data[0]
+        cdef float *c_values = &values[0]
+        cdef uint64_t c_size_bytes = data.shape[0]
+        cdef uint64_t c_count = values.shape[0]
+        with nogil:
+            c_status = self.c_dequantize(dtype, c_data, c_size_bytes, c_values, c_count)
+        self.c_checked(c_status)

@@ -1,0 +1,52 @@
+"""How long until a lane is free: from what the lanes have left to do and the rate that was measured. Pure arithmetic."""
+
+import math
+from collections.abc import Iterable
+
+_WEIGHT = 0.1
+"""Of the newest value in a moving average."""
+_LEAST_S = 1
+_MOST_S = 60
+
+
+class Estimate:
+    """Moving averages of the rounds and of the answers."""
+
+    def __init__(self) -> None:
+        self._token_s: float | None = None
+        self._answer_tokens: float | None = None
+        self._last_round_at_s: float | None = None
+
+    def note_round(self, now_s: float) -> None:
+        """A round ended, which gave every lane a token. The gap since the one before is what a token costs a lane now,
+        prompts in between included."""
+        if self._last_round_at_s is not None:
+            self._token_s = _average(self._token_s, now_s - self._last_round_at_s)
+        self._last_round_at_s = now_s
+
+    def note_pause(self) -> None:
+        """Nothing is in flight: the gap to the next round says nothing."""
+        self._last_round_at_s = None
+
+    def note_answer(self, tokens: int) -> None:
+        """A request completed."""
+        self._answer_tokens = _average(self._answer_tokens, tokens)
+
+    def retry_after_s(self, lanes: Iterable[tuple[int, int]]) -> int:
+        """Whole seconds, 1 to 60, until the first of the lanes is probably free.
+
+        Args:
+            lanes: (tokens drawn, cap) of every request in flight. Few answers use their cap, so the usual length counts,
+                and half of it again where an answer is past that.
+        """
+        if self._token_s is None:
+            return _LEAST_S
+        left = math.inf
+        for drawn, cap in lanes:
+            usual = cap if self._answer_tokens is None else self._answer_tokens
+            left = min(left, cap - drawn, max(usual - drawn, usual / 2))
+        return _LEAST_S if math.isinf(left) else min(_MOST_S, max(_LEAST_S, math.ceil(left * self._token_s)))
+
+
+def _average(before: float | None, value: float) -> float:
+    return value if before is None else before + _WEIGHT * (value - before)

@@ -1,0 +1,146 @@
+"""Port 2, the device edge: what the engine asks of a leaf, and the native leaf behind it. A border: statuses become errors.
+
+Steps raise EngineError where the device is lost (the model must be unloaded) and InternalError where one call was refused
+and nothing changed. Everything else raises ModelLoadError.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ignis import _core
+from ignis._core import Draw, LeafError, LoadParams
+from ignis.config_fields import ModelKvFormat
+from ignis.errors import EngineError, InternalError, ModelLoadError
+from ignis.models.base import Checkpoint, DType
+from ignis.scheduler.plan import DecodeRound, PrefillSpan
+
+_KV_DTYPES = {ModelKvFormat.F16: DType.F16, ModelKvFormat.F32: DType.F32}
+_LOSSES = (_core.STATUS_FAULT, _core.STATUS_NO_DEVICE)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    name: str
+    isa: str
+    num_cores: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The sizes of a load that are ours to choose."""
+
+    num_pages: int
+    kv_format: ModelKvFormat
+    max_context: int
+    """Positions of one sequence."""
+    max_span: int
+    """Tokens of the longest prefill span."""
+    num_lanes: int
+    num_threads: int
+    """0: one a physical core."""
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What a load holds, in bytes."""
+
+    weights_bytes: int
+    mapped_bytes: int
+    """Parts of the mapped files that stay in use."""
+    kv_page_bytes: int
+    kv_pool_bytes: int
+    workspace_bytes: int
+
+
+class Leaf(Protocol):
+    """A device with at most one model on it. Called by one thread at a time; the GIL is released while it works."""
+
+    def probe(self) -> DeviceInfo: ...
+
+    def plan(self, checkpoint: Checkpoint, layout: Layout) -> Footprint:
+        """Says what a load would hold; holds nothing."""
+        ...
+
+    def load(self, checkpoint: Checkpoint, layout: Layout) -> None:
+        """Loads a model. The checkpoint's files stay mapped until `unload`."""
+        ...
+
+    def unload(self) -> None: ...
+
+    def prefill(self, span: PrefillSpan) -> Sequence[Draw]:
+        """Runs a span. The last one of a prompt opens the lane and gives one draw; others give none."""
+        ...
+
+    def decode(self, step: DecodeRound) -> Sequence[Draw]:
+        """Runs a round; gives the rows' draws in order."""
+        ...
+
+
+class NativeLeaf:
+    """A library that implements ignis_step.h."""
+
+    def __init__(self, library: Path) -> None:
+        try:
+            self._leaf = _core.Leaf(str(library))
+        except LeafError as error:
+            raise ModelLoadError(f"the leaf {library.name} cannot be used: {error.text}") from error
+
+    def probe(self) -> DeviceInfo:
+        try:
+            return DeviceInfo(*self._leaf.probe())
+        except LeafError as error:
+            raise ModelLoadError(error.text) from error
+
+    def plan(self, checkpoint: Checkpoint, layout: Layout) -> Footprint:
+        try:
+            return Footprint(*self._leaf.plan(_params(checkpoint, layout)))
+        except LeafError as error:
+            raise ModelLoadError(f"{checkpoint.path}: {error.text}") from error
+
+    def load(self, checkpoint: Checkpoint, layout: Layout) -> None:
+        try:
+            self._leaf.load(_params(checkpoint, layout))
+        except LeafError as error:
+            raise ModelLoadError(f"{checkpoint.path}: {error.text}") from error
+
+    def unload(self) -> None:
+        self._leaf.unload()
+
+    def prefill(self, span: PrefillSpan) -> Sequence[Draw]:
+        live = span.live
+        try:
+            if not span.is_last:
+                self._leaf.prefill(live.tokens, span.start, span.stop, live.table)
+                return ()
+            self._leaf.open_lane(live.lane, live.tokens)
+            draw = self._leaf.prefill(live.tokens, span.start, span.stop, live.table, live.lane, span.sampling)
+        except LeafError as error:
+            raise _step_error(error) from error
+        assert draw is not None
+        return (draw,)
+
+    def decode(self, step: DecodeRound) -> Sequence[Draw]:
+        try:
+            return self._leaf.decode(step.rows, step.sampling)
+        except LeafError as error:
+            raise _step_error(error) from error
+
+
+def _params(checkpoint: Checkpoint, layout: Layout) -> LoadParams:
+    return LoadParams(
+        checkpoint,
+        num_pages=layout.num_pages,
+        kv_dtype=_KV_DTYPES[layout.kv_format],
+        max_context=layout.max_context,
+        max_span=layout.max_span,
+        max_lanes=layout.num_lanes,
+        num_threads=layout.num_threads,
+    )
+
+
+def _step_error(error: LeafError) -> EngineError | InternalError:
+    kind = EngineError if error.status in _LOSSES else InternalError
+    return kind(f"the leaf refused a step (status {error.status}): {error.text}")

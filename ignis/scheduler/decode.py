@@ -1,0 +1,52 @@
+"""The decode lanes: who holds which, how each draws, and the round that names those that decode."""
+
+from ignis._core import SamplingTable
+from ignis.scheduler.live import Live
+from ignis.scheduler.plan import DecodeRound
+
+
+class DecodeLanes:
+    """1 to 8 lanes. One is reserved when a request comes, joins the rounds after its prompt, and is free at its end."""
+
+    def __init__(self, num_lanes: int) -> None:
+        self.sampling = SamplingTable(num_lanes)
+        self._free = list(range(num_lanes - 1, -1, -1))
+        self._decoding: list[Live] = []
+        self._round: DecodeRound | None = None
+
+    @property
+    def num_free(self) -> int:
+        return len(self._free)
+
+    @property
+    def num_decoding(self) -> int:
+        return len(self._decoding)
+
+    def reserve(self) -> int:
+        """Takes the lowest free lane; the caller has counted that there is one."""
+        return self._free.pop()
+
+    def open(self, live: Live) -> None:
+        """Writes how a lane draws, before the last span of its prompt draws the first token."""
+        self.sampling.write(live.lane, live.submission.sampling)
+
+    def join(self, live: Live) -> None:
+        """The prompt is done: the next round has its row."""
+        self._decoding.append(live)
+        self._decoding.sort(key=lambda decoding: decoding.lane)
+        self._round = None
+
+    def leave(self, live: Live) -> None:
+        """Frees the lane of a request that ended, whether it decoded or not."""
+        if live in self._decoding:
+            self._decoding.remove(live)
+            self._round = None
+        self._free.append(live.lane)
+        self._free.sort(reverse=True)
+
+    def round(self) -> DecodeRound:
+        """The round of all decoding lanes. The same object until one joins or leaves."""
+        if self._round is None:
+            lives = tuple(self._decoding)
+            self._round = DecodeRound(lives, tuple(live.row for live in lives), self.sampling)
+        return self._round

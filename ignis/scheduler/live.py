@@ -1,0 +1,109 @@
+"""A request under way: its submission, its state, its tokens and pages, and the times that its usage is made of."""
+
+from ignis import machine
+from ignis._core import PAGE_TOKENS, PageTable, Row, TokenLog
+from ignis.scheduler.request import (
+    TABLE,
+    FinishReason,
+    RequestEvent,
+    RequestState,
+    Submission,
+    Usage,
+)
+
+_FINISHERS = {
+    FinishReason.STOP: RequestEvent.STOP,
+    FinishReason.LENGTH: RequestEvent.LENGTH,
+    FinishReason.CANCELLED: RequestEvent.CANCEL,
+    FinishReason.EXPIRED: RequestEvent.EXPIRE,
+    FinishReason.FAULT: RequestEvent.FAULT,
+}
+
+
+def pages_of(tokens: int) -> int:
+    """How many pages hold that many positions."""
+    return -(-tokens // PAGE_TOKENS)
+
+
+class Live:
+    """One request from its submission to its end. Times are seconds of the engine's clock.
+
+    Positions [0, filled) are in its pages. While it decodes, filled is len(tokens) - 1: the last drawn token goes in
+    with the next round.
+    """
+
+    __slots__ = (
+        "admitted_at_s",
+        "cached_tokens",
+        "deadline_s",
+        "entered_pages",
+        "filled",
+        "finish",
+        "first_token_at_s",
+        "is_shared",
+        "lane",
+        "num_drawn",
+        "rank",
+        "request_id",
+        "row",
+        "state",
+        "submission",
+        "submitted_at_s",
+        "table",
+        "tokens",
+    )
+
+    def __init__(self, request_id: int, submission: Submission, lane: int, arrival: int, now_s: float) -> None:
+        bound_tokens = len(submission.prompt) + submission.max_tokens
+        self.request_id = request_id
+        self.submission = submission
+        self.lane = lane
+        self.rank = (submission.request_class.value, arrival)
+        self.state = RequestState.QUEUED
+        self.finish: FinishReason | None = None
+        self.tokens = TokenLog(submission.prompt, bound_tokens)
+        self.table = PageTable(pages_of(bound_tokens))
+        self.row = Row(lane, self.tokens, self.table)
+        self.filled = 0
+        self.entered_pages = 0
+        self.is_shared = True
+        """False once a page could not be entered in the prefix index: those after it stay out too."""
+        self.cached_tokens = 0
+        self.num_drawn = 0
+        self.submitted_at_s = now_s
+        self.admitted_at_s: float | None = None
+        self.first_token_at_s: float | None = None
+        self.deadline_s = None if submission.timeout_s is None else now_s + submission.timeout_s
+
+    @property
+    def prompt_tokens(self) -> int:
+        return self.tokens.num_prompt
+
+    @property
+    def bound_pages(self) -> int:
+        return self.table.capacity
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state is RequestState.FINISHED
+
+    def advance(self, event: RequestEvent) -> None:
+        self.state = machine.advance(TABLE, self.state, event)
+
+    def end(self, reason: FinishReason) -> None:
+        """Moves to FINISHED for a reason, once."""
+        self.advance(_FINISHERS[reason])
+        self.finish = reason
+
+    def usage(self, now_s: float) -> Usage:
+        """What it used until now."""
+        admitted = now_s if self.admitted_at_s is None else self.admitted_at_s
+        first = now_s if self.first_token_at_s is None else self.first_token_at_s
+        return Usage(
+            prompt_tokens=self.prompt_tokens,
+            cached_tokens=self.cached_tokens,
+            completion_tokens=self.num_drawn,
+            queued_s=admitted - self.submitted_at_s,
+            prefill_s=first - admitted,
+            decode_s=now_s - first,
+        )

@@ -1,0 +1,49 @@
+"""The one prefill lane: which span comes next, and whose turn it is while others decode.
+
+Spans break at absolute multiples of the chunk, so that a prompt resumed from the prefix cache meets the same boundaries
+as a cold one.
+"""
+
+from ignis.scheduler.live import Live
+
+
+class PrefillLane:
+    """At most one prompt at a time.
+
+    After a chunk that took t the prompt's next chunk waits t * s / (1 - s) while lanes decode, so that decoding keeps the
+    share s of the time. Between any two chunks lies one round at least: a row of short prompts starves no lane.
+    """
+
+    def __init__(self, chunk_tokens: int, decode_share: float) -> None:
+        self._chunk_tokens = chunk_tokens
+        self._wait_per_chunk_s = decode_share / (1.0 - decode_share)
+        self.live: Live | None = None
+        self._started_at_s = 0.0
+        self._next_at_s = 0.0
+        self._owes_round = False
+
+    def may_run(self, now_s: float) -> bool:
+        """Whether the next chunk may run although lanes decode."""
+        return not self._owes_round and now_s >= self._next_at_s
+
+    def start(self, now_s: float) -> tuple[int, int]:
+        """Starts the prompt's next chunk now; returns its [start, stop)."""
+        assert self.live is not None
+        self._started_at_s = now_s
+        start = self.live.filled
+        return start, min(self.live.prompt_tokens, (start // self._chunk_tokens + 1) * self._chunk_tokens)
+
+    def end(self, now_s: float, *, is_last: bool) -> None:
+        """The chunk is done. After a prompt's last one nothing waits but for the round."""
+        self._owes_round = True
+        self._next_at_s = now_s if is_last else now_s + (now_s - self._started_at_s) * self._wait_per_chunk_s
+        if is_last:
+            self.live = None
+
+    def leave(self) -> None:
+        """The prompt ended early: cancelled, expired or failed."""
+        self.live = None
+        self._next_at_s = 0.0
+
+    def note_round(self) -> None:
+        self._owes_round = False

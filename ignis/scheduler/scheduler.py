@@ -1,0 +1,191 @@
+"""The pure middle: `plan(now)` says what the device does next, `commit(step, draws, now)` takes what came out of it.
+
+No I/O, no clock, no event loop. `now` is in seconds of any clock that only grows. Between a plan and its commit nothing
+else is called.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ignis._core import Draw
+from ignis.scheduler.admission import Admission
+from ignis.scheduler.decode import DecodeLanes
+from ignis.scheduler.live import Live, pages_of
+from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan, Step
+from ignis.scheduler.prefill import PrefillLane
+from ignis.scheduler.request import FinishReason, RequestEvent, Submission, TokenEvent, TokenLogprob
+from ignis.scheduler.residency import Residency
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerSettings:
+    num_pages: int
+    num_lanes: int = 8
+    prefill_chunk: int = 256
+    """Tokens of the longest span, a multiple of 64."""
+    decode_share: float = 0.25
+    """[0, 1): the part of the time that lanes keep while a prompt prefills."""
+    has_prefix_cache: bool = True
+
+
+class Scheduler:
+    """All requests of one load, from submission to their end."""
+
+    def __init__(self, settings: SchedulerSettings) -> None:
+        self.residency = Residency(settings.num_pages, has_prefix_cache=settings.has_prefix_cache)
+        self._admission = Admission(self.residency)
+        self._prefill = PrefillLane(settings.prefill_chunk, settings.decode_share)
+        self._lanes = DecodeLanes(settings.num_lanes)
+        self._lives: dict[int, Live] = {}
+        self._num_deadlines = 0
+        self._num_arrived = 0
+        self._ended: list[TokenEvent] = []
+
+    @property
+    def num_waiting(self) -> int:
+        return len(self._admission)
+
+    @property
+    def num_running(self) -> int:
+        return len(self._lives) - len(self._admission)
+
+    @property
+    def num_free_lanes(self) -> int:
+        return self._lanes.num_free
+
+    def submit(self, request_id: int, submission: Submission, now: float) -> None:
+        """Queues a request. The caller has seen that a lane is free and that the bound fits the whole pool."""
+        assert self._lanes.num_free > 0, "more requests than lanes"
+        assert submission.prompt and submission.max_tokens > 0, "nothing to do"
+        assert pages_of(len(submission.prompt) + submission.max_tokens) <= self.residency.pool.num_pages, "never fits"
+        live = Live(request_id, submission, self._lanes.reserve(), self._num_arrived, now)
+        self._num_arrived += 1
+        self._num_deadlines += live.deadline_s is not None
+        self._lives[request_id] = live
+        self._admission.push(live)
+
+    def cancel(self, request_id: int, now: float, reason: FinishReason = FinishReason.CANCELLED) -> None:
+        """Ends a request between two steps: CANCELLED, or STOP where its reader has seen enough. One that has ended
+        already is left alone, since its end and the cancel may have crossed."""
+        live = self._lives.get(request_id)
+        if live is not None:
+            self._end(live, reason if live.num_drawn else FinishReason.CANCELLED, now)
+
+    def fail(self, request_ids: Iterable[int], fault: str, now: float) -> list[TokenEvent]:
+        """Ends requests with FAULT; returns their events and those that waited for a commit."""
+        for request_id in request_ids:
+            self._end(self._lives[request_id], FinishReason.FAULT, now, fault)
+        return self._take_ended()
+
+    def request_ids(self) -> list[int]:
+        return list(self._lives)
+
+    def plan(self, now: float) -> Step:
+        """Returns the next step. Requests past their deadline end first; their events come with the commit."""
+        if self._num_deadlines:
+            self._expire(now)
+        if self._prefill.live is None:
+            self._admit(now)
+        if self._prefill.live is not None and (not self._lanes.num_decoding or self._prefill.may_run(now)):
+            return self._plan_span(self._prefill.live, now)
+        if self._lanes.num_decoding:
+            return self._plan_round()
+        assert not self._lives, "requests wait and nothing runs"
+        return Idle()
+
+    def commit(self, step: Step, draws: Sequence[Draw], now: float) -> list[TokenEvent]:
+        """Takes the result of a step: a round's draws in the order of its rows, the one draw of a last span, else none."""
+        events = self._take_ended()
+        if isinstance(step, DecodeRound):
+            self._prefill.note_round()
+            for live, draw in zip(step.lives, draws, strict=True):
+                live.filled += 1
+                self.residency.enter(live)
+                live.advance(RequestEvent.TOKENS)
+                events.append(self._take_draw(live, draw, now))
+        elif isinstance(step, PrefillSpan):
+            live = step.live
+            live.filled = step.stop
+            self.residency.enter(live)
+            self._prefill.end(now, is_last=step.is_last)
+            if step.is_last:
+                live.first_token_at_s = now
+                live.advance(RequestEvent.PROMPT_DONE)
+                self._lanes.join(live)
+                events.append(self._take_draw(live, draws[0], now))
+            else:
+                live.advance(RequestEvent.SPAN)
+        return events
+
+    def check(self) -> None:
+        """Asserts that pages, lanes and states agree."""
+        self.residency.check([live for live in self._lives.values() if live.admitted_at_s is not None])
+        assert self._lanes.num_free + len(self._lives) == self._lanes.sampling.num_lanes, "a lane is lost"
+        assert len({live.lane for live in self._lives.values()}) == len(self._lives), "a lane is shared"
+
+    def _admit(self, now: float) -> None:
+        live = self._admission.pop()
+        if live is not None:
+            live.admitted_at_s = now
+            live.advance(RequestEvent.ADMIT)
+            self._prefill.live = live
+
+    def _plan_span(self, live: Live, now: float) -> PrefillSpan:
+        start, stop = self._prefill.start(now)
+        self.residency.extend(live, stop)
+        is_last = stop == live.prompt_tokens
+        if is_last:
+            self._lanes.open(live)
+        return PrefillSpan(live, start, stop, is_last, self._lanes.sampling)
+
+    def _plan_round(self) -> DecodeRound:
+        step = self._lanes.round()
+        for live in step.lives:
+            self.residency.extend(live, live.filled + 1)
+        return step
+
+    def _take_draw(self, live: Live, draw: Draw, now: float) -> TokenEvent:
+        """Counts a drawn token, and ends the request where it is a stop token or the last one of the cap."""
+        token = draw.token
+        live.tokens.append(token)
+        live.num_drawn += 1
+        submission = live.submission
+        is_stop = token in submission.stop_ids
+        logprobs = () if submission.sampling.top_logprobs is None else (TokenLogprob(draw.logprob, draw.top),)
+        if is_stop or live.num_drawn == submission.max_tokens:
+            reason = FinishReason.STOP if is_stop else FinishReason.LENGTH
+            self._leave(live, reason)
+            return TokenEvent(
+                live.request_id, () if is_stop else (token,), logprobs, reason, usage=live.usage(now)
+            )
+        if live.num_drawn == 1:
+            return TokenEvent(live.request_id, (token,), logprobs, usage=live.usage(now))
+        return TokenEvent(live.request_id, (token,), logprobs)
+
+    def _expire(self, now: float) -> None:
+        late = [live for live in self._lives.values() if live.deadline_s is not None and now >= live.deadline_s]
+        for live in late:
+            self._end(live, FinishReason.EXPIRED, now)
+
+    def _end(self, live: Live, reason: FinishReason, now: float, fault: str = "") -> None:
+        """Ends a request outside a commit; its event waits for the next one."""
+        self._leave(live, reason)
+        self._ended.append(
+            TokenEvent(live.request_id, finish=reason, fault=fault, usage=live.usage(now))
+        )
+
+    def _leave(self, live: Live, reason: FinishReason) -> None:
+        if live.admitted_at_s is None:
+            self._admission.remove(live)
+        else:
+            self.residency.release(live)
+        if self._prefill.live is live:
+            self._prefill.leave()
+        self._lanes.leave(live)
+        self._num_deadlines -= live.deadline_s is not None
+        del self._lives[live.request_id]
+        live.end(reason)
+
+    def _take_ended(self) -> list[TokenEvent]:
+        ended, self._ended = self._ended, []
+        return ended

@@ -1,0 +1,168 @@
+"""The fake at port 2: a leaf that answers from a script. It keeps real pages, so a wrong page is a wrong answer.
+
+It writes each token into the page that the table names, reads the whole sequence back through the table before it draws,
+and holds every call against the contract of ignis_step.h: nothing shared is written, nothing unwritten is read.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ignis._core import Draw, PageTable, Row, TokenLog
+from ignis.engine.leaf import DeviceInfo, Footprint, Layout
+from ignis.errors import IgnisError
+from ignis.models.base import (
+    Architecture,
+    Checkpoint,
+    GgufVocabulary,
+    ModelShape,
+    Rope,
+    RopePairs,
+    SpecialTokens,
+    VocabularyKind,
+)
+from ignis.scheduler.plan import DecodeRound, PrefillSpan
+
+PAGE_TOKENS = 64
+VOCAB_SIZE = 1000
+
+Reply = Callable[[Sequence[int], int], int]
+"""Of every token so far and the length of the prompt, the next token."""
+
+
+def mixed(tokens: Sequence[int], num_prompt: int) -> int:
+    """The default script: a number that depends on every token before it and on its place, never 0."""
+    state = 17
+    for token in tokens:
+        state = (state * 31 + token + 7) % 999983
+    return state % (VOCAB_SIZE - 1) + 1
+
+
+def saying(answer: Sequence[int], last: int) -> Reply:
+    """A script that says these tokens to any prompt, and then the last one."""
+
+    def reply(tokens: Sequence[int], num_prompt: int) -> int:
+        done = len(tokens) - num_prompt
+        return answer[done] if done < len(answer) else last
+
+    return reply
+
+
+def bare_checkpoint(context_tokens: int = 4096, vocab_size: int = VOCAB_SIZE) -> Checkpoint:
+    """A checkpoint without files, for a leaf that reads none."""
+    shape = ModelShape(
+        Architecture.LLAMA, 1, 64, 64, 1, 1, 64, vocab_size, 1e-5, Rope((1.0,) * 32, 1.0, RopePairs.HALVES), context_tokens
+    )
+    vocabulary = GgufVocabulary(VocabularyKind.BPE, "", (), (), (), (), False, False, False)
+    special = SpecialTokens(None, 0, None, None, frozenset({0}))
+    return Checkpoint("scripted", Path("scripted.gguf"), "none", shape, (), (), 1, vocabulary, special, None)
+
+
+class ScriptedLeaf:
+    """Implements engine.leaf.Leaf."""
+
+    def __init__(self, reply: Reply = mixed, *, memory_bytes: int = 1 << 34, page_bytes: int = 64) -> None:
+        self.steps: list[tuple[str, tuple[int, ...]]] = []
+        """What ran: ("prefill", (lane, start, stop)) and ("decode", lanes)."""
+        self.faults: list[IgnisError] = []
+        """Raised by the next steps, first first."""
+        self.load_fault: IgnisError | None = None
+        self.is_loaded = False
+        self._reply = reply
+        self._memory_bytes = memory_bytes
+        self._page_bytes = page_bytes
+        self._pages: list[list[int | None]] = []
+        self._opened: dict[int, tuple[int, ...]] = {}
+        self._gate: threading.Semaphore | None = None
+
+    # What a test may do while the engine runs.
+
+    def hold(self) -> None:
+        """Steps block from now on, but for those that are allowed."""
+        self._gate = threading.Semaphore(0)
+
+    def allow(self, steps: int = 1) -> None:
+        """Lets so many held steps go on."""
+        assert self._gate is not None
+        self._gate.release(steps)
+
+    def release(self) -> None:
+        """Holds no longer."""
+        gate, self._gate = self._gate, None
+        if gate is not None:
+            gate.release(1000)
+
+    # Port 2.
+
+    def probe(self) -> DeviceInfo:
+        return DeviceInfo("scripted", "none", 1, self._memory_bytes)
+
+    def plan(self, checkpoint: Checkpoint, layout: Layout) -> Footprint:
+        return Footprint(1000, 100, self._page_bytes, self._page_bytes * layout.num_pages, 10)
+
+    def load(self, checkpoint: Checkpoint, layout: Layout) -> None:
+        assert not self.is_loaded
+        if self.load_fault is not None:
+            raise self.load_fault
+        self.prepare(layout.num_pages)
+
+    def prepare(self, num_pages: int) -> None:
+        """Loads without a checkpoint, for tests of the scheduler alone."""
+        self.is_loaded = True
+        self._pages = [[None] * PAGE_TOKENS for _ in range(num_pages)]
+
+    def unload(self) -> None:
+        self.is_loaded = False
+        self._pages = []
+
+    def prefill(self, span: PrefillSpan) -> Sequence[Draw]:
+        self.steps.append(("prefill", (span.live.lane, span.start, span.stop)))
+        self._begin_step()
+        live = span.live
+        self._read(live.tokens, live.table, span.start)
+        for position in range(span.start, span.stop):
+            self._write(live.tokens, live.table, position)
+        if not span.is_last:
+            return ()
+        self._opened[live.lane] = live.tokens.slice(0, span.stop)
+        return (self._draw(live.row, span.stop, span.sampling.row(live.lane)["top_logprobs"]),)
+
+    def decode(self, step: DecodeRound) -> Sequence[Draw]:
+        self.steps.append(("decode", tuple(row.lane for row in step.rows)))
+        self._begin_step()
+        assert len({row.lane for row in step.rows}) == len(step.rows) > 0
+        draws = []
+        for row in step.rows:
+            position = len(row.tokens) - 1
+            assert row.tokens.slice(0, row.tokens.num_prompt) == self._opened[row.lane], "the lane was opened for another"
+            self._write(row.tokens, row.table, position)
+            draws.append(self._draw(row, position + 1, step.sampling.row(row.lane)["top_logprobs"]))
+        return draws
+
+    def _begin_step(self) -> None:
+        assert self.is_loaded
+        gate = self._gate
+        if gate is not None:
+            gate.acquire()
+        if self.faults:
+            raise self.faults.pop(0)
+
+    def _write(self, tokens: TokenLog, table: PageTable, position: int) -> None:
+        page = self._pages[table[position // PAGE_TOKENS]]
+        place = position % PAGE_TOKENS
+        if place == 0:
+            page[:] = [None] * PAGE_TOKENS
+        assert page[place] is None, "a position is written twice: the page is somebody else's too"
+        page[place] = tokens[position]
+
+    def _read(self, tokens: TokenLog, table: PageTable, stop: int) -> list[int]:
+        """Returns positions [0, stop) as the pages have them."""
+        found = [self._pages[table[position // PAGE_TOKENS]][position % PAGE_TOKENS] for position in range(stop)]
+        assert tuple(found) == tokens.slice(0, stop), "the pages hold something else"
+        return [token for token in found if token is not None]
+
+    def _draw(self, row: Row, stop: int, top_logprobs: int) -> Draw:
+        token = self._reply(self._read(row.tokens, row.table, stop), row.tokens.num_prompt)
+        if top_logprobs < 0:
+            return Draw(token)
+        return Draw(token, -0.5, tuple((token + i, -0.5 - i) for i in range(top_logprobs)))

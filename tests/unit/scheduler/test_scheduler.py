@@ -1,0 +1,330 @@
+"""Whole requests played through the scheduler, on the scripted leaf and a clock made of numbers."""
+
+from collections.abc import Callable
+
+import pytest
+
+from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan, Step
+from ignis.scheduler.request import (
+    FinishReason,
+    RequestClass,
+    SamplingParams,
+    Submission,
+    TokenEvent,
+    TokenLogprob,
+)
+from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
+from tests.fakes.leaf import ScriptedLeaf, mixed, saying
+
+GREEDY = SamplingParams(temperature=0.0)
+
+
+class Player:
+    """Plays steps: what the engine's loop does, with a time for each step that the test gives."""
+
+    def __init__(self, leaf: ScriptedLeaf | None = None, **settings: object) -> None:
+        merged = {"num_pages": 64, "prefill_chunk": 128, "decode_share": 0.25, **settings}
+        self.scheduler = Scheduler(SchedulerSettings(**merged))  # type: ignore[arg-type]  # literals of the tests
+        self.leaf = leaf or ScriptedLeaf()
+        self.leaf.prepare(self.scheduler.residency.pool.num_pages)
+        self.now = 0.0
+        self.events: list[TokenEvent] = []
+        self._next_id = 1
+
+    def submit(
+        self,
+        prompt: range | list[int],
+        max_tokens: int = 4,
+        stop_ids: frozenset[int] = frozenset(),
+        sampling: SamplingParams = GREEDY,
+        request_class: RequestClass = RequestClass.INTERACTIVE,
+        timeout_s: float | None = None,
+    ) -> int:
+        submission = Submission(tuple(prompt), max_tokens, sampling, stop_ids, request_class, timeout_s)
+        request_id, self._next_id = self._next_id, self._next_id + 1
+        self.scheduler.submit(request_id, submission, self.now)
+        return request_id
+
+    def step(self, takes_s: float = 1.0) -> Step:
+        step = self.scheduler.plan(self.now)
+        if isinstance(step, Idle):
+            draws, takes_s = (), 0.0
+        else:
+            draws = self.leaf.decode(step) if isinstance(step, DecodeRound) else self.leaf.prefill(step)
+        self.now += takes_s
+        self.events += self.scheduler.commit(step, draws, self.now)
+        self.scheduler.check()
+        return step
+
+    def run(self, until: Callable[[], bool] = lambda: False) -> None:
+        while not until() and not isinstance(self.step(), Idle):
+            pass
+
+    def tokens(self, request_id: int) -> list[int]:
+        return [token for event in self.events if event.request_id == request_id for token in event.tokens]
+
+    def last(self, request_id: int) -> TokenEvent:
+        (last,) = [event for event in self.events if event.request_id == request_id and event.finish is not None]
+        return last
+
+    def cached(self, request_id: int) -> int:
+        usage = self.last(request_id).usage
+        assert usage is not None
+        return usage.cached_tokens
+
+
+def answer_to(prompt: range | list[int], count: int) -> list[int]:
+    tokens = list(prompt)
+    for _ in range(count):
+        tokens.append(mixed(tokens, 0))
+    return tokens[-count:]
+
+
+def test_a_request_runs_from_prompt_to_cap() -> None:
+    play = Player()
+    one = play.submit(range(10), max_tokens=3)
+    play.run()
+    assert play.tokens(one) == answer_to(range(10), 3)
+    assert play.last(one).finish is FinishReason.LENGTH
+    assert play.leaf.steps == [("prefill", (0, 0, 10)), ("decode", (0,)), ("decode", (0,))]
+
+
+def test_spans_break_at_absolute_multiples_of_the_chunk() -> None:
+    play = Player(prefill_chunk=128)
+    play.submit(range(300), max_tokens=1)
+    play.run()
+    assert play.leaf.steps == [("prefill", (0, 0, 128)), ("prefill", (0, 128, 256)), ("prefill", (0, 256, 300))]
+
+
+def test_a_resumed_prompt_meets_the_same_boundaries() -> None:
+    play = Player(prefill_chunk=256)
+    play.submit(range(100), max_tokens=1)
+    play.run()
+    play.submit(range(400), max_tokens=1)
+    play.run()
+    assert play.leaf.steps[1:] == [("prefill", (0, 64, 256)), ("prefill", (0, 256, 400))]
+
+
+def test_a_stop_token_ends_the_request_and_is_counted_but_not_delivered() -> None:
+    play = Player(ScriptedLeaf(saying([5, 6], last=0)))
+    one = play.submit(range(3), max_tokens=50, stop_ids=frozenset({0}))
+    play.run()
+    assert (play.tokens(one), play.last(one).finish, play.last(one).usage.completion_tokens) == ([5, 6], FinishReason.STOP, 3)  # type: ignore[union-attr]
+
+
+def test_a_stop_token_at_once_ends_the_request_without_text() -> None:
+    play = Player(ScriptedLeaf(saying([], last=0)))
+    one = play.submit(range(3), stop_ids=frozenset({0}))
+    play.run()
+    assert (play.tokens(one), play.last(one).finish) == ([], FinishReason.STOP)
+
+
+def test_a_repeated_prompt_is_taken_from_the_cache_but_for_its_last_token() -> None:
+    play = Player()
+    first, second = (play.submit(range(128), max_tokens=1), play.submit(range(128), max_tokens=1))
+    play.run()
+    assert (play.cached(first), play.cached(second)) == (0, 64)
+    assert play.tokens(first) == play.tokens(second)
+
+
+def test_pages_that_decode_filled_are_found_by_the_next_turn() -> None:
+    play = Player()
+    play.submit(range(60), max_tokens=140)
+    play.run()
+    turn = play.submit([*range(60), *answer_to(range(60), 140)], max_tokens=1)
+    play.run()
+    assert play.cached(turn) == 192
+
+
+def test_live_requests_share_the_pages_of_their_head() -> None:
+    play = Player()
+    play.submit(range(200), max_tokens=50)
+    play.run(lambda: play.scheduler.num_running == 1 and len(play.events) > 0)
+    used = play.scheduler.residency.num_used
+    play.submit(range(200), max_tokens=50)
+    play.step()
+    play.step()
+    assert play.scheduler.residency.num_used == used + 1
+
+
+def test_equal_pages_of_two_live_requests_become_one() -> None:
+    play = Player()
+    play.submit(range(10), max_tokens=200)
+    play.submit(range(10), max_tokens=200)
+    play.run()
+    assert play.scheduler.residency.num_used == 3
+
+
+def test_without_a_prefix_cache_nothing_is_kept() -> None:
+    play = Player(has_prefix_cache=False)
+    play.submit(range(200), max_tokens=1)
+    play.run()
+    second = play.submit(range(200), max_tokens=1)
+    play.run()
+    assert (play.cached(second), play.scheduler.residency.num_used) == (0, 0)
+
+
+def test_the_oldest_cached_pages_go_first_when_pages_are_needed() -> None:
+    play = Player(num_pages=8)
+    ids = []
+    for start in (0, 1000, 0, 2000, 0, 1000):
+        ids.append(play.submit(range(start, start + 256), max_tokens=1))
+        play.run()
+    assert [play.cached(request_id) for request_id in ids] == [0, 0, 192, 0, 192, 0]
+
+
+def test_the_round_has_every_lane_that_decodes() -> None:
+    play = Player()
+    for i in range(8):
+        play.submit(range(i * 10, i * 10 + 5), max_tokens=30)
+    play.run(lambda: play.scheduler.num_waiting == 0 and len(play.leaf.steps[-1:]) == 1 and len(play.leaf.steps) > 20)
+    assert play.leaf.steps[-1] == ("decode", (0, 1, 2, 3, 4, 5, 6, 7))
+
+
+@pytest.mark.parametrize(("share", "rounds"), [(0.0, 1), (0.25, 4), (0.5, 10)])
+def test_lanes_keep_their_share_while_a_prompt_prefills(share: float, rounds: int) -> None:
+    """A chunk takes 10 s here and a round 1 s, so the next chunk waits 10 s * s / (1 - s): 0, 3.3 and 10 rounds."""
+    play = Player(decode_share=share)
+    play.submit(range(5), max_tokens=100)
+    play.step()
+    play.submit(range(300, 600), max_tokens=1)
+    play.step()
+    kinds = []
+    while len([kind for kind in kinds if kind == "PrefillSpan"]) < 2:
+        step = play.scheduler.plan(play.now)
+        kinds.append(type(step).__name__)
+        play.step(10.0 if isinstance(step, PrefillSpan) else 1.0)
+    assert kinds == ["PrefillSpan"] + ["DecodeRound"] * rounds + ["PrefillSpan"]
+
+
+def test_nothing_waits_when_no_lane_decodes() -> None:
+    play = Player(decode_share=0.9)
+    play.submit(range(1000), max_tokens=1)
+    play.run()
+    assert {kind for kind, _ in play.leaf.steps} == {"prefill"}
+
+
+def test_a_row_of_short_prompts_starves_no_lane() -> None:
+    play = Player()
+    long = play.submit(range(5), max_tokens=100)
+    play.step()
+    for _ in range(10):
+        play.submit(range(7), max_tokens=1)
+        play.step()
+        play.step()
+    assert len(play.tokens(long)) == 11
+
+
+def test_interactive_goes_before_agent_and_else_arrival_decides() -> None:
+    play = Player()
+    play.submit(range(5), max_tokens=1)
+    agent = play.submit(range(5), max_tokens=1, request_class=RequestClass.AGENT)
+    person = play.submit(range(5), max_tokens=1)
+    play.run()
+    order = [event.request_id for event in play.events]
+    assert order == [1, person, agent]
+
+
+def test_a_request_whose_bound_does_not_fit_waits_and_is_not_passed() -> None:
+    play = Player(num_pages=4)
+    play.submit(range(100), max_tokens=60)
+    play.step()
+    large = play.submit(range(500, 600), max_tokens=60)
+    small = play.submit(range(5), max_tokens=1)
+    play.step()
+    assert play.scheduler.num_waiting == 2
+    play.run()
+    order = list(dict.fromkeys(event.request_id for event in play.events))
+    assert order == [1, large, small]
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 5])
+def test_a_cancel_at_any_stage_gives_everything_back(steps: int) -> None:
+    play = Player()
+    one = play.submit(range(300), max_tokens=60)
+    for _ in range(steps):
+        play.step()
+    play.scheduler.cancel(one, play.now)
+    assert play.scheduler.num_free_lanes == 8
+    play.run()
+    assert play.last(one).finish is FinishReason.CANCELLED
+    assert play.scheduler.residency.num_used == play.scheduler.residency.index.num_idle
+    assert not play.scheduler.residency.reserved
+
+
+def test_a_cancel_that_crosses_the_end_is_left_alone() -> None:
+    play = Player()
+    one = play.submit(range(5), max_tokens=1)
+    play.run()
+    play.scheduler.cancel(one, play.now)
+    play.run()
+    assert play.last(one).finish is FinishReason.LENGTH
+
+
+def test_a_reader_that_has_seen_enough_ends_with_stop() -> None:
+    play = Player()
+    one = play.submit(range(5), max_tokens=50)
+    play.step()
+    play.scheduler.cancel(one, play.now, FinishReason.STOP)
+    play.run()
+    assert play.last(one).finish is FinishReason.STOP
+
+
+def test_a_deadline_counts_from_submission_and_reaches_the_queue_too() -> None:
+    play = Player(num_pages=4)
+    running = play.submit(range(100), max_tokens=100)
+    play.step()
+    waiting = play.submit(range(500, 600), max_tokens=100, timeout_s=3.0)
+    for _ in range(5):
+        play.step()
+    assert play.last(waiting).finish is FinishReason.EXPIRED
+    assert play.last(waiting).usage.queued_s >= 3.0  # type: ignore[union-attr]
+    assert not [event for event in play.events if event.request_id == running and event.finish]
+
+
+def test_a_deadline_of_the_only_request_comes_with_an_idle_step() -> None:
+    play = Player()
+    one = play.submit(range(5), max_tokens=50, timeout_s=2.0)
+    play.run()
+    assert play.last(one).finish is FinishReason.EXPIRED
+    assert len(play.tokens(one)) == 2
+
+
+def test_a_fault_ends_those_it_names_and_no_others() -> None:
+    play = Player()
+    one, two = play.submit(range(5), max_tokens=9), play.submit(range(9), max_tokens=9)
+    play.step()
+    play.events += play.scheduler.fail([one], "broke", play.now)
+    play.run()
+    assert (play.last(one).finish, play.last(one).fault) == (FinishReason.FAULT, "broke")
+    assert play.last(two).finish is FinishReason.LENGTH
+
+
+def test_log_probabilities_come_with_each_token_and_the_stop_token() -> None:
+    play = Player(ScriptedLeaf(saying([5], last=0)))
+    one = play.submit(range(3), sampling=SamplingParams(top_logprobs=1), stop_ids=frozenset({0}))
+    play.run()
+    logprobs = [logprob for event in play.events if event.request_id == one for logprob in event.logprobs]
+    assert logprobs == [TokenLogprob(-0.5, ((5, -0.5),)), TokenLogprob(-0.5, ((0, -0.5),))]
+
+
+def test_usage_comes_with_the_first_token_and_the_last_event() -> None:
+    play = Player()
+    one = play.submit(range(5), max_tokens=3)
+    play.run()
+    usages = [event.usage for event in play.events if event.request_id == one]
+    assert [usage is not None for usage in usages] == [True, False, True]
+    assert (usages[-1].queued_s, usages[-1].prefill_s, usages[-1].decode_s) == (0.0, 1.0, 2.0)  # type: ignore[union-attr]
+
+
+def test_a_request_is_the_same_alone_and_among_seven() -> None:
+    alone = Player()
+    one = alone.submit(range(130), max_tokens=70)
+    alone.run()
+    crowd = Player()
+    ids = []
+    for i in range(8):
+        ids.append(crowd.submit(range(130) if i == 3 else range(i * 50, i * 50 + 90), max_tokens=70))
+        crowd.step()
+    crowd.run()
+    assert crowd.tokens(ids[3]) == alone.tokens(one)
