@@ -1,4 +1,4 @@
-"""What a checkpoint is once it is read: its shape, where its tensors lie in mapped files, its tokenizer, template and defaults."""
+"""What a checkpoint is once it is read: its shape, where its tensors lie in mapped files, its tokenizer and defaults."""
 
 import enum
 import mmap
@@ -65,7 +65,7 @@ class ModelShape:
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """A tensor as its container lists it, position and size checked against the file; nobody has asked what it is for."""
+    """A tensor as its container lists it, held against the file's size; nobody has asked yet what it is for."""
 
     name: str
     """As the container spells it."""

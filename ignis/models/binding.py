@@ -1,4 +1,4 @@
-"""Holds what an architecture wants against what a checkpoint stores: every tensor there, of the right shape, none over."""
+"""Holds what an architecture wants against what a checkpoint stores: each tensor there, of its shape, and none over."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -29,10 +29,10 @@ def bind_tensors(
 ) -> tuple[TensorView, ...]:
     """Returns the model's tensors in the order of the forward pass, under their GGUF names.
 
-    `stored` has what is there, by the container's names and without what may be ignored. A head that is not in it is tied.
+    `stored` has what is there, by the container's names and without what may be ignored. A head not in it is tied.
 
     Raises:
-        ModelFileError: a tensor is missing, has another shape, is a norm in blocks, or is one that the architecture lacks.
+        ModelFileError: a tensor is missing, has another shape, is a norm in blocks, or is none of the architecture's.
     """
     views: list[TensorView] = []
     unused = dict(stored)

@@ -1,19 +1,34 @@
 """Puts a checkpoint together out of what its files say. On a fault, whatever was mapped is unmapped again."""
 
 import contextlib
-import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ignis.models.architecture import ArchitectureSpec
-from ignis.models.base import Checkpoint, GgufVocabulary, HfTokenizerFiles, SpecialTokens, StoredTensor, TensorView
-from ignis.models.binding import bind_tensors, gguf_spelling
+from ignis.models.base import Checkpoint, GgufVocabulary, HfTokenizerFiles, SpecialTokens, TensorView
+from ignis.models.binding import bind_tensors, gguf_spelling, hf_spelling
 from ignis.models.fields import Fields
 from ignis.models.files import refusal, shown
-from ignis.models.gguf_config import ROPE_FACTORS, gguf_format, gguf_sampling, gguf_shape
-from ignis.models.gguf_parts import open_parts
+from ignis.models.gguf_config import gguf_file_type, gguf_sampling, gguf_shape
+from ignis.models.gguf_parts import is_later_part, open_parts
 from ignis.models.gguf_vocabulary import gguf_special_tokens, gguf_vocabulary, has_vocabulary
+from ignis.models.hf_config import hf_shape
+from ignis.models.hf_folder import (
+    CONFIG,
+    CONFIG_BYTES,
+    GENERATION_CONFIG,
+    SENTENCEPIECE,
+    TOKENIZER_CONFIG,
+    TOKENIZER_CONFIG_BYTES,
+    TOKENIZER_JSON,
+    HfFolder,
+    chat_template,
+    open_weights_files,
+    tokenizer_files,
+)
+from ignis.models.hf_special import hf_special_tokens
+from ignis.models.sampling import SAMPLING_NAMES, sampling_defaults
 
 Specs = Mapping[str, ArchitectureSpec]
 """By the architecture's name."""
@@ -22,6 +37,7 @@ NO_TOKENIZER = HfTokenizerFiles(None, None, {})
 NO_SPECIAL_TOKENS = SpecialTokens(None, None, None, None, frozenset())
 
 # Precomputed tables of old converters, which hold what the shape already says.
+_IGNORED_HF = ".rotary_emb.inv_freq"
 _IGNORED_GGUF = re.compile(r"blk\.\d+\.attn_rot_embd(\.weight)?|rope_freqs\.weight")
 
 
@@ -48,7 +64,7 @@ def open_gguf(path: Path, specs: Specs, needs_tokenizer: bool) -> Checkpoint:
         checkpoint = Checkpoint(
             name=model_name(keys.text("general.name"), path.stem),
             path=path,
-            format=gguf_format(keys, stored),
+            format=f"GGUF {gguf_file_type(keys) or dominant_type(tensors)}",
             shape=shape,
             files=parts.files,
             tensors=tensors,
@@ -57,6 +73,56 @@ def open_gguf(path: Path, specs: Specs, needs_tokenizer: bool) -> Checkpoint:
             special=special,
             chat_template=keys.text("tokenizer.chat_template"),
             sampling_defaults=gguf_sampling(keys),
+        )
+        cleanup.pop_all()
+        return checkpoint
+
+
+def open_folder(path: Path, specs: Specs, needs_tokenizer: bool) -> Checkpoint:
+    """Opens a Hugging Face folder, or a folder whose weights are one GGUF checkpoint.
+
+    Raises:
+        ModelFileError: the message names the file and the fault.
+    """
+    folder = HfFolder(path)
+    ggufs = [name for name in folder.names(".gguf") if not is_later_part(Path(name))]
+    if ggufs and not folder.names(".safetensors"):
+        if len(ggufs) > 1:
+            raise refusal(path, f"has {len(ggufs)} GGUF checkpoints, name one of them: {shown(', '.join(ggufs))}")
+        return open_gguf(folder.file(ggufs[0]), specs, needs_tokenizer)
+    with contextlib.ExitStack() as cleanup:
+        config = Fields(folder.file(CONFIG), folder.json(CONFIG, CONFIG_BYTES))
+        spec = find_architecture(config, "model_type", specs)
+        shape = hf_shape(config, spec)
+        files, stored = open_weights_files(folder, cleanup)
+        is_tied = config.flag("tie_word_embeddings", False)
+        head = spec.head.hf_name
+        if not is_tied and head not in stored:
+            raise refusal(files[0].path, f"tensor {head} is missing, and {CONFIG} does not tie it to the embedding")
+        # A tied head that is stored all the same is a copy of the embedding.
+        used = {
+            name: tensor
+            for name, tensor in stored.items()
+            if not name.endswith(_IGNORED_HF) and not (is_tied and name == head)
+        }
+        tensors = bind_tensors(spec, shape, used, files, hf_spelling)
+        tokenizer_config = folder.json(TOKENIZER_CONFIG, TOKENIZER_CONFIG_BYTES)
+        vocabulary = tokenizer_files(folder, tokenizer_config)
+        if needs_tokenizer and vocabulary.tokenizer_json is None and vocabulary.sentencepiece_model is None:
+            raise refusal(path, f"{TOKENIZER_JSON} and {SENTENCEPIECE} are missing, one of them is needed")
+        generation = Fields(path / GENERATION_CONFIG, folder.json(GENERATION_CONFIG, CONFIG_BYTES))
+        checkpoint = Checkpoint(
+            name=model_name(None, path.resolve().name),
+            path=path,
+            format=f"safetensors {dominant_type(tensors)}",
+            shape=shape,
+            files=files,
+            tensors=tensors,
+            num_parameters=num_parameters(tensors),
+            vocabulary=vocabulary,
+            special=hf_special_tokens(generation, config, tokenizer_config, shape.vocab_size),
+            chat_template=chat_template(folder, tokenizer_config),
+            sampling_defaults=sampling_defaults(generation, {name: name for name in SAMPLING_NAMES}),
         )
         cleanup.pop_all()
         return checkpoint
@@ -85,3 +151,11 @@ def model_name(declared: str | None, otherwise: str) -> str:
 def num_parameters(tensors: Sequence[TensorView]) -> int:
     """A tied head counts once."""
     return sum(tensor.rows * tensor.cols for tensor in tensors)
+
+
+def dominant_type(tensors: Sequence[TensorView]) -> str:
+    """The element type that most bytes have."""
+    sizes: dict[str, int] = {}
+    for tensor in tensors:
+        sizes[tensor.dtype.name] = sizes.get(tensor.dtype.name, 0) + tensor.size_bytes
+    return max(sizes, key=lambda name: sizes[name])

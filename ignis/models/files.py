@@ -1,7 +1,7 @@
 """Opens the files of a checkpoint: maps weights, reads small JSON and text, and words the faults found in them.
 
-Refuses what is not a regular file, what is larger than it may be, and JSON that means two things at once (a repeated name)
-or nothing (NaN).
+Refuses what is not a regular file, what is larger than it may be, and JSON that means two things at once (a repeated
+name) or nothing (NaN).
 """
 
 import json
@@ -21,7 +21,7 @@ def shown(value: object) -> str:
     text = value if isinstance(value, str) else repr(value)
     if len(text) > MAX_SHOWN_CHARACTERS:
         text = text[:MAX_SHOWN_CHARACTERS] + "..."
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def refusal(path: Path, fault: str) -> ModelFileError:

@@ -1,11 +1,12 @@
 """The GGUF container, versions 2 and 3, little-endian: keys and tensor positions out of a mapped file.
 
-Everything that a file claims is held against its size before memory is taken for it. What the keys mean is not known here.
+Everything that a file claims is held against its size before memory is taken for it. What keys mean is not known here.
 """
 
 import enum
+import operator
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ignis.models.base import DType, MappedFile, StoredTensor
@@ -244,18 +245,17 @@ class _Reader:
         if len(first) != 1 or len(pieces) < 2:
             return []
         pieces.pop()
-        sizes = [len(piece) - 1 for piece in pieces]
-        lengths = first + b"".join([piece[-1:] for piece in pieces])
-        num_good = len(sizes)
-        if sizes != list(lengths[:num_good]):
-            # An empty piece has no last byte, which ends `lengths` early or shifts it: either way the first difference
-            # is at or before that piece.
-            num_good = next(
-                (index for index, (size, length) in enumerate(zip(sizes, lengths, strict=False)) if size != length),
-                min(len(sizes), len(lengths)),
-            )
-        self.position += 8 * num_good + sum(sizes[:num_good])
-        return [piece[:-1] for piece in pieces[:num_good]]
+        try:
+            lengths = [first[0], *map(_LAST_BYTE, pieces)]
+        except IndexError:  # an empty piece has none, so it is where the reading ends
+            pieces = pieces[: pieces.index(b"")]
+            lengths = [first[0], *map(_LAST_BYTE, pieces)]
+        num_good = len(pieces)
+        if [length + 1 for length in lengths[:num_good]] != list(map(len, pieces)):
+            num_good = next(index for index, piece in enumerate(pieces) if len(piece) != lengths[index] + 1)
+            pieces = pieces[:num_good]
+        self.position += sum(map(len, pieces)) + 7 * num_good
+        return list(map(_ALL_BUT_LAST_BYTE, pieces))
 
     def tensor_info(self) -> _TensorInfo:
         name = self.name("the name of a tensor", MAX_TENSOR_NAME_BYTES)
@@ -269,6 +269,8 @@ class _Reader:
 
 
 LENGTH_TAIL = bytes(7)
+_LAST_BYTE: Callable[[bytes], int] = operator.itemgetter(-1)
+_ALL_BUT_LAST_BYTE: Callable[[bytes], bytes] = operator.itemgetter(slice(-1))
 WINDOW_BYTES = 1 << 20
 MAX_WINDOWS = 64
 """Of one array. A file made to waste windows (every other string empty) is read string by string after that."""

@@ -74,7 +74,7 @@ def gguf_shape(
     """Reads the shape. `tensors` are those of all parts: the embedding tells the vocabulary, rope_freqs the scaling.
 
     Raises:
-        ModelFileError: a key is missing, of the wrong type, out of range, or asks for what the forward pass does not do.
+        ModelFileError: a key is missing, of the wrong type, out of range, or asks for what the forward pass lacks.
     """
     fields = Fields(keys.path, keys.values, spec.architecture.value + ".")
     for name, neutral in NEUTRAL_KEYS.items():
@@ -116,15 +116,10 @@ def gguf_shape(
     )
 
 
-def gguf_format(keys: Fields, tensors: Mapping[str, StoredTensor]) -> str:
-    """ "GGUF Q4_K_M": general.file_type, or the type that most bytes have."""
-    name = _FILE_TYPES.get(keys.integer("general.file_type", 0) or 0) if keys.has("general.file_type") else None
-    if name is None:
-        sizes: dict[DType, int] = {}
-        for tensor in tensors.values():
-            sizes[tensor.dtype] = sizes.get(tensor.dtype, 0) + tensor.size_bytes
-        name = max(sizes, key=lambda dtype: sizes[dtype]).name
-    return f"GGUF {name}"
+def gguf_file_type(keys: Fields) -> str | None:
+    """What general.file_type calls the mix of element types ("Q4_K_M"); None where it says nothing that is known."""
+    number = keys.integer("general.file_type", 0)
+    return None if number is None else _FILE_TYPES.get(number)
 
 
 def gguf_sampling(keys: Fields) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """The tokenizer that a GGUF file carries: tokenizer.ggml.*, checked for type, count and range, and its special ids."""
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import cast
@@ -8,6 +9,7 @@ from ignis.models.base import GgufVocabulary, SpecialTokens, VocabularyKind
 from ignis.models.fields import Fields
 from ignis.models.files import shown
 from ignis.models.gguf import GgufArray, ValueType
+from ignis.models.special import END_SPELLINGS
 
 PREFIX = "tokenizer.ggml."
 NO_VOCABULARY = ("no_vocab", "none")
@@ -17,23 +19,6 @@ MAX_TOKEN_TYPE = 6
 # Pre-tokenizers whose models start every text with bos unless the file says otherwise, as llama.cpp has it.
 _BOS_PRE_TOKENIZERS = frozenset(
     {"llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "tekken", "chameleon"}
-)
-
-# Control tokens that end a turn whatever the file calls eos: files name one id, and chat models have several.
-_END_SPELLINGS = frozenset(
-    {
-        "<|im_end|>",
-        "<|endoftext|>",
-        "<|eot_id|>",
-        "<|eom_id|>",
-        "<|end_of_text|>",
-        "<|end|>",
-        "<end_of_turn>",
-        "<end_of_utterance>",
-        "<EOT>",
-        "</s>",
-        "<｜end▁of▁sentence｜>",  # noqa: RUF001 - the model's own spelling
-    }
 )
 
 _SENTENCEPIECE_IDS: Mapping[str, int] = {"bos_token_id": 1, "eos_token_id": 2, "unknown_token_id": 0}
@@ -103,11 +88,8 @@ def gguf_special_tokens(keys: Fields, vocabulary: GgufVocabulary) -> SpecialToke
     eos = special("eos_token_id")
     ends = {eos, special("eot_token_id"), special("eom_token_id")}
     ends.update(_ids(fields, "eos_token_ids", last))
-    ends.update(
-        token
-        for token, kind in enumerate(vocabulary.token_types)
-        if kind == CONTROL and vocabulary.tokens[token] in _END_SPELLINGS
-    )
+    spelled = map(vocabulary.tokens.index, END_SPELLINGS.intersection(vocabulary.tokens))
+    ends.update(token for token in spelled if vocabulary.token_types and vocabulary.token_types[token] == CONTROL)
     return SpecialTokens(
         bos=special("bos_token_id"),
         eos=eos,
@@ -176,6 +158,10 @@ def _scores(fields: Fields, count: int) -> tuple[float, ...]:
 
 def _checked_merges(fields: Fields, merges: tuple[str, ...]) -> tuple[str, ...]:
     """A merge is two pieces with a space between; neither is empty."""
+    joined = "\0".join(("", *merges, ""))
+    has_empty_piece = "\0 " in joined or " \0" in joined
+    if not has_empty_piece and set(map(str.count, merges, itertools.repeat(" "))) == {1}:
+        return merges
     for index, merge in enumerate(merges):
         if not 1 <= merge.find(" ", 1) < len(merge) - 1:
             raise fields.refused("merges", f"has no two pieces at index {index}: {shown(merge)}")

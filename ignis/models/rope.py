@@ -55,7 +55,7 @@ def scale_llama3(base: Sequence[float], scaling: Llama3Scaling) -> list[float]:
 
 
 def scale_yarn(base: Sequence[float], theta: float, scaling: YarnScaling) -> list[float]:
-    """Stretches the dims past beta_slow turns in full, those before beta_fast not at all, those between along a ramp."""
+    """Stretches dims past beta_slow turns in full, those before beta_fast not at all, those between along a ramp."""
     head_dim = 2 * len(base)
 
     def pair_of(turns: float) -> float:

@@ -11,6 +11,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "min_p": (0.0, 1.0),
     "repetition_penalty": (0.01, 100.0),
 }
+SAMPLING_NAMES = tuple(_RANGES)
 
 
 def sampling_defaults(fields: Fields, names: Mapping[str, str]) -> dict[str, float]:
