@@ -1,4 +1,4 @@
-"""What a checkpoint is once it is read: its shape, where its tensors lie in mapped files, its tokenizer and defaults."""
+"""What a checkpoint is once it is read: its shape, where its tensors lie in mapped files, its tokenizer and template."""
 
 import enum
 import mmap
@@ -93,7 +93,7 @@ class TensorView:
 
 @dataclass(frozen=True, slots=True)
 class MappedFile:
-    """A file mapped read-only. `view` is the whole file; the Checkpoint closes it."""
+    """A file mapped read-only. The Checkpoint closes it, after all views into `map` are released."""
 
     path: Path
     map: mmap.mmap
@@ -124,7 +124,7 @@ class GgufVocabulary:
 
 @dataclass(frozen=True, slots=True)
 class HfTokenizerFiles:
-    """A Hugging Face folder's tokenizer: tokenizer.json, or else tokenizer.model."""
+    """A Hugging Face folder's tokenizer: tokenizer.json, or else tokenizer.model; neither only from `open_weights`."""
 
     tokenizer_json: Path | None
     sentencepiece_model: Path | None

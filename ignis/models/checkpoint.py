@@ -11,7 +11,7 @@ from ignis.models.binding import bind_tensors, gguf_spelling, hf_spelling
 from ignis.models.fields import Fields
 from ignis.models.files import refusal, shown
 from ignis.models.gguf_config import gguf_file_type, gguf_sampling, gguf_shape
-from ignis.models.gguf_parts import is_later_part, open_parts
+from ignis.models.gguf_parts import checkpoint_stem, is_later_part, open_parts
 from ignis.models.gguf_vocabulary import gguf_special_tokens, gguf_vocabulary, has_vocabulary
 from ignis.models.hf_config import hf_shape
 from ignis.models.hf_folder import (
@@ -62,7 +62,7 @@ def open_gguf(path: Path, specs: Specs, needs_tokenizer: bool) -> Checkpoint:
             vocabulary = gguf_vocabulary(keys, shape.vocab_size)
             special = gguf_special_tokens(keys, vocabulary)
         checkpoint = Checkpoint(
-            name=model_name(keys.text("general.name"), path.stem),
+            name=model_name(keys.text("general.name"), checkpoint_stem(path)),
             path=path,
             format=f"GGUF {gguf_file_type(keys) or dominant_type(tensors)}",
             shape=shape,

@@ -8,17 +8,24 @@ import json
 import mmap
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from ignis.errors import ModelFileError
 from ignis.models.base import MappedFile
 
 MAX_SHOWN_CHARACTERS = 100
+MAX_SHOWN_ITEMS = 8
 
 
 def shown(value: object) -> str:
     """A value out of a file, made fit for a message: one line, printable, not long."""
-    text = value if isinstance(value, str) else repr(value)
+    if isinstance(value, Mapping):
+        text = f"an object of {len(value)} members"
+    elif isinstance(value, list) and (len(value) > MAX_SHOWN_ITEMS or any(map(_is_nested, value))):
+        text = f"a list of {len(value)} items"
+    else:
+        text = value if isinstance(value, str) else repr(value)
     if len(text) > MAX_SHOWN_CHARACTERS:
         text = text[:MAX_SHOWN_CHARACTERS] + "..."
     return text if text.isprintable() else "".join(letter if letter.isprintable() else "?" for letter in text)
@@ -93,6 +100,10 @@ def parse_json(path: Path, text: str, where: str) -> dict[str, object]:
     if not isinstance(parsed, dict):
         raise refusal(path, f"{where}is JSON but not an object")
     return parsed
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, (list, Mapping))
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

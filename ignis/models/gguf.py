@@ -17,6 +17,10 @@ MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 DEFAULT_ALIGNMENT = 32
 MAX_ALIGNMENT = 1 << 20
+MAX_TENSORS = 1 << 16
+MAX_KEYS = 1 << 16
+MAX_ITEMS = 1 << 22
+"""Of one array; vocabularies have up to half a million."""
 MAX_KEY_BYTES = 1 << 16
 MAX_TENSOR_NAME_BYTES = 255
 MAX_DIMS = 4
@@ -70,6 +74,9 @@ class GgufArray:
     element: ValueType
     items: tuple[object, ...]
 
+    def __repr__(self) -> str:
+        return f"an array of {len(self.items)} {self.element.name}"
+
 
 GgufValue = int | float | bool | str | bytes | GgufArray
 """A metadata value. A string that is not UTF-8 stays bytes: only who asks for it has to care."""
@@ -99,8 +106,8 @@ def parse_gguf(file: MappedFile, index: int) -> GgufFile:
         if version & 0xFFFF == 0:
             raise refusal(file.path, "is a big-endian GGUF, only little-endian ones are read")
         raise refusal(file.path, f"is GGUF version {version}, versions 2 and 3 are read")
-    num_tensors = reader.count("tensors", TENSOR_MIN_BYTES)
-    num_keys = reader.count("keys", KEY_MIN_BYTES)
+    num_tensors = reader.count("tensors", TENSOR_MIN_BYTES, MAX_TENSORS)
+    num_keys = reader.count("keys", KEY_MIN_BYTES, MAX_KEYS)
     keys = reader.keys(num_keys)
     alignment = _alignment(file, keys)
     infos = [reader.tensor_info() for _ in range(num_tensors)]
@@ -138,9 +145,11 @@ class _Reader:
         value: int = struct.unpack_from("<" + code, self.file.map, start)[0]
         return value
 
-    def count(self, what: str, min_bytes: int) -> int:
+    def count(self, what: str, min_bytes: int, limit: int) -> int:
         """Reads a u64 count of things of at least min_bytes each."""
         count = self.number("Q", f"the number of {what}")
+        if count > limit:
+            raise refusal(self.file.path, f"claims {count} {what}, at most {limit} are read")
         if count > (self.file.size_bytes - self.position) // min_bytes:
             raise refusal(self.file.path, f"claims {count} {what}, more than its {self.file.size_bytes} bytes can hold")
         return count
@@ -195,13 +204,13 @@ class _Reader:
             raise refusal(self.file.path, f"{what} nests arrays deeper than {MAX_ARRAY_DEPTH}")
         element = self.value_type(f"the elements of {what}")
         if element is ValueType.ARRAY:
-            count = self.count(f"arrays in {what}", ARRAY_MIN_BYTES)
+            count = self.count(f"arrays in {what}", ARRAY_MIN_BYTES, MAX_ITEMS)
             return GgufArray(element, tuple(self.array(what, depth + 1) for _ in range(count)))
         if element is ValueType.STRING:
-            return GgufArray(element, self.strings(self.count(f"strings in {what}", STRING_MIN_BYTES), what))
+            return GgufArray(element, self.strings(self.count(f"strings in {what}", STRING_MIN_BYTES, MAX_ITEMS), what))
         code = _CODES[element]
         size_bytes = struct.calcsize("<" + code)
-        count = self.count(f"values in {what}", size_bytes)
+        count = self.count(f"values in {what}", size_bytes, MAX_ITEMS)
         if element is ValueType.BOOL:
             return GgufArray(element, self.booleans(count, what))
         start = self.need(count * size_bytes, what)

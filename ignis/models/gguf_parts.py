@@ -29,6 +29,12 @@ def is_later_part(path: Path) -> bool:
     return match is not None and int(match[2]) != 1
 
 
+def checkpoint_stem(path: Path) -> str:
+    """The name without its ending and part number."""
+    match = _PART.fullmatch(path.name)
+    return path.stem if match is None else match[1]
+
+
 def open_parts(path: Path, cleanup: contextlib.ExitStack) -> GgufParts:
     """Maps and parses the file and, where it says that it is split, its other parts. `cleanup` gets the maps to close.
 

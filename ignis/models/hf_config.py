@@ -110,7 +110,8 @@ def _check_windows(fields: Fields, num_layers: int) -> None:
 def _rope(fields: Fields, head_dim: int) -> tuple[Rope, int]:
     """Returns the rope and the context that it reaches."""
     context_tokens = fields.required_integer("max_position_embeddings")
-    settings = fields.members("rope_scaling") or fields.members("rope_parameters") or Fields(fields.path, {})
+    settings = fields.members("rope_scaling" if fields.values.get("rope_scaling") else "rope_parameters")
+    settings = settings or Fields(fields.path, {})
     settings.need_neutral("partial_rotary_factor", 1, 1.0)
     theta = settings.number("rope_theta", 1.0001, 1e15) or fields.number("rope_theta", 1.0001, 1e15) or DEFAULT_THETA
     base = frequencies(theta, head_dim)
@@ -121,11 +122,8 @@ def _rope(fields: Fields, head_dim: int) -> tuple[Rope, int]:
         original = settings.integer("original_max_position_embeddings")
     match kind:
         case "default":
-            if (
-                any(isinstance(value, Mapping) for value in settings.values.values())
-                and fields.values is not settings.values
-            ):
-                raise settings.refused("rope_type", "is missing, and settings of each layer type are not supported")
+            if any(isinstance(value, Mapping) for value in settings.values.values()):
+                raise settings.refused("rope_type", "is missing, and settings for each layer type are not supported")
         case "linear":
             base = scale_linear(base, settings.required_number("factor", 1.0, 1e6))
         case "llama3":

@@ -1,7 +1,7 @@
 """The files of a Hugging Face folder: which there are, and which may be opened.
 
-A name out of an index is a plain file name. A symbolic link may point inside the folder, or, where the folder is a
-snapshot of Hugging Face's cache, to the blobs beside it; anywhere else is refused.
+A name out of an index is a plain file name, and where it is a symbolic link, it stays inside the folder or, in a
+snapshot of Hugging Face's cache, among the blobs beside it.
 """
 
 import contextlib
@@ -33,18 +33,14 @@ _CACHE_BLOBS = "blobs"
 class HfFolder:
     """One folder, listed once."""
 
-    __slots__ = ("_names", "_roots", "path")
+    __slots__ = ("_names", "path")
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             self._names = frozenset(os.listdir(path))
-            real = path.resolve(strict=True)
-        except (OSError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError) as error:
             raise refusal(path, "cannot be listed") from error
-        self._roots = [real]
-        if real.parent.name == _CACHE_SNAPSHOTS:
-            self._roots.append(real.parent.parent / _CACHE_BLOBS)
 
     def has(self, name: str) -> bool:
         return name in self._names
@@ -53,21 +49,28 @@ class HfFolder:
         return sorted(name for name in self._names if name.endswith(ending))
 
     def file(self, name: str) -> Path:
-        """The path of a file of the folder.
+        """The path of a file that we know by name. Raises ModelFileError where it is not there."""
+        if name not in self._names:
+            raise refusal(self.path, f"{shown(name)} is missing")
+        return self.path / name
+
+    def indexed_file(self, name: str) -> Path:
+        """The path of a file that a file of the folder names.
 
         Raises:
             ModelFileError: the name is not a plain one, nothing is there, or it is a link that leaves the folder.
         """
         if name in ("", ".", "..") or any(letter in name for letter in "/\\\0"):
             raise refusal(self.path, f"{shown(repr(name))} is not the name of a file in this folder")
-        if name not in self._names:
-            raise refusal(self.path, f"{shown(name)} is missing")
-        path = self.path / name
+        path = self.file(name)
         try:
-            real = path.resolve(strict=True)
+            real, folder = path.resolve(strict=True), self.path.resolve(strict=True)
         except (OSError, RuntimeError) as error:
             raise refusal(self.path, f"{shown(name)} is a broken link") from error
-        if not any(real.is_relative_to(root) for root in self._roots):
+        roots = [folder]
+        if folder.parent.name == _CACHE_SNAPSHOTS:
+            roots.append(folder.parent.parent / _CACHE_BLOBS)
+        if not any(real.is_relative_to(root) for root in roots):
             raise refusal(self.path, f"{shown(name)} is a link that leaves the folder")
         return path
 
@@ -100,7 +103,7 @@ def open_weights_files(
     files: list[MappedFile] = []
     tensors: dict[str, StoredTensor] = {}
     for index, name in enumerate(names):
-        file = map_file(folder.file(name))
+        file = map_file(folder.indexed_file(name) if weight_map else folder.file(name))
         cleanup.callback(file.map.close)
         files.append(file)
         for tensor in parse_safetensors(file, index).values():
