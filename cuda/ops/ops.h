@@ -111,6 +111,6 @@ struct SampleRow {
 };
 // draws [num_rows]. False where a row's logits give no token (all -inf, or NaN or +inf among them); its number is then in *bad_row.
 bool sample(Device &device, ignis_draw *draws, const SampleRow *rows, uint32_t num_rows, uint32_t V, void *workspace, uint32_t *bad_row);
-uint64_t sample_bytes(uint32_t max_rows, uint32_t V);
+uint64_t sample_bytes(uint32_t num_threads, uint32_t V);
 
 }  // namespace ignis

@@ -1,0 +1,63 @@
+// model.h: a loaded model: everything that ignis_load made and ignis_unload gives back.
+#pragma once
+
+#include "../base/arena.h"
+#include "../host/device.h"
+#include "../models/decoder.h"
+
+namespace ignis {
+
+// The arithmetic of a load. ignis_plan reports it, ignis_load takes exactly this.
+struct LoadPlan {
+  uint64_t weights_bytes, mapped_bytes;
+  uint64_t kv_layer_bytes, kv_page_bytes, kv_pool_bytes;
+  uint64_t workspace_bytes;
+  uint64_t attention_bytes, activations_bytes, sample_bytes;  // parts of the workspace
+  uint32_t num_threads;
+  uint32_t max_rows;  // of one step: the longest span or the widest round
+  uint32_t num_slots;
+};
+
+struct Limits {
+  uint32_t num_pages, max_context, max_span, max_lanes;
+};
+
+// Which of the caller's tensors each slot is; NO_TENSOR for the head of a tied model.
+inline constexpr uint32_t NO_TENSOR = UINT32_MAX;
+struct Binding {
+  TensorSlot *slots = nullptr;  // [num]
+  uint32_t *tensors = nullptr;  // [num]
+  uint32_t num = 0;
+  DecoderWeights weights{};  // .layers [num_layers]
+};
+
+const Program *program_of(uint32_t architecture);  // null where there is none
+
+// Checks everything that a caller can get wrong, and finds each slot's tensor. On success the binding must be given back by
+// binding_close; on failure it is empty.
+ignis_status check_load(Binding *binding, const ignis_load_params *params);
+void binding_close(Binding *binding);
+
+// Of checked parameters. IGNIS_NO_MEMORY where a sum does not fit 64 bits.
+ignis_status plan_load(LoadPlan *plan, const ignis_load_params &params, const Binding &binding);
+
+}  // namespace ignis
+
+struct ignis_model {
+  ignis::Limits limits;
+  const ignis::Program *program;
+  ignis::Decoder decoder;
+  ignis::Device device;
+  ignis::Arena weights, pool, workspace;
+  float *logits;                // [max_lanes, V]
+  void *sample_memory;
+  ignis::LaneTokens lanes[IGNIS_MAX_LANES];
+};
+
+namespace ignis {
+
+// Steps on checked arguments.
+ignis_status run_span(ignis_model &model, const ignis_span &span, ignis_draw *draw);
+ignis_status run_round(ignis_model &model, const ignis_round &round, ignis_draw *draws);
+
+}  // namespace ignis
