@@ -62,7 +62,8 @@ class Engine:
         clock: Clock = monotonic_s,
     ) -> None:
         """Starts nothing. `open_leaf` opens the device; it is called at the first load, in a worker thread."""
-        assert 1 <= settings.decode_lanes <= MAX_LANES and settings.prefill_chunk % 64 == 0
+        assert 1 <= settings.decode_lanes <= MAX_LANES
+        assert settings.prefill_chunk % 64 == 0
         self.state = EngineState.UNLOADED
         self.reason = ""
         """Why it FAILED: a line for a person."""
@@ -86,7 +87,7 @@ class Engine:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Runs the step loop until cancelled, then ends what is in flight and frees the model.
 
-        A step that never comes back is waited for settings.stop_limit_s, and then left to its thread: it holds the leaf.
+        A step that never comes back is waited for settings.stop_limit_s, then left to its thread, which holds the leaf.
         """
         self._loop = loop = StepLoop(self._clock, trio.lowlevel.current_trio_token(), self._take)
         loop.start()
@@ -102,7 +103,7 @@ class Engine:
             self._end_flights(FinishReason.CANCELLED)
 
     async def load(self, checkpoint: Checkpoint) -> LoadPlan:
-        """Loads a model in a worker thread; `run` has started. The checkpoint stays open until `unload` or the end of `run`.
+        """Loads a model in a worker thread; `run` has started. The checkpoint stays open until `unload` or `run` ends.
 
         Raises:
             ModelLoadError: the plan does not fit, or the leaf refuses the model. The state is FAILED then.
@@ -158,8 +159,8 @@ class Engine:
         return self._settings.decode_lanes
 
     def is_alive(self, now: float | None = None) -> bool:
-        """Whether the step loop turns: a step over settings.step_limit_s, or a thread that ended, is not alive; one that
-        waits for work is. Says nothing about the state."""
+        """Whether the step loop turns: not where a step takes over settings.step_limit_s or the loop broke, but where it
+        waits for work. Says nothing about the state."""
         loop = self._loop
         if loop is None or loop.has_ended:
             return False
@@ -198,7 +199,9 @@ class Engine:
                 self._check_bound(submission)
             self._check_lanes(len(submissions))
         except IgnisError as error:
-            self._account.rejected(submissions[0], _REJECTIONS.get(type(error), "oversized"), error.code, error.retry_after_s)
+            self._account.rejected(
+                submissions[0], _REJECTIONS.get(type(error), "oversized"), error.code, error.retry_after_s
+            )
             raise
         return [self._accept(submission) for submission in submissions]
 
@@ -218,8 +221,8 @@ class Engine:
             raise InvalidRequestError("A request needs a token of prompt and a cap of one token at least")
         if bound_tokens > layout.max_context:
             raise ContextLengthExceededError(
-                f"{len(submission.prompt)} tokens of prompt and {submission.max_tokens} of answer are more than the context "
-                f"of {layout.max_context} tokens"
+                f"{len(submission.prompt)} tokens of prompt and {submission.max_tokens} of answer are more than the "
+                f"context of {layout.max_context} tokens"
             )
         if pages_of(bound_tokens) > layout.num_pages:
             raise RequestTooLargeError(f"{bound_tokens} tokens are more than the KV pool holds")
@@ -227,11 +230,15 @@ class Engine:
     def _check_lanes(self, count: int) -> None:
         lanes = self._settings.decode_lanes
         if count > lanes:
-            raise InvalidRequestError(f"{count} answers at once are more than the {lanes} lanes of this server", param="n")
+            raise InvalidRequestError(
+                f"{count} answers at once are more than the {lanes} lanes of this server", param="n"
+            )
         if self._num_held + count > lanes:
             held = ((flight.num_drawn, flight.submission.max_tokens) for flight in self._held())
             raise EngineFullError(
-                f"All {lanes} lanes are taken" if self._num_held == lanes else f"Only {lanes - self._num_held} lanes are free",
+                f"All {lanes} lanes are taken"
+                if self._num_held == lanes
+                else f"Only {lanes - self._num_held} lanes are free",
                 retry_after_s=self._estimate.retry_after_s(held),
             )
 

@@ -1,4 +1,4 @@
-"""How long until a lane is free: from what the lanes have left to do and the rate that was measured. Pure arithmetic."""
+"""How long until a lane is free, from what the lanes have left to do and the measured rate. Pure arithmetic."""
 
 import math
 from collections.abc import Iterable
@@ -36,8 +36,8 @@ class Estimate:
         """Whole seconds, 1 to 60, until the first of the lanes is probably free.
 
         Args:
-            lanes: (tokens drawn, cap) of every request in flight. Few answers use their cap, so the usual length counts,
-                and half of it again where an answer is past that.
+            lanes: (tokens drawn, cap) of every request in flight. Few answers use their cap, so the usual length
+                counts, and half of it again where an answer is past that.
         """
         if self._token_s is None:
             return _LEAST_S

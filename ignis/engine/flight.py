@@ -37,8 +37,10 @@ class Flight:
         """Counts an event; returns the tokens drawn since the one before, a stop token included."""
         if event.usage is not None:
             self.usage = event.usage
-        drawn = len(event.tokens) if event.finish is None or event.usage is None else (
-            event.usage.completion_tokens - self.num_drawn
+        drawn = (
+            len(event.tokens)
+            if event.finish is None or event.usage is None
+            else (event.usage.completion_tokens - self.num_drawn)
         )
         if not drawn:
             return 0

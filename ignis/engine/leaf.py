@@ -1,7 +1,7 @@
-"""Port 2, the device edge: what the engine asks of a leaf, and the native leaf behind it. A border: statuses become errors.
+"""Port 2, the device edge: what the engine asks of a leaf, and the native leaf behind it. Here statuses become errors.
 
-Steps raise EngineError where the device is lost (the model must be unloaded) and InternalError where one call was refused
-and nothing changed. Everything else raises ModelLoadError.
+Steps raise EngineError where the device is lost (the model must be unloaded) and InternalError where one call was
+refused and nothing changed. Everything else raises ModelLoadError.
 """
 
 from collections.abc import Sequence

@@ -129,7 +129,9 @@ class StepLoop:
             events = scheduler.commit(step, draws, self._clock())
         except InternalError as error:
             # The leaf refused this call and holds what it held: whoever was in the step ends, the others go on.
-            lives = step.lives if isinstance(step, DecodeRound) else (step.live,) if isinstance(step, PrefillSpan) else ()
+            lives = (
+                step.lives if isinstance(step, DecodeRound) else (step.live,) if isinstance(step, PrefillSpan) else ()
+            )
             events = scheduler.fail([live.request_id for live in lives], error.message, self._clock())
         except EngineError as error:
             failure = error

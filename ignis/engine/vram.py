@@ -1,4 +1,4 @@
-"""The memory plan of a load: pure arithmetic on what the leaf says, refused with the numbers and the knob where it cannot be."""
+"""The memory plan of a load: arithmetic on what the leaf says. One that cannot be is refused with numbers and knob."""
 
 from dataclasses import dataclass, replace
 
@@ -51,21 +51,21 @@ def plan_load(leaf: Leaf, checkpoint: Checkpoint, settings: EngineSettings) -> L
     room = max(0, budget - fixed) // least.kv_page_bytes
     if room < layout.num_pages:
         raise ModelLoadError(
-            f"one context of {max_context} tokens needs {least.kv_pool_bytes} bytes of KV pages beside {fixed} bytes of "
-            f"weights and workspace, and the budget is {budget} bytes; lower model.max_context"
+            f"one context of {max_context} tokens needs {least.kv_pool_bytes} bytes of KV pages beside {fixed} bytes "
+            f"of weights and workspace, and the budget is {budget} bytes; lower model.max_context"
         )
     wanted = _wanted_pages(settings, least.kv_page_bytes)
     if wanted is None:
         wanted = min(_CONTEXTS_OF_AUTO_POOL * layout.num_pages, room)
     elif wanted < layout.num_pages:
         raise ModelLoadError(
-            f"vram.kv_pool_bytes {settings.kv_pool} holds {wanted * 64} tokens, less than one context of {max_context}; "
-            "raise it or lower model.max_context"
+            f"vram.kv_pool_bytes {settings.kv_pool} holds {wanted * 64} tokens, less than one context of {max_context} "
+            "tokens; raise it or lower model.max_context"
         )
     elif wanted > room:
         raise ModelLoadError(
-            f"vram.kv_pool_bytes {settings.kv_pool} is {wanted * least.kv_page_bytes} bytes beside {fixed} bytes of weights "
-            f"and workspace, and the budget is {budget} bytes; lower it"
+            f"vram.kv_pool_bytes {settings.kv_pool} is {wanted * least.kv_page_bytes} bytes beside {fixed} bytes of "
+            f"weights and workspace, and the budget is {budget} bytes; lower it"
         )
     layout = replace(layout, num_pages=wanted)
     return LoadPlan(layout, leaf.plan(checkpoint, layout), device, budget)

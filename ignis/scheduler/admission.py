@@ -1,4 +1,4 @@
-"""Requests that wait for the prefill lane, in rank order. The head is never passed: who waits for pages gets them next."""
+"""Requests that wait for the prefill lane, in rank order. The head is never passed: it gets the next pages."""
 
 import bisect
 

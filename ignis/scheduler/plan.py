@@ -1,4 +1,4 @@
-"""What one step is: a span of one prompt, a round for the decode lanes, or nothing to do. Names objects, copies nothing."""
+"""What one step is: a span of one prompt, a round of the decode lanes, or nothing. It names objects, copies nothing."""
 
 from dataclasses import dataclass
 

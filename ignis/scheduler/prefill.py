@@ -10,8 +10,8 @@ from ignis.scheduler.live import Live
 class PrefillLane:
     """At most one prompt at a time.
 
-    After a chunk that took t the prompt's next chunk waits t * s / (1 - s) while lanes decode, so that decoding keeps the
-    share s of the time. Between any two chunks lies one round at least: a row of short prompts starves no lane.
+    After a chunk that took t the prompt's next chunk waits t * s / (1 - s) while lanes decode, so that decoding keeps
+    the share s of the time. Between any two chunks lies one round at least: a row of short prompts starves no lane.
     """
 
     def __init__(self, chunk_tokens: int, decode_share: float) -> None:

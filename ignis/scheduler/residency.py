@@ -1,4 +1,4 @@
-"""Who holds which KV page: reservations at admission, pages as they are needed, the prefix cache. Refuses to promise twice.
+"""Who holds which KV page: reservations, pages as they are needed, the prefix cache. Promises no page twice.
 
     free   - nobody's
     idle   - only the prefix index holds it; given up, oldest first, when a page is needed and none is free
@@ -77,9 +77,13 @@ class Residency:
             for i in range(len(live.table)):
                 page = live.table[i]
                 holders[page] += 1
-                assert self.index.is_indexed(page) == (i < live.entered_pages), f"page {page} is entered and not counted"
+                assert self.index.is_indexed(page) == (i < live.entered_pages), (
+                    f"page {page} is entered and not counted"
+                )
         for page, count in enumerate(holders):
-            assert self.pool.references(page) == count + self.index.is_indexed(page), f"page {page} has a stray reference"
+            assert self.pool.references(page) == count + self.index.is_indexed(page), (
+                f"page {page} has a stray reference"
+            )
             assert count <= 1 or self.index.is_indexed(page), f"page {page} is shared and may still be written"
         assert self.reserved == sum(live.bound_pages - len(live.table) for live in lives), "reservations differ"
         assert self.reserved <= self.pool.num_free + self.index.num_idle, "pages are promised twice"

@@ -56,7 +56,8 @@ class Scheduler:
     def submit(self, request_id: int, submission: Submission, now: float) -> None:
         """Queues a request. The caller has seen that a lane is free and that the bound fits the whole pool."""
         assert self._lanes.num_free > 0, "more requests than lanes"
-        assert submission.prompt and submission.max_tokens > 0, "nothing to do"
+        assert len(submission.prompt) > 0, "no prompt"
+        assert submission.max_tokens > 0, "nothing to draw"
         assert pages_of(len(submission.prompt) + submission.max_tokens) <= self.residency.pool.num_pages, "never fits"
         live = Live(request_id, submission, self._lanes.reserve(), self._num_arrived, now)
         self._num_arrived += 1
@@ -94,7 +95,7 @@ class Scheduler:
         return Idle()
 
     def commit(self, step: Step, draws: Sequence[Draw], now: float) -> list[TokenEvent]:
-        """Takes the result of a step: a round's draws in the order of its rows, the one draw of a last span, else none."""
+        """Takes the result of a step: a round's draws in the order of its rows, a last span's one draw, else none."""
         events = self._take_ended()
         if isinstance(step, DecodeRound):
             self._prefill.note_round()
@@ -155,9 +156,7 @@ class Scheduler:
         if is_stop or live.num_drawn == submission.max_tokens:
             reason = FinishReason.STOP if is_stop else FinishReason.LENGTH
             self._leave(live, reason)
-            return TokenEvent(
-                live.request_id, () if is_stop else (token,), logprobs, reason, usage=live.usage(now)
-            )
+            return TokenEvent(live.request_id, () if is_stop else (token,), logprobs, reason, usage=live.usage(now))
         if live.num_drawn == 1:
             return TokenEvent(live.request_id, (token,), logprobs, usage=live.usage(now))
         return TokenEvent(live.request_id, (token,), logprobs)
@@ -170,9 +169,7 @@ class Scheduler:
     def _end(self, live: Live, reason: FinishReason, now: float, fault: str = "") -> None:
         """Ends a request outside a commit; its event waits for the next one."""
         self._leave(live, reason)
-        self._ended.append(
-            TokenEvent(live.request_id, finish=reason, fault=fault, usage=live.usage(now))
-        )
+        self._ended.append(TokenEvent(live.request_id, finish=reason, fault=fault, usage=live.usage(now)))
 
     def _leave(self, live: Live, reason: FinishReason) -> None:
         if live.admitted_at_s is None:

@@ -1,7 +1,7 @@
 """The fake at port 2: a leaf that answers from a script. It keeps real pages, so a wrong page is a wrong answer.
 
-It writes each token into the page that the table names, reads the whole sequence back through the table before it draws,
-and holds every call against the contract of ignis_step.h: nothing shared is written, nothing unwritten is read.
+It writes each token into the page that the table names, reads the whole sequence back through the table before it
+draws, and holds every call against the contract of ignis_step.h: nothing shared is written, nothing unwritten is read.
 """
 
 import threading
@@ -51,7 +51,17 @@ def saying(answer: Sequence[int], last: int) -> Reply:
 def bare_checkpoint(context_tokens: int = 4096, vocab_size: int = VOCAB_SIZE) -> Checkpoint:
     """A checkpoint without files, for a leaf that reads none."""
     shape = ModelShape(
-        Architecture.LLAMA, 1, 64, 64, 1, 1, 64, vocab_size, 1e-5, Rope((1.0,) * 32, 1.0, RopePairs.HALVES), context_tokens
+        Architecture.LLAMA,
+        1,
+        64,
+        64,
+        1,
+        1,
+        64,
+        vocab_size,
+        1e-5,
+        Rope((1.0,) * 32, 1.0, RopePairs.HALVES),
+        context_tokens,
     )
     vocabulary = GgufVocabulary(VocabularyKind.BPE, "", (), (), (), (), False, False, False)
     special = SpecialTokens(None, 0, None, None, frozenset({0}))
@@ -74,6 +84,7 @@ class ScriptedLeaf:
         self._pages: list[list[int | None]] = []
         self._opened: dict[int, tuple[int, ...]] = {}
         self._gate: threading.Semaphore | None = None
+        self._stepped = threading.Condition()
 
     # What a test may do while the engine runs.
 
@@ -84,13 +95,19 @@ class ScriptedLeaf:
     def allow(self, steps: int = 1) -> None:
         """Lets so many held steps go on."""
         assert self._gate is not None
-        self._gate.release(steps)
+        if steps:
+            self._gate.release(steps)
 
     def release(self) -> None:
         """Holds no longer."""
         gate, self._gate = self._gate, None
         if gate is not None:
             gate.release(1000)
+
+    def wait_steps(self, count: int) -> None:
+        """Blocks until so many steps have begun; for a worker thread."""
+        with self._stepped:
+            assert self._stepped.wait_for(lambda: len(self.steps) >= count, timeout=10)
 
     # Port 2.
 
@@ -116,8 +133,7 @@ class ScriptedLeaf:
         self._pages = []
 
     def prefill(self, span: PrefillSpan) -> Sequence[Draw]:
-        self.steps.append(("prefill", (span.live.lane, span.start, span.stop)))
-        self._begin_step()
+        self._begin_step("prefill", span.live.lane, span.start, span.stop)
         live = span.live
         self._read(live.tokens, live.table, span.start)
         for position in range(span.start, span.stop):
@@ -128,19 +144,23 @@ class ScriptedLeaf:
         return (self._draw(live.row, span.stop, span.sampling.row(live.lane)["top_logprobs"]),)
 
     def decode(self, step: DecodeRound) -> Sequence[Draw]:
-        self.steps.append(("decode", tuple(row.lane for row in step.rows)))
-        self._begin_step()
+        self._begin_step("decode", *[row.lane for row in step.rows])
         assert len({row.lane for row in step.rows}) == len(step.rows) > 0
         draws = []
         for row in step.rows:
             position = len(row.tokens) - 1
-            assert row.tokens.slice(0, row.tokens.num_prompt) == self._opened[row.lane], "the lane was opened for another"
+            assert row.tokens.slice(0, row.tokens.num_prompt) == self._opened[row.lane], (
+                "the lane was opened for another"
+            )
             self._write(row.tokens, row.table, position)
             draws.append(self._draw(row, position + 1, step.sampling.row(row.lane)["top_logprobs"]))
         return draws
 
-    def _begin_step(self) -> None:
+    def _begin_step(self, kind: str, *numbers: int) -> None:
         assert self.is_loaded
+        with self._stepped:
+            self.steps.append((kind, numbers))
+            self._stepped.notify_all()
         gate = self._gate
         if gate is not None:
             gate.acquire()

@@ -1,9 +1,10 @@
 """Whole requests played through the scheduler, on the scripted leaf and a clock made of numbers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
+from ignis._core import Draw
 from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan, Step
 from ignis.scheduler.request import (
     FinishReason,
@@ -12,6 +13,7 @@ from ignis.scheduler.request import (
     Submission,
     TokenEvent,
     TokenLogprob,
+    Usage,
 )
 from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
 from tests.fakes.leaf import ScriptedLeaf, mixed, saying
@@ -48,7 +50,8 @@ class Player:
     def step(self, takes_s: float = 1.0) -> Step:
         step = self.scheduler.plan(self.now)
         if isinstance(step, Idle):
-            draws, takes_s = (), 0.0
+            draws: Sequence[Draw] = ()
+            takes_s = 0.0
         else:
             draws = self.leaf.decode(step) if isinstance(step, DecodeRound) else self.leaf.prefill(step)
         self.now += takes_s
@@ -67,10 +70,13 @@ class Player:
         (last,) = [event for event in self.events if event.request_id == request_id and event.finish is not None]
         return last
 
-    def cached(self, request_id: int) -> int:
+    def usage(self, request_id: int) -> Usage:
         usage = self.last(request_id).usage
         assert usage is not None
-        return usage.cached_tokens
+        return usage
+
+    def cached(self, request_id: int) -> int:
+        return self.usage(request_id).cached_tokens
 
 
 def answer_to(prompt: range | list[int], count: int) -> list[int]:
@@ -109,7 +115,11 @@ def test_a_stop_token_ends_the_request_and_is_counted_but_not_delivered() -> Non
     play = Player(ScriptedLeaf(saying([5, 6], last=0)))
     one = play.submit(range(3), max_tokens=50, stop_ids=frozenset({0}))
     play.run()
-    assert (play.tokens(one), play.last(one).finish, play.last(one).usage.completion_tokens) == ([5, 6], FinishReason.STOP, 3)  # type: ignore[union-attr]
+    assert (play.tokens(one), play.last(one).finish, play.usage(one).completion_tokens) == (
+        [5, 6],
+        FinishReason.STOP,
+        3,
+    )
 
 
 def test_a_stop_token_at_once_ends_the_request_without_text() -> None:
@@ -189,7 +199,7 @@ def test_lanes_keep_their_share_while_a_prompt_prefills(share: float, rounds: in
     play.step()
     play.submit(range(300, 600), max_tokens=1)
     play.step()
-    kinds = []
+    kinds: list[str] = []
     while len([kind for kind in kinds if kind == "PrefillSpan"]) < 2:
         step = play.scheduler.plan(play.now)
         kinds.append(type(step).__name__)
@@ -278,7 +288,7 @@ def test_a_deadline_counts_from_submission_and_reaches_the_queue_too() -> None:
     for _ in range(5):
         play.step()
     assert play.last(waiting).finish is FinishReason.EXPIRED
-    assert play.last(waiting).usage.queued_s >= 3.0  # type: ignore[union-attr]
+    assert play.usage(waiting).queued_s >= 3.0
     assert not [event for event in play.events if event.request_id == running and event.finish]
 
 
@@ -312,9 +322,9 @@ def test_usage_comes_with_the_first_token_and_the_last_event() -> None:
     play = Player()
     one = play.submit(range(5), max_tokens=3)
     play.run()
-    usages = [event.usage for event in play.events if event.request_id == one]
-    assert [usage is not None for usage in usages] == [True, False, True]
-    assert (usages[-1].queued_s, usages[-1].prefill_s, usages[-1].decode_s) == (0.0, 1.0, 2.0)  # type: ignore[union-attr]
+    assert [event.usage is not None for event in play.events if event.request_id == one] == [True, False, True]
+    usage = play.usage(one)
+    assert (usage.queued_s, usage.prefill_s, usage.decode_s) == (0.0, 1.0, 2.0)
 
 
 def test_a_request_is_the_same_alone_and_among_seven() -> None:

@@ -1,0 +1,334 @@
+"""The engine under trio, its loop thread on the scripted leaf."""
+
+import io
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from ignis.engine.engine import Engine
+from ignis.engine.lifecycle import EngineState
+from ignis.engine.mailbox import Mailbox
+from ignis.engine.settings import EngineSettings
+from ignis.errors import (
+    ContextLengthExceededError,
+    DrainingError,
+    EngineError,
+    EngineFullError,
+    InternalError,
+    InvalidRequestError,
+    ModelLoadError,
+    ServerNotReadyError,
+)
+from ignis.log import LogFormat, open_log
+from ignis.metrics import Metrics
+from ignis.scheduler.request import FinishReason, SamplingParams, Submission, TokenEvent
+from tests.fakes.leaf import ScriptedLeaf, bare_checkpoint, saying
+
+
+class Hands:
+    """A clock that only the test turns."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Bench:
+    """An engine, its leaf, its clock and what it wrote."""
+
+    def __init__(self, leaf: ScriptedLeaf, settings: EngineSettings) -> None:
+        self.leaf = leaf
+        self.clock = Hands()
+        self.log = io.StringIO()
+        self.metrics = Metrics("test")
+        self.engine = Engine(
+            settings, lambda: leaf, open_log(self.log, LogFormat.JSON, "debug"), self.metrics, clock=self.clock
+        )
+
+    def metric(self, line: str) -> float:
+        (found,) = [row for row in self.metrics.expose().decode().splitlines() if row.startswith(line + " ")]
+        return float(found.split()[-1])
+
+
+@pytest.fixture
+def leaf() -> Iterator[ScriptedLeaf]:
+    leaf = ScriptedLeaf()
+    yield leaf
+    leaf.release()
+
+
+@pytest.fixture
+async def bench(leaf: ScriptedLeaf, nursery: trio.Nursery) -> AsyncIterator[Bench]:
+    bench = Bench(leaf, EngineSettings(prefill_chunk=64))
+    await nursery.start(bench.engine.run)
+    await bench.engine.load(bare_checkpoint())
+    yield bench
+    leaf.release()
+
+
+def ask(prompt: range = range(10), max_tokens: int = 4, **more: object) -> Submission:
+    return Submission(tuple(prompt), max_tokens, SamplingParams(temperature=0.0), frozenset(), **more)  # type: ignore[arg-type]
+
+
+async def read(mailbox: Mailbox) -> tuple[list[int], TokenEvent]:
+    tokens: list[int] = []
+    while True:
+        event = await mailbox.receive()
+        tokens += event.tokens
+        if event.finish is not None:
+            return tokens, event
+
+
+async def begun(bench: Bench, steps: int) -> None:
+    """Waits until so many steps have begun."""
+    await trio.to_thread.run_sync(bench.leaf.wait_steps, steps)
+
+
+async def until(claim: Callable[[], bool]) -> None:
+    """Waits for the few instructions that the engine's thread has left to do, which wake nobody."""
+    with trio.fail_after(5):
+        while not claim():
+            await trio.lowlevel.checkpoint()
+
+
+async def test_a_request_is_answered(bench: Bench) -> None:
+    (mailbox,) = bench.engine.submit([ask()])
+    tokens, last = await read(mailbox)
+    assert (len(tokens), last.finish) == (4, FinishReason.LENGTH)
+    assert mailbox.usage is not None
+    assert mailbox.usage.completion_tokens == 4
+    with pytest.raises(trio.EndOfChannel):
+        await mailbox.receive()
+
+
+async def test_eight_at_once_are_answered_and_counted(bench: Bench) -> None:
+    mailboxes = bench.engine.submit([ask(range(i, i + 70), 20) for i in range(8)])
+    for mailbox in mailboxes:
+        await read(mailbox)
+    assert bench.metric("ignis_requests_accepted_total") == bench.metric("ignis_requests_completed_total") == 8
+    assert bench.metric("ignis_generated_tokens_total") == bench.metric("ignis_decoded_tokens_total") == 160
+    assert bench.engine.snapshot().running == 0
+    assert bench.log.getvalue().count('"ignis.request.done"') == 8
+
+
+async def test_a_full_engine_takes_all_or_none(bench: Bench) -> None:
+    bench.leaf.hold()
+    bench.engine.submit([ask() for _ in range(7)])
+    with pytest.raises(EngineFullError) as refused:
+        bench.engine.submit([ask(), ask()])
+    assert refused.value.retry_after_s is not None
+    assert 1 <= refused.value.retry_after_s <= 60
+    bench.engine.submit([ask()])
+    assert bench.metric('ignis_requests_rejected_total{reason="full"}') == 1
+
+
+async def test_a_cancel_frees_its_lane_for_the_next_submission_at_once(bench: Bench) -> None:
+    bench.leaf.hold()
+    mailboxes = bench.engine.submit([ask() for _ in range(8)])
+    mailboxes[2].cancel()
+    mailboxes[2].cancel()
+    (late,) = bench.engine.submit([ask()])
+    bench.leaf.release()
+    assert (await read(late))[1].finish is FinishReason.LENGTH
+    assert (await read(mailboxes[2]))[1].finish is FinishReason.CANCELLED
+
+
+@pytest.mark.parametrize("steps", [0, 1, 3, 6])
+async def test_a_reader_that_leaves_at_any_stage_leaves_nothing_behind(bench: Bench, steps: int) -> None:
+    bench.leaf.hold()
+    (mailbox,) = bench.engine.submit([ask(range(200), 500)])
+    with mailbox:
+        bench.leaf.allow(steps)
+        await begun(bench, steps + 1)
+    bench.leaf.release()
+    with trio.fail_after(5):
+        await bench.engine.wait_empty()
+    assert bench.engine.snapshot().running == bench.engine.snapshot().waiting == 0
+    assert bench.metric("ignis_requests_cancelled_total") == 1
+    assert len(bench.leaf.steps) == steps + 1
+
+
+async def test_a_reader_that_has_seen_enough_counts_as_completed(bench: Bench) -> None:
+    bench.leaf.hold()
+    (mailbox,) = bench.engine.submit([ask(max_tokens=3000)])
+    bench.leaf.allow(2)
+    await mailbox.receive()
+    mailbox.stop()
+    bench.leaf.release()
+    assert (await read(mailbox))[1].finish is FinishReason.STOP
+    await bench.engine.wait_empty()
+    assert bench.metric("ignis_requests_completed_total") == 1
+    assert bench.metric("ignis_requests_cancelled_total") == 0
+
+
+async def test_a_deadline_cuts_a_request(bench: Bench) -> None:
+    bench.leaf.hold()
+    (mailbox,) = bench.engine.submit([ask(max_tokens=3000, timeout_s=10.0)])
+    await begun(bench, 1)
+    bench.clock.now += 11
+    bench.leaf.release()
+    assert (await read(mailbox))[1].finish is FinishReason.EXPIRED
+
+
+async def test_a_refused_step_ends_its_own_requests_and_no_others(bench: Bench) -> None:
+    bench.leaf.faults = [InternalError("a bad page")]
+    first, second = bench.engine.submit([ask(), ask()])
+    assert (await read(first))[1].fault == "a bad page"
+    assert (await read(second))[1].finish is FinishReason.LENGTH
+    assert bench.engine.state is EngineState.SERVING
+
+
+async def test_a_lost_device_ends_all_and_fails_the_engine(bench: Bench) -> None:
+    bench.leaf.hold()
+    mailboxes = bench.engine.submit([ask(), ask()])
+    await begun(bench, 1)
+    bench.leaf.faults = [EngineError("the card is gone")]
+    crossed = bench.engine.submit([ask()])
+    bench.leaf.release()
+    for mailbox in [*mailboxes, *crossed]:
+        assert (await read(mailbox))[1].finish is FinishReason.FAULT
+    assert (bench.engine.state, bench.engine.reason) == (EngineState.FAILED, "the card is gone")
+    with pytest.raises(ServerNotReadyError):
+        bench.engine.submit([ask()])
+
+
+async def test_a_broken_loop_ends_all_and_is_not_alive(bench: Bench) -> None:
+    bench.leaf.faults = [ZeroDivisionError("bug")]  # type: ignore[list-item]  # what no leaf should raise
+    (mailbox,) = bench.engine.submit([ask()])
+    assert (await read(mailbox))[1].finish is FinishReason.FAULT
+    await until(lambda: not bench.engine.is_alive())
+    assert bench.engine.state is EngineState.FAILED
+    assert "ZeroDivisionError" in bench.log.getvalue()
+
+
+async def test_a_failed_engine_loads_again(bench: Bench) -> None:
+    bench.leaf.faults = [EngineError("the card is gone")]
+    (mailbox,) = bench.engine.submit([ask()])
+    await read(mailbox)
+    await bench.engine.load(bare_checkpoint())
+    (mailbox,) = bench.engine.submit([ask()])
+    assert (await read(mailbox))[1].finish is FinishReason.LENGTH
+
+
+async def test_a_frozen_leaf_is_not_alive_and_an_idle_one_is(bench: Bench) -> None:
+    (mailbox,) = bench.engine.submit([ask()])
+    await read(mailbox)
+    bench.clock.now += 1000
+    await until(bench.engine.is_alive)
+    bench.leaf.hold()
+    steps = len(bench.leaf.steps)
+    bench.engine.submit([ask()])
+    await begun(bench, steps + 1)
+    assert bench.engine.is_alive()
+    bench.clock.now += 61
+    assert not bench.engine.is_alive()
+    assert bench.engine.snapshot().step_age_s >= 61
+    bench.leaf.release()
+    await bench.engine.wait_empty()
+    await until(bench.engine.is_alive)
+
+
+async def test_bounds_are_refused_where_they_never_fit(bench: Bench) -> None:
+    with pytest.raises(ContextLengthExceededError):
+        bench.engine.submit([ask(range(4000), 97)])
+    with pytest.raises(InvalidRequestError):
+        bench.engine.submit([ask() for _ in range(9)])
+    assert bench.metric('ignis_requests_rejected_total{reason="oversized"}') == 2
+
+
+async def test_a_draining_engine_ends_what_runs_and_takes_nothing_new(bench: Bench) -> None:
+    (mailbox,) = bench.engine.submit([ask()])
+    bench.engine.drain()
+    with pytest.raises(DrainingError):
+        bench.engine.submit([ask()])
+    assert (await read(mailbox))[1].finish is FinishReason.LENGTH
+    with trio.fail_after(5):
+        await bench.engine.wait_empty()
+
+
+async def test_an_unload_ends_what_runs_and_frees_the_leaf(bench: Bench) -> None:
+    bench.leaf.hold()
+    (mailbox,) = bench.engine.submit([ask(max_tokens=3000)])
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(bench.engine.unload)
+        await trio.testing.wait_all_tasks_blocked()
+        bench.leaf.release()
+    assert (await read(mailbox))[1].finish is FinishReason.CANCELLED
+    assert not bench.leaf.is_loaded
+    assert bench.engine.snapshot().kv_pages == 0
+    assert bench.engine.state is EngineState.UNLOADED
+
+
+async def test_a_shutdown_ends_what_runs_and_frees_the_leaf() -> None:
+    bench = Bench(ScriptedLeaf(), EngineSettings())
+    async with trio.open_nursery() as nursery:
+        await nursery.start(bench.engine.run)
+        await bench.engine.load(bare_checkpoint())
+        bench.leaf.hold()
+        (mailbox,) = bench.engine.submit([ask(max_tokens=3000)])
+        nursery.cancel_scope.cancel()
+        with trio.CancelScope(shield=True):
+            await trio.testing.wait_all_tasks_blocked()
+            bench.leaf.release()
+    assert (await read(mailbox))[1].finish is FinishReason.CANCELLED
+    assert not bench.leaf.is_loaded
+
+
+async def test_a_shutdown_does_not_wait_for_a_frozen_leaf(autojump_clock: trio.testing.MockClock) -> None:
+    bench = Bench(ScriptedLeaf(), EngineSettings())
+    bench.leaf.hold()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(bench.engine.run)
+        with trio.CancelScope(shield=True):
+            await bench.engine.load(bare_checkpoint())
+        (mailbox,) = bench.engine.submit([ask()])
+        nursery.cancel_scope.cancel()
+    assert (await read(mailbox))[1].finish is FinishReason.CANCELLED
+    bench.leaf.release()
+
+
+async def test_a_failed_load_says_why_and_can_be_tried_again(nursery: trio.Nursery) -> None:
+    bench = Bench(ScriptedLeaf(), EngineSettings())
+    await nursery.start(bench.engine.run)
+    with pytest.raises(ServerNotReadyError):
+        bench.engine.submit([ask()])
+    bench.leaf.load_fault = ModelLoadError("no such tensor")
+    with pytest.raises(ModelLoadError):
+        await bench.engine.load(bare_checkpoint())
+    assert (bench.engine.state, bench.engine.reason) == (EngineState.FAILED, "no such tensor")
+    bench.leaf.load_fault = None
+    await bench.engine.load(bare_checkpoint())
+    assert bench.engine.state is EngineState.SERVING
+
+
+async def test_one_wake_of_the_event_loop_a_step(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    wakes: list[object] = []
+    token_type = type(trio.lowlevel.current_trio_token())
+    real = token_type.run_sync_soon
+
+    def counted(token: trio.lowlevel.TrioToken, *call: Any, **more: Any) -> None:
+        wakes.append(call)
+        real(token, *call, **more)
+
+    monkeypatch.setattr(token_type, "run_sync_soon", counted)
+    mailboxes = bench.engine.submit([ask() for _ in range(8)])
+    for mailbox in mailboxes:
+        await read(mailbox)
+    assert len(wakes) == len(bench.leaf.steps)
+
+
+async def test_a_scripted_answer_reaches_its_reader() -> None:
+    bench = Bench(ScriptedLeaf(saying([7, 8, 9], last=0)), EngineSettings())
+    async with trio.open_nursery() as nursery:
+        await nursery.start(bench.engine.run)
+        await bench.engine.load(bare_checkpoint())
+        submission = Submission((1, 2), 100, SamplingParams(), frozenset({0}))
+        (mailbox,) = bench.engine.submit([submission])
+        tokens, last = await read(mailbox)
+        assert (tokens, last.finish) == ([7, 8, 9], FinishReason.STOP)
+        nursery.cancel_scope.cancel()
