@@ -19,13 +19,15 @@ class TextFormat(msgspec.Struct, kw_only=True):
     type: Annotated[Literal["text"], inert("output is plain text.")]
 
 
-class ChatCompletionRequest(msgspec.Struct, kw_only=True):
-    """A chat completion. Null is the same as leaving a field out."""
+Conversation = Annotated[
+    list[Message],
+    honoured("The conversation, oldest first.", min_length=1, max_length=MAX_MESSAGES),
+]
 
-    messages: Annotated[
-        list[Message],
-        honoured("The conversation, oldest first.", min_length=1, max_length=MAX_MESSAGES),
-    ]
+
+class ChatFields(msgspec.Struct, kw_only=True):
+    """What a chat body may hold beside its messages. Null is the same as leaving a field out."""
+
     model: (
         Annotated[
             str,
@@ -44,7 +46,6 @@ class ChatCompletionRequest(msgspec.Struct, kw_only=True):
         ]
         | None
     ) = msgspec.field(name="class", default=None)
-    stream: Annotated[bool, honoured("Send server-sent events as the text is made.")] | None = None
     stream_options: Annotated[StreamOptions, honoured("How a stream is sent.")] | None = None
     n: Annotated[int, honoured("How many answers; answer i uses seed + i.", ge=1, le=MAX_CHOICES)] | None = None
     stop: (
@@ -171,7 +172,6 @@ class ChatCompletionRequest(msgspec.Struct, kw_only=True):
     best_of: Annotated[None, refused("use n")] = None
     echo: Annotated[None, refused("the prompt is not repeated")] = None
     suffix: Annotated[None, refused("only chat completions are served")] = None
-    prompt: Annotated[None, refused("use messages")] = None
     min_tokens: Annotated[None, refused("a least length is not served")] = None
     stop_token_ids: Annotated[None, refused("use stop")] = None
     bad_words: Annotated[None, refused("use logit_bias")] = None
@@ -182,6 +182,14 @@ class ChatCompletionRequest(msgspec.Struct, kw_only=True):
     guided_regex: Annotated[None, refused("output is not held to an expression yet")] = None
     guided_choice: Annotated[None, refused("output is not held to a list yet")] = None
     guided_grammar: Annotated[None, refused("output is not held to a grammar yet")] = None
+
+
+class ChatCompletionRequest(ChatFields, kw_only=True):
+    """A chat completion."""
+
+    messages: Conversation
+    stream: Annotated[bool, honoured("Send server-sent events as the text is made.")] | None = None
+    prompt: Annotated[None, refused("use messages")] = None
 
 
 class PromptTokensDetails(msgspec.Struct, kw_only=True):

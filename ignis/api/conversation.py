@@ -1,0 +1,128 @@
+"""Checks a conversation beyond its types, and spells it as templates know it: plain dictionaries with text content."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ignis.api.schema.messages import ContentPart, Message, Tool, ToolCall
+from ignis.errors import InvalidRequestError, UnsupportedValueError
+
+_OWN_VARIABLES = frozenset(
+    {"messages", "tools", "add_generation_prompt", "bos_token", "eos_token", "raise_exception", "strftime_now"}
+)
+_CHOICES = ("none", "auto", "required")
+
+
+def template_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Spells messages for a template. A developer message is a system message; parts are joined by a line break.
+
+    Raises:
+        InvalidRequestError: content is missing where a role needs it, or a part has no text.
+    """
+    return [_template_message(message, f"messages[{index}]") for index, message in enumerate(messages)]
+
+
+def refuse_tools(tools: Sequence[Tool] | None, choice: str | Mapping[str, Any] | None) -> None:
+    """Lets pass what asks for no tool call: no tools, or tools with the choice "none", which drops them.
+
+    Raises:
+        InvalidRequestError, UnsupportedValueError: anything else.
+    """
+    if isinstance(choice, str) and choice not in _CHOICES:
+        allowed = " or ".join(f'"{name}"' for name in _CHOICES)
+        raise InvalidRequestError(f"tool_choice must be {allowed} or a function, not {choice[:60]!r}", "tool_choice")
+    if choice == "none":
+        return
+    if tools:
+        raise UnsupportedValueError('tools are not served yet, unless tool_choice is "none"', "tools")
+    if choice not in (None, "auto"):
+        raise InvalidRequestError("tool_choice asks for a call, but there are no tools", "tool_choice")
+
+
+def template_variables(
+    source: str, extra: Mapping[str, Any] | None, flags: Mapping[str, bool | None]
+) -> dict[str, Any]:
+    """Gathers the template's variables from chat_template_kwargs and from the fields that are short for one.
+
+    Raises:
+        InvalidRequestError: a variable is given twice and differs, or is one that the server sets.
+        UnsupportedValueError: the template does not mention it, so that it would change nothing.
+    """
+    variables: dict[str, Any] = {}
+    for name, value in (extra or {}).items():
+        param = f"chat_template_kwargs.{name[:60]}"
+        if value is None:
+            continue
+        if name in _OWN_VARIABLES:
+            raise InvalidRequestError(f"{param} is set by the server", param)
+        if name in flags and not isinstance(value, bool):
+            raise InvalidRequestError(f"{param} must be true or false", param)
+        variables[name] = value
+        _check_mentioned(source, name, value, param, is_flag=name in flags)
+    for name, flag in flags.items():
+        if flag is None:
+            continue
+        if variables.get(name, flag) != flag:
+            raise InvalidRequestError(f"{name} and chat_template_kwargs.{name} contradict each other", name)
+        variables[name] = flag
+        _check_mentioned(source, name, flag, name, is_flag=True)
+    return variables
+
+
+def _check_mentioned(source: str, name: str, value: object, param: str, *, is_flag: bool) -> None:
+    # A switch that is off asks a template without that switch for nothing.
+    if (is_flag and value is False) or re.search(rf"\b{re.escape(name)}\b", source):
+        return
+    raise UnsupportedValueError(f"{param} is not served: the chat template of this model does not mention it", param)
+
+
+def _template_message(message: Message, param: str) -> dict[str, Any]:
+    content = message.content
+    if content is None and message.role != "assistant":
+        raise InvalidRequestError(f"{param}.content must be a string or an array, not null", f"{param}.content")
+    spelled: dict[str, Any] = {
+        "role": "system" if message.role == "developer" else message.role,
+        "content": _text(content, f"{param}.content") if isinstance(content, list) else content or "",
+    }
+    if message.reasoning_content:
+        spelled["reasoning_content"] = message.reasoning_content
+    if message.tool_calls:
+        if message.role != "assistant":
+            raise InvalidRequestError(f"{param}.tool_calls belongs to an assistant message", f"{param}.tool_calls")
+        spelled["tool_calls"] = [
+            _template_call(call, f"{param}.tool_calls[{index}]") for index, call in enumerate(message.tool_calls)
+        ]
+    if message.tool_call_id is not None:
+        spelled["tool_call_id"] = message.tool_call_id
+    if message.name is not None:
+        spelled["name"] = message.name
+    return spelled
+
+
+def _text(parts: Sequence[ContentPart], param: str) -> str:
+    texts = []
+    for index, part in enumerate(parts):
+        text = part.text if part.type == "text" else part.refusal
+        if text is None:
+            missing = f"{param}[{index}].{part.type}"
+            raise InvalidRequestError(f"{missing} is missing", missing)
+        texts.append(text)
+    return "\n".join(texts)
+
+
+def _template_call(call: ToolCall, param: str) -> dict[str, Any]:
+    """Templates read the arguments as an object; clients send its JSON text."""
+    arguments = call.function.arguments
+    if isinstance(arguments, str):
+        try:
+            arguments = msgspec.json.decode(arguments or "{}", type=dict[str, Any])
+        except msgspec.DecodeError as error:
+            name = f"{param}.function.arguments"
+            raise InvalidRequestError(f"{name} must be the JSON text of an object", name) from error
+    return {
+        "id": call.id or "",
+        "type": "function",
+        "function": {"name": call.function.name, "arguments": arguments},
+    }

@@ -1,0 +1,56 @@
+"""The border where typed errors become answers: one JSON shape on every route, and the status's headers."""
+
+import re
+
+import msgspec
+
+from ignis.errors import Fault, IgnisError, InvalidApiKeyError
+
+# A folder of this machine in a text: kept out of answers, the name at its end stays.
+_FOLDER = re.compile(r"(?<![\w.:/])/(?:[\w.+@~-]+/)+")
+
+
+class ErrorDetail(msgspec.Struct, kw_only=True):
+    """What went wrong. `code` is stable, `message` is for people."""
+
+    message: str
+    type: str
+    code: str
+    param: str | None = None
+
+
+class ErrorBody(msgspec.Struct, kw_only=True):
+    """The body of every answer that is not a success."""
+
+    error: ErrorDetail
+
+
+def detail(error: IgnisError) -> ErrorDetail:
+    """Says of an error what a client may read."""
+    message = error.message if error.public is None else error.public
+    return ErrorDetail(
+        message=without_folders(message) if isinstance(error, Fault) else message,
+        type=error.type,
+        code=error.code,
+        param=error.param,
+    )
+
+
+def encode(error: IgnisError) -> bytes:
+    """The JSON body, also the data of an error event in a stream."""
+    return msgspec.json.encode(ErrorBody(error=detail(error)))
+
+
+def headers(error: IgnisError) -> list[tuple[str, str]]:
+    """The headers that go with the status."""
+    found = []
+    if error.retry_after_s is not None:
+        found.append(("Retry-After", str(error.retry_after_s)))
+    if isinstance(error, InvalidApiKeyError):
+        found.append(("WWW-Authenticate", "Bearer"))
+    return found
+
+
+def without_folders(text: str) -> str:
+    """Cuts the folders off the absolute paths in a text."""
+    return _FOLDER.sub("", text)

@@ -1,0 +1,255 @@
+"""The one path from a checked request to its text, whatever the route and whether it streams: submit, follow, end.
+
+A route says what it wants as an Order, and is called back with Deltas. Nothing here knows a wire format.
+"""
+
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+import trio
+
+from ignis.engine.lifecycle import LoadedModel
+from ignis.engine.mailbox import Mailbox
+from ignis.errors import DrainingError, EngineError, RequestTimeoutError
+from ignis.scheduler.request import (
+    FinishReason,
+    RequestClass,
+    SamplingParams,
+    Submission,
+    TokenEvent,
+    TokenLogprob,
+    Usage,
+)
+from ignis.stream.delta import TextOut
+from ignis.tokenizer import Tokenizer
+
+_SEED_BITS = 53
+_SEED_MASK = 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is asked for, with every default filled in."""
+
+    model: LoadedModel
+    prompt: tuple[int, ...]
+    max_tokens: int
+    sampling: SamplingParams
+    """Of answer 0; answer i draws with seed + i."""
+    num_answers: int = 1
+    stops: tuple[str, ...] = ()
+    ignores_eos: bool = False
+    request_class: RequestClass = RequestClass.INTERACTIVE
+    timeout_s: float | None = None
+    trace: str = ""
+
+    def submissions(self) -> list[Submission]:
+        """One for each answer."""
+        stop_ids = frozenset() if self.ignores_eos else self.model.special.stop_ids
+        return [
+            Submission(
+                prompt=self.prompt,
+                max_tokens=self.max_tokens,
+                sampling=replace(self.sampling, seed=(self.sampling.seed + index) & _SEED_MASK),
+                stop_ids=stop_ids,
+                request_class=self.request_class,
+                timeout_s=self.timeout_s,
+                trace=self.trace,
+            )
+            for index in range(self.num_answers)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnToken:
+    """A token with its log probabilities."""
+
+    token_id: int
+    logprob: TokenLogprob
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of one answer. The last one of an answer has `finish` (STOP or LENGTH) and may have text too."""
+
+    answer: int
+    text: str
+    tokens: tuple[DrawnToken, ...] = ()
+    """Those that the text so far has reached, where log probabilities were asked for."""
+    finish: FinishReason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The figures of a finished generation, over all answers."""
+
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    queued_s: float
+    prefill_s: float
+    decode_s: float
+    """Of the slowest answer, from its first token to its last."""
+    num_answers: int
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Of decode: first tokens come out of the prompt."""
+        drawn = self.completion_tokens - self.num_answers
+        return drawn / self.decode_s if drawn > 0 and self.decode_s > 0 else 0.0
+
+
+OnDelta = Callable[[Delta], Awaitable[None]]
+
+
+def fresh_seed() -> int:
+    """Draws a seed for a request that names none. 53 bits, so that JavaScript clients can send it back unchanged."""
+    return secrets.randbits(_SEED_BITS)
+
+
+async def follow(order: Order, mailboxes: Sequence[Mailbox], on_delta: OnDelta) -> Outcome:
+    """Reads every answer to its end. Deltas of one answer come in order, one call at a time.
+
+    However this ends, no request is left behind: what has not ended is cancelled.
+
+    Raises:
+        RequestTimeoutError, EngineError, DrainingError: an answer did not end on its own.
+    """
+    answers = [_Answer(index, order, mailbox) for index, mailbox in enumerate(mailboxes)]
+    if len(answers) == 1:
+        await answers[0].follow(on_delta)
+    else:
+        await _follow_all(answers, on_delta)
+    first = answers[0].usage
+    return Outcome(
+        prompt_tokens=len(order.prompt),
+        cached_tokens=first.cached_tokens,
+        completion_tokens=sum(answer.num_drawn for answer in answers),
+        queued_s=first.queued_s,
+        prefill_s=first.prefill_s,
+        decode_s=max(answer.decode_s for answer in answers),
+        num_answers=len(answers),
+    )
+
+
+def release(mailboxes: Sequence[Mailbox]) -> None:
+    """Cancels what has not ended."""
+    for mailbox in mailboxes:
+        mailbox.cancel()
+
+
+async def _follow_all(answers: Sequence["_Answer"], on_delta: OnDelta) -> None:
+    lock = trio.Lock()
+    failures: list[Exception] = []
+
+    async def in_turn(delta: Delta) -> None:
+        async with lock:
+            await on_delta(delta)
+
+    async def guarded(answer: "_Answer") -> None:
+        # The first failure ends the others and is raised bare: callers know errors, not groups of them.
+        try:
+            await answer.follow(in_turn)
+        except Exception as error:
+            failures.append(error)
+            tasks.cancel_scope.cancel()
+
+    async with trio.open_nursery() as tasks:
+        for answer in answers:
+            tasks.start_soon(guarded, answer)
+    if failures:
+        raise failures[0]
+
+
+class _Answer:
+    """One answer of an order while it is read."""
+
+    def __init__(self, index: int, order: Order, mailbox: Mailbox) -> None:
+        self.index = index
+        self.num_drawn = 0
+        self.usage = Usage(0, 0, 0, 0.0, 0.0, 0.0)
+        self.decode_s = 0.0
+        self._mailbox = mailbox
+        self._text = TextOut(order.model.tokenizer, order.stops)
+        self._timeout_s = order.timeout_s
+        self._reached = None if order.sampling.top_logprobs is None else _Reached(order.model.tokenizer)
+        self._first_at: float | None = None
+
+    async def follow(self, on_delta: OnDelta) -> None:
+        with self._mailbox as mailbox:
+            while True:
+                event = await mailbox.receive()
+                if event.tokens and self._first_at is None:
+                    self._first_at = trio.current_time()
+                if await self._take_tokens(event, on_delta):
+                    mailbox.stop()
+                    self._conclude(mailbox, self.num_drawn)
+                    await on_delta(Delta(self.index, "", finish=FinishReason.STOP))
+                    return
+                if event.finish is not None:
+                    await self._end(event, on_delta)
+                    return
+
+    async def _take_tokens(self, event: TokenEvent, on_delta: OnDelta) -> bool:
+        """Passes the tokens on one by one, so that a client sees the same deltas however many came in one step."""
+        for position, token in enumerate(event.tokens):
+            piece = self._text.push((token,))
+            self.num_drawn += piece.tokens
+            if self._reached is not None:
+                self._reached.draw(DrawnToken(token, event.logprobs[position]))
+            if piece.text:
+                tokens = () if self._reached is None else self._reached.reach(piece.text)
+                await on_delta(Delta(self.index, piece.text, tokens))
+            if piece.stopped:
+                return True
+        return False
+
+    async def _end(self, event: TokenEvent, on_delta: OnDelta) -> None:
+        if event.finish is FinishReason.EXPIRED:
+            raise RequestTimeoutError(f"the request was not done within {self._timeout_s or 0:g} s")
+        if event.finish is FinishReason.FAULT:
+            raise EngineError(event.fault)
+        if event.finish is FinishReason.CANCELLED:
+            raise DrainingError("the server gave the request up because it shuts down")
+        tail = self._text.finish()
+        self._conclude(self._mailbox, event.usage.completion_tokens if event.usage else self.num_drawn)
+        reached = () if self._reached is None else self._reached.finish(tail.text, has_more=tail.stopped)
+        finish = FinishReason.STOP if tail.stopped else event.finish
+        await on_delta(Delta(self.index, tail.text, reached, finish))
+
+    def _conclude(self, mailbox: Mailbox, num_drawn: int) -> None:
+        self.num_drawn = num_drawn
+        self.usage = mailbox.usage or self.usage
+        if self._first_at is not None:
+            self.decode_s = self.usage.decode_s or trio.current_time() - self._first_at
+
+
+class _Reached:
+    """Which drawn tokens the visible text has reached: log probabilities go out with their text, and never beyond it.
+
+    Text that is held back (half a character, the start of a stop string) holds its tokens back too, and a stop string
+    takes its tokens with it. Counted in bytes, because a token may end inside a character.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._waiting: list[tuple[int, DrawnToken]] = []
+        self._drawn_bytes = 0
+        self._seen_bytes = 0
+
+    def draw(self, token: DrawnToken) -> None:
+        self._waiting.append((self._drawn_bytes, token))
+        self._drawn_bytes += len(self._tokenizer.token_bytes(token.token_id))
+
+    def reach(self, text: str) -> tuple[DrawnToken, ...]:
+        """Takes the tokens that begin inside the text so far."""
+        self._seen_bytes += len(text.encode())
+        count = sum(1 for start, _ in self._waiting if start < self._seen_bytes)
+        taken, self._waiting = self._waiting[:count], self._waiting[count:]
+        return tuple(token for _, token in taken)
+
+    def finish(self, text: str, *, has_more: bool) -> tuple[DrawnToken, ...]:
+        """Takes the rest, unless a stop string swallowed it."""
+        reached = self.reach(text)
+        return reached if has_more else (*reached, *(token for _, token in self._waiting))

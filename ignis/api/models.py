@@ -1,0 +1,58 @@
+"""GET /v1/models and /v1/models/{id}: which model is loaded, and whether it serves. Reading it counts as no use."""
+
+from typing import Literal
+
+import msgspec
+
+from ignis.api.schema.models import ModelEntry, ModelList
+from ignis.api.serving import Serving
+from ignis.engine.lifecycle import EngineState, LoadedModel
+from ignis.errors import ModelNotFoundError
+from ignis.exchange import Exchange
+
+PREFIX = "/v1/models/"
+
+_STATUS: dict[EngineState, Literal["serving", "loading", "unloaded", "failed"]] = {
+    EngineState.SERVING: "serving",
+    # Shutting down, what runs is still served.
+    EngineState.DRAINING: "serving",
+    EngineState.LOADING: "loading",
+    EngineState.UNLOADED: "unloaded",
+    EngineState.FAILED: "failed",
+}
+
+
+class Models:
+    """The two endpoints."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+
+    async def list(self, exchange: Exchange) -> None:
+        serving = self._serving
+        body = ModelList(
+            object="list",
+            data=[] if serving.model is None else [_entry(serving.model)],
+            status=_STATUS[serving.state],
+            reason=serving.describe_state() if serving.state is EngineState.FAILED else None,
+        )
+        await exchange.respond(200, msgspec.json.encode(body))
+
+    async def show(self, exchange: Exchange) -> None:
+        name = exchange.path.removeprefix(PREFIX)
+        model = self._serving.model
+        if model is None or name != model.name:
+            served = "none is" if model is None else f"{model.name} is"
+            raise ModelNotFoundError(f"the model {name[:200]} is not served, {served}")
+        await exchange.respond(200, msgspec.json.encode(_entry(model)))
+
+
+def _entry(model: LoadedModel) -> ModelEntry:
+    return ModelEntry(
+        id=model.name,
+        created=model.created_unix_s,
+        max_model_len=model.max_context,
+        format=model.format,
+        num_parameters=model.num_parameters,
+        size_bytes=model.size_bytes,
+    )

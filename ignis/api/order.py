@@ -1,0 +1,175 @@
+"""Makes orders out of checked chat bodies: the model, the prompt, the cap that fits, and every default filled in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ignis.api.conversation import refuse_tools, template_messages, template_variables
+from ignis.api.generation import Order, fresh_seed
+from ignis.api.prompt import Prompts
+from ignis.api.schema.chat_completions import MAX_STOPS, ChatCompletionRequest, ChatFields
+from ignis.api.schema.messages import Message
+from ignis.api.serving import Serving, split_suffix
+from ignis.engine.lifecycle import LoadedModel
+from ignis.errors import ContextLengthExceededError, InvalidRequestError, InvalidSamplingParameterError
+from ignis.exchange import Exchange
+from ignis.log import Log
+from ignis.metrics import Metrics
+from ignis.scheduler.request import RequestClass, SamplingParams
+
+_MAX_STOP_CHARACTERS = 4096
+_MAX_NAMES_REPORTED = 1000
+_SEED_MASK = 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class OrderSettings:
+    default_max_tokens: int
+    """The cap of a request that names none, cut to what fits; 0: all that fits."""
+    request_timeout_s: float | None
+    """None: never."""
+
+
+class Orders:
+    """Turns bodies into orders."""
+
+    def __init__(self, serving: Serving, prompts: Prompts, settings: OrderSettings, metrics: Metrics, log: Log) -> None:
+        self._serving = serving
+        self._prompts = prompts
+        self._settings = settings
+        self._metrics = metrics
+        self._log = log
+        self._reported: set[str] = set()
+
+    async def make(self, fields: ChatCompletionRequest, trace: str) -> Order:
+        """Renders the prompt in a worker thread and fills in what the body leaves open.
+
+        Raises:
+            RequestError: the body asks for something that cannot be served.
+            ServerNotReadyError, DrainingError: no model serves.
+        """
+        model = self._serving.require(fields.model)
+        max_tokens, cap_name = _explicit_cap(fields)
+        stops = _stops(fields.stop)
+        sampling = _sampling(fields, model)
+        if fields.ignore_eos and max_tokens is None:
+            raise InvalidRequestError("ignore_eos needs max_tokens or max_completion_tokens", "ignore_eos")
+        prompt = await self.prompt(model, fields.messages, fields)
+        return Order(
+            model=model,
+            prompt=prompt,
+            max_tokens=self._cap(model, len(prompt), max_tokens, cap_name),
+            sampling=sampling,
+            num_answers=fields.n or 1,
+            stops=stops,
+            ignores_eos=bool(fields.ignore_eos),
+            request_class=_request_class(fields),
+            timeout_s=self._settings.request_timeout_s,
+            trace=trace,
+        )
+
+    async def prompt(self, model: LoadedModel, messages: Sequence[Message], fields: ChatFields) -> tuple[int, ...]:
+        """Renders and tokenises a conversation in a worker thread.
+
+        Raises:
+            RequestError: the template or a check refuses it.
+        """
+        refuse_tools(fields.tools, fields.tool_choice)
+        flags = {"enable_thinking": fields.enable_thinking, "preserve_thinking": fields.preserve_thinking}
+        variables = template_variables(model.template or "", fields.chat_template_kwargs, flags)
+        return await self._prompts.build(model, template_messages(messages), variables)
+
+    def report_ignored(self, names: Sequence[str], exchange: Exchange) -> None:
+        """Says once in the log for each name that a field was ignored."""
+        for name in names:
+            if name not in self._reported and len(self._reported) < _MAX_NAMES_REPORTED:
+                self._reported.add(name)
+                self._log.emit(
+                    "ignis.request.field_ignored", request_id=exchange.request_id, field=name[:64], path=exchange.path
+                )
+
+    def _cap(self, model: LoadedModel, num_prompt: int, explicit: int | None, name: str) -> int:
+        """Returns the cap that fits beside the prompt.
+
+        Raises:
+            ContextLengthExceededError: the prompt fills the context, or the explicit cap does not fit beside it.
+        """
+        room = model.max_context - num_prompt
+        if room < 1:
+            message = f"the prompt has {num_prompt} tokens, the context holds {model.max_context} with the answer"
+            param = "messages"
+        elif explicit is not None and explicit > room:
+            message = (
+                f"{name} is {explicit}, but beside a prompt of {num_prompt} tokens the context of {model.max_context} "
+                f"has room for {room}"
+            )
+            param = name
+        else:
+            return explicit or min(room, self._settings.default_max_tokens or room)
+        self._metrics.count("ignis_requests_rejected", label="oversized")
+        raise ContextLengthExceededError(message, param)
+
+
+def _explicit_cap(fields: ChatCompletionRequest) -> tuple[int | None, str]:
+    """Returns the cap and the name of the field that it came in."""
+    old, new = fields.max_tokens, fields.max_completion_tokens
+    if old is not None and new is not None and old != new:
+        raise InvalidRequestError(
+            f"max_completion_tokens is {new} and max_tokens is {old}: give one, or the same value",
+            "max_completion_tokens",
+        )
+    return (old, "max_tokens") if new is None else (new, "max_completion_tokens")
+
+
+def _stops(stop: str | list[str] | None) -> tuple[str, ...]:
+    stops = () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
+    if len(stops) > MAX_STOPS:
+        raise InvalidRequestError(f"stop must hold at most {MAX_STOPS} strings, not {len(stops)}", "stop")
+    for index, text in enumerate(stops):
+        if not 0 < len(text) <= _MAX_STOP_CHARACTERS:
+            name = "stop" if isinstance(stop, str) else f"stop[{index}]"
+            raise InvalidRequestError(f"{name} must be a string of 1 to {_MAX_STOP_CHARACTERS} characters", name)
+    return stops
+
+
+def _sampling(fields: ChatCompletionRequest, model: LoadedModel) -> SamplingParams:
+    """Each field that is absent takes the model's default, else the neutral value."""
+    if fields.top_logprobs is not None and not fields.logprobs:
+        raise InvalidSamplingParameterError("top_logprobs needs logprobs to be true", "top_logprobs")
+    defaults = model.sampling_defaults
+    neutral = SamplingParams()
+
+    def value(name: str, given: float | None) -> float:
+        return defaults.get(name, getattr(neutral, name)) if given is None else given
+
+    return SamplingParams(
+        temperature=value("temperature", fields.temperature),
+        # -1 and 0 are off; a vocabulary's worth is all of it.
+        top_k=min(max(0, int(value("top_k", fields.top_k))), model.vocab_size),
+        top_p=value("top_p", fields.top_p),
+        min_p=value("min_p", fields.min_p),
+        repetition_penalty=value("repetition_penalty", fields.repetition_penalty),
+        presence_penalty=value("presence_penalty", fields.presence_penalty),
+        frequency_penalty=value("frequency_penalty", fields.frequency_penalty),
+        seed=(fresh_seed() if fields.seed is None else fields.seed) & _SEED_MASK,
+        logit_bias=_logit_bias(fields.logit_bias, model.vocab_size),
+        top_logprobs=(fields.top_logprobs or 0) if fields.logprobs else None,
+    )
+
+
+def _logit_bias(bias: dict[str, float] | None, vocab_size: int) -> tuple[tuple[int, float], ...]:
+    found = {}
+    for key, value in (bias or {}).items():
+        token_id = int(key) if key.isascii() and key.isdigit() and len(key) < 10 else -1
+        if not 0 <= token_id < vocab_size:
+            name = f"logit_bias.{key[:40]}"
+            raise InvalidSamplingParameterError(
+                f"{name} is no token: the ids of this model are 0 to {vocab_size - 1}", name
+            )
+        found[token_id] = value
+    return tuple(sorted(found.items()))
+
+
+def _request_class(fields: ChatCompletionRequest) -> RequestClass:
+    if fields.request_class is not None:
+        return RequestClass.AGENT if fields.request_class == "agent" else RequestClass.INTERACTIVE
+    return split_suffix(fields.model or "")[1] or RequestClass.INTERACTIVE

@@ -1,0 +1,58 @@
+"""Renders and tokenises in a small pool of worker threads: a long conversation never holds up the event loop."""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import trio
+
+from ignis.chat.prompt import build_prompt
+from ignis.chat.render import ChatTemplate
+from ignis.engine.lifecycle import LoadedModel
+from ignis.errors import UnsupportedValueError
+
+Result = TypeVar("Result")
+
+_NUM_WORKERS = 2
+
+
+class Prompts:
+    """The pool, and the compiled template of the loaded model."""
+
+    def __init__(self) -> None:
+        self._limiter = trio.CapacityLimiter(_NUM_WORKERS)
+        self._template: ChatTemplate | None = None
+        self._template_model: LoadedModel | None = None
+
+    async def build(
+        self, model: LoadedModel, messages: Sequence[Mapping[str, Any]], variables: Mapping[str, Any]
+    ) -> tuple[int, ...]:
+        """Returns the ids of a conversation, up to where the answer begins.
+
+        Raises:
+            TemplateError: the template refused it.
+        """
+        template = self._compiled(model)
+        return await self._work(build_prompt, model.tokenizer, template, messages, variables=variables)
+
+    async def encode(self, model: LoadedModel, text: str) -> tuple[int, ...]:
+        """Returns the ids of plain text."""
+        return tuple(await self._work(model.tokenizer.encode, text))
+
+    async def decode(self, model: LoadedModel, ids: Sequence[int]) -> str:
+        """Returns the text of ids."""
+        return await self._work(model.tokenizer.decode, ids)
+
+    def _compiled(self, model: LoadedModel) -> ChatTemplate:
+        if self._template is None or self._template_model is not model:
+            if model.template is None:
+                raise UnsupportedValueError(f"the model {model.name} has no chat template", "messages")
+            self._template = ChatTemplate(model.template, model.special)
+            self._template_model = model
+        return self._template
+
+    async def _work(self, work: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
+        # Abandoned on a cancel: the thread ends by itself, for templates run under a budget.
+        return await trio.to_thread.run_sync(
+            functools.partial(work, *args, **kwargs), abandon_on_cancel=True, limiter=self._limiter
+        )

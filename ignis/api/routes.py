@@ -1,0 +1,82 @@
+"""Puts endpoints and routes together: the handler of the API listener, and that of the metrics listener."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ignis import bundle
+from ignis.api.auth import KeyGuard
+from ignis.api.chat_completions import ChatCompletions
+from ignis.api.health import Health
+from ignis.api.metrics import MetricsPage
+from ignis.api.models import Models
+from ignis.api.order import Orders, OrderSettings
+from ignis.api.prompt import Prompts
+from ignis.api.router import Handler, Route, Router
+from ignis.api.schema import operations
+from ignis.api.schema.operations import Operation
+from ignis.api.serving import Serving
+from ignis.api.tokenize import Tokenize
+from ignis.api.ui import Document, Redirect, StaticFiles
+from ignis.log import Log
+from ignis.metrics import Metrics
+
+_DOCS = "/v1/docs/"
+_UI = "/ui/"
+_FOUND = 302
+_TEMPORARY_REDIRECT = 307
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSettings:
+    """What the routes read of the configuration."""
+
+    api_key: str | None = None
+    """The key itself, `auto` already replaced; None: every route is open."""
+    max_body_bytes: int = 16 * 1024 * 1024
+    default_max_tokens: int = 38912
+    request_timeout_s: float | None = 600.0
+    has_ui: bool = True
+    has_metrics: bool = True
+
+
+def build_router(
+    serving: Serving, settings: ApiSettings, metrics: Metrics, log: Log, *, shipped: Path = bundle.ROOT
+) -> Router:
+    """Makes the handler of the API listener. `shipped` holds spec/openapi.json and ui/."""
+    prompts = Prompts()
+    orders = Orders(
+        serving, prompts, OrderSettings(settings.default_max_tokens, settings.request_timeout_s), metrics, log
+    )
+    limit = settings.max_body_bytes
+    models = Models(serving)
+    tokenize = Tokenize(serving, orders, prompts, metrics, limit)
+    routes = [
+        _route(operations.CHAT_COMPLETIONS, ChatCompletions(serving, orders, log, limit).create),
+        _route(operations.LIST_MODELS, models.list),
+        _route(operations.SHOW_MODEL, models.show),
+        _route(operations.TOKENIZE, tokenize.tokenize),
+        _route(operations.DETOKENIZE, tokenize.detokenize),
+        _route(operations.HEALTH, Health(serving).show),
+        _route(operations.OPENAPI, Document(shipped / "spec" / "openapi.json", "application/json").show),
+        _route(operations.DOCS, StaticFiles(_DOCS, shipped / "ui" / "docs").show),
+        _route(operations.DOCS_REDIRECT, Redirect(_TEMPORARY_REDIRECT, _DOCS).show),
+        Route("GET", _DOCS.rstrip("/"), Redirect(_TEMPORARY_REDIRECT, _DOCS).show, is_open=True),
+    ]
+    if settings.has_ui:
+        routes += [
+            Route("GET", "/", Redirect(_FOUND, _UI).show, is_open=True),
+            Route("GET", _UI.rstrip("/"), Redirect(_FOUND, _UI).show, is_open=True),
+            Route("GET", _UI + "{file}", StaticFiles(_UI, shipped / "ui").show, is_open=True),
+        ]
+    if settings.has_ui and settings.has_metrics:
+        routes.append(Route("GET", _UI + "metrics", MetricsPage(metrics).show))
+    return Router(routes, KeyGuard(settings.api_key), metrics, log)
+
+
+def build_metrics_router(metrics: Metrics, log: Log) -> Router:
+    """Makes the handler of the metrics listener, which has no key and nothing else."""
+    return Router([Route("GET", "/metrics", MetricsPage(metrics).show, is_open=True)], KeyGuard(None), metrics, log)
+
+
+def _route(operation: Operation, handler: Handler) -> Route:
+    return Route(operation.method, operation.path, handler, operation.is_open)

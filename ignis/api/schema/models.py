@@ -1,0 +1,34 @@
+"""Bodies of GET /v1/models and GET /health."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+
+class ModelEntry(msgspec.Struct, kw_only=True):
+    """A served model."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: Annotated[int, msgspec.Meta(description="When it was loaded, Unix seconds.")]
+    owned_by: Literal["ignis"] = "ignis"
+    max_model_len: Annotated[int, msgspec.Meta(description="Tokens of one request, prompt and answer together.")]
+    format: Annotated[str, msgspec.Meta(description="How its weights are stored.")]
+    num_parameters: int
+    size_bytes: Annotated[int, msgspec.Meta(description="Of its files.")]
+
+
+class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The loaded model, and the state of the server."""
+
+    object: Literal["list"]
+    data: list[ModelEntry]
+    status: Literal["serving", "loading", "unloaded", "failed"]
+    reason: Annotated[str, msgspec.Meta(description="Why the load failed.")] | None = None
+
+
+class Health(msgspec.Struct, kw_only=True):
+    """The server answers and its step loop turns."""
+
+    status: Literal["ok"] = "ok"
+    model: str

@@ -1,0 +1,122 @@
+"""The table of routes: what is served where, with which bodies and errors. spec/openapi.json is made of it."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from ignis import errors
+from ignis.api.schema.chat_completions import ChatCompletion, ChatCompletionChunk, ChatCompletionRequest
+from ignis.api.schema.models import Health, ModelEntry, ModelList
+from ignis.api.schema.tokenize import DetokenizeAnswer, DetokenizeRequest, TokenizeAnswer, TokenizeRequest
+
+_BODY = (
+    errors.InvalidRequestError,
+    errors.InvalidSamplingParameterError,
+    errors.UnsupportedValueError,
+    errors.VisionDisabledError,
+    errors.VideoUnsupportedError,
+    errors.TemplateError,
+    errors.ModelNotFoundError,
+    errors.RequestTooLargeError,
+    errors.UnsupportedMediaTypeError,
+    errors.ServerNotReadyError,
+    errors.DrainingError,
+    errors.InternalError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One documented route."""
+
+    method: str
+    path: str
+    """A last part in braces takes everything behind it, slashes too."""
+    name: str
+    summary: str
+    text: str = ""
+    request: type[msgspec.Struct] | None = None
+    answer: type[msgspec.Struct] | None = None
+    chunk: type[msgspec.Struct] | None = None
+    """Of the event stream that the route can answer with."""
+    answer_type: str = "application/json"
+    errors: tuple[type[errors.IgnisError], ...] = ()
+    is_open: bool = False
+    """Served without a key."""
+
+
+CHAT_COMPLETIONS = Operation(
+    "POST",
+    "/v1/chat/completions",
+    "createChatCompletion",
+    "Answer a conversation",
+    "With `stream` the answer is a stream of server-sent events: a chunk with the role, chunks with text, a chunk with "
+    "the finish reason, a chunk with the usage where it was asked for, then `data: [DONE]`. A stream that fails ends "
+    'with an event `{"error": ...}` and without `[DONE]`. Unknown fields are ignored and listed in the header '
+    "`X-Ignis-Ignored`; one that looks like a slip of a known field is refused.",
+    request=ChatCompletionRequest,
+    answer=ChatCompletion,
+    chunk=ChatCompletionChunk,
+    errors=(
+        *_BODY,
+        errors.ContextLengthExceededError,
+        errors.EngineFullError,
+        errors.RequestTimeoutError,
+        errors.EngineError,
+    ),
+)
+LIST_MODELS = Operation(
+    "GET", "/v1/models", "listModels", "List the models and the state of the server", answer=ModelList
+)
+SHOW_MODEL = Operation(
+    "GET",
+    "/v1/models/{model}",
+    "showModel",
+    "Show one model",
+    answer=ModelEntry,
+    errors=(errors.ModelNotFoundError,),
+)
+TOKENIZE = Operation(
+    "POST",
+    "/v1/tokenize",
+    "tokenize",
+    "Count the tokens of a conversation or a text",
+    request=TokenizeRequest,
+    answer=TokenizeAnswer,
+    errors=_BODY,
+)
+DETOKENIZE = Operation(
+    "POST",
+    "/v1/detokenize",
+    "detokenize",
+    "Turn token ids into text",
+    request=DetokenizeRequest,
+    answer=DetokenizeAnswer,
+    errors=_BODY,
+)
+HEALTH = Operation(
+    "GET",
+    "/health",
+    "health",
+    "Tell whether a model serves and the step loop turns",
+    answer=Health,
+    errors=(errors.ServerNotReadyError, errors.DrainingError),
+    is_open=True,
+)
+OPENAPI = Operation("GET", "/v1/openapi.json", "openapi", "This document", is_open=True)
+DOCS = Operation(
+    "GET", "/v1/docs/{file}", "docs", "The reference as a page", answer_type="text/html; charset=utf-8", is_open=True
+)
+DOCS_REDIRECT = Operation("GET", "/v1", "docsRedirect", "Redirect to the reference", is_open=True)
+
+OPERATIONS = (
+    CHAT_COMPLETIONS,
+    LIST_MODELS,
+    SHOW_MODEL,
+    TOKENIZE,
+    DETOKENIZE,
+    HEALTH,
+    OPENAPI,
+    DOCS,
+    DOCS_REDIRECT,
+)

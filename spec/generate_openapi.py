@@ -1,0 +1,120 @@
+"""Derives spec/openapi.json from the route table and the body structs; run by spec/generate.py."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from generate_source import ROOT, load
+
+INTRODUCTION = """\
+An OpenAI-compatible server for one model on one machine.
+
+Every field of a request is honoured, inert or refused, and `x-ignis` says which. An inert field takes only values that \
+ask for nothing that is not done anyway; a refused field is a 400 that names it, unless it is null. Where a JSON key is \
+repeated the last one counts. With an API key set, all routes but those that are marked need \
+`Authorization: Bearer <key>`.
+
+The same request with the same seed gives the same text, whatever else the server is doing.
+"""
+
+
+def openapi() -> dict[Path, str]:
+    document = json.dumps(build_document(), indent=2, ensure_ascii=False) + "\n"
+    return {ROOT / "spec" / "openapi.json": document}
+
+
+def build_document() -> dict[str, Any]:
+    # Imported here and not above, because the other targets must run before anything is installed.
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    msgspec = importlib.import_module("msgspec")
+    operations = importlib.import_module("ignis.api.schema.operations").OPERATIONS
+    error_body = importlib.import_module("ignis.api.errors").ErrorBody
+    version = importlib.import_module("ignis.version").VERSION
+    structs = [error_body]
+    for operation in operations:
+        structs += [kind for kind in (operation.request, operation.answer, operation.chunk) if kind is not None]
+    # In the order of their first use, so that a new route does not move the others.
+    structs = list(dict.fromkeys(structs))
+    schemas, components = msgspec.json.schema_components(structs, ref_template="#/components/schemas/{name}")
+    references = dict(zip(structs, schemas, strict=True))
+    paths: dict[str, Any] = {}
+    for operation in operations:
+        entry = describe(operation, references, references[error_body])
+        paths.setdefault(operation.path, {})[operation.method.lower()] = entry
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "ignis",
+            "version": version,
+            "description": INTRODUCTION,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"key": []}],
+        "paths": paths,
+        "components": {
+            "schemas": {name: tidy(schema) for name, schema in components.items()},
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def describe(operation: Any, references: dict[type, Any], error: dict[str, Any]) -> dict[str, Any]:
+    entry: dict[str, Any] = {"operationId": operation.name, "summary": operation.summary}
+    if operation.text:
+        entry["description"] = operation.text
+    if operation.is_open:
+        entry["security"] = []
+    if "{" in operation.path:
+        name = operation.path.partition("{")[2].removesuffix("}")
+        entry["parameters"] = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}}]
+    if operation.request is not None:
+        content = {"application/json": {"schema": references[operation.request]}}
+        entry["requestBody"] = {"required": True, "content": content}
+    entry["responses"] = responses(operation, references, error)
+    return entry
+
+
+def responses(operation: Any, references: dict[type, Any], error: dict[str, Any]) -> dict[str, Any]:
+    if operation.name == "docsRedirect":
+        return {"307": {"description": "To /v1/docs/."}}
+    schema = {"type": "object"} if operation.answer is None else references[operation.answer]
+    content = {operation.answer_type: {"schema": {"type": "string"} if "html" in operation.answer_type else schema}}
+    if operation.chunk is not None:
+        content["text/event-stream"] = {"schema": references[operation.chunk]}
+    found: dict[str, Any] = {"200": {"description": "Done.", "content": content}}
+    declared = {row["name"]: row for row in load("errors.toml")["error"]}
+    names = [kind.__name__ for kind in operation.errors]
+    if not operation.is_open:
+        names.append("InvalidApiKeyError")
+    by_status: dict[int, list[str]] = {}
+    for row in declared.values():
+        if row["name"] in names:
+            by_status.setdefault(row["status"], []).append(f"`{row['code']}`: {row['text']}")
+    for status, lines in sorted(by_status.items()):
+        found[str(status)] = {
+            "description": "\n".join(f"- {line}" for line in lines),
+            "content": {"application/json": {"schema": error}},
+        }
+        if status in (503, 504):
+            found[str(status)]["headers"] = {
+                "Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}},
+            }
+    return found
+
+
+def tidy(schema: Any) -> Any:
+    """Lifts description and x-ignis of a nullable field out of its first alternative, where readers look for them."""
+    if isinstance(schema, list):
+        return [tidy(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    schema = {key: tidy(value) for key, value in schema.items() if key != "default" or value is not None}
+    for alternative in schema.get("anyOf", []):
+        for key in ("description", "x-ignis"):
+            if key in alternative and key not in schema:
+                schema[key] = alternative.pop(key)
+    return schema
