@@ -12,6 +12,7 @@ from pathlib import Path
 
 from generate_config import config
 from generate_errors import errors
+from generate_openapi import openapi
 from generate_source import ROOT
 from generate_tables import events, metrics
 
@@ -20,6 +21,7 @@ TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "errors": errors,
     "events": events,
     "metrics": metrics,
+    "openapi": openapi,
 }
 
 

@@ -11,9 +11,9 @@ from generate_source import ROOT, load
 INTRODUCTION = """\
 An OpenAI-compatible server for one model on one machine.
 
-Every field of a request is honoured, inert or refused, and `x-ignis` says which. An inert field takes only values that \
-ask for nothing that is not done anyway; a refused field is a 400 that names it, unless it is null. Where a JSON key is \
-repeated the last one counts. With an API key set, all routes but those that are marked need \
+Every field of a request is honoured, inert or refused, and `x-ignis` says which. An inert field takes only values \
+that ask for nothing that is not done anyway; a refused field is a 400 that names it, unless it is null. Where a JSON \
+key is repeated the last one counts. With an API key set, all routes but those that are marked need \
 `Authorization: Bearer <key>`.
 
 The same request with the same seed gives the same text, whatever else the server is doing.
@@ -87,7 +87,7 @@ def responses(operation: Any, references: dict[type, Any], error: dict[str, Any]
         content["text/event-stream"] = {"schema": references[operation.chunk]}
     found: dict[str, Any] = {"200": {"description": "Done.", "content": content}}
     declared = {row["name"]: row for row in load("errors.toml")["error"]}
-    names = [kind.__name__ for kind in operation.errors]
+    names = [kind.__name__ for kind in operation.refusals]
     if not operation.is_open:
         names.append("InvalidApiKeyError")
     by_status: dict[int, list[str]] = {}
@@ -117,4 +117,7 @@ def tidy(schema: Any) -> Any:
         for key in ("description", "x-ignis"):
             if key in alternative and key not in schema:
                 schema[key] = alternative.pop(key)
+    if "anyOf" in schema:
+        nested = [inner.get("anyOf", [inner]) if inner.keys() == {"anyOf"} else [inner] for inner in schema["anyOf"]]
+        schema["anyOf"] = [alternative for inner in nested for alternative in inner]
     return schema

@@ -46,7 +46,7 @@ class ChatFields(msgspec.Struct, kw_only=True):
         ]
         | None
     ) = msgspec.field(name="class", default=None)
-    stream_options: Annotated[StreamOptions, honoured("How a stream is sent.")] | None = None
+    stream_options: Annotated[StreamOptions | None, honoured("How a stream is sent.")] = None
     n: Annotated[int, honoured("How many answers; answer i uses seed + i.", ge=1, le=MAX_CHOICES)] | None = None
     stop: (
         Annotated[
@@ -149,7 +149,7 @@ class ChatFields(msgspec.Struct, kw_only=True):
         Annotated[bool, honoured("Template variable of the same name. Refused where the template does not mention it.")]
         | None
     ) = None
-    response_format: Annotated[TextFormat, inert("output is not held to a schema yet.", '{"type": "text"}')] | None = (
+    response_format: Annotated[TextFormat | None, inert("output is not held to a schema yet.", '{"type": "text"}')] = (
         None
     )
     parallel_tool_calls: Annotated[bool, inert("there are no tool calls.")] | None = None

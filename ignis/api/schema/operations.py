@@ -40,7 +40,7 @@ class Operation:
     chunk: type[msgspec.Struct] | None = None
     """Of the event stream that the route can answer with."""
     answer_type: str = "application/json"
-    errors: tuple[type[errors.IgnisError], ...] = ()
+    refusals: tuple[type[errors.IgnisError], ...] = ()
     is_open: bool = False
     """Served without a key."""
 
@@ -57,7 +57,7 @@ CHAT_COMPLETIONS = Operation(
     request=ChatCompletionRequest,
     answer=ChatCompletion,
     chunk=ChatCompletionChunk,
-    errors=(
+    refusals=(
         *_BODY,
         errors.ContextLengthExceededError,
         errors.EngineFullError,
@@ -74,7 +74,7 @@ SHOW_MODEL = Operation(
     "showModel",
     "Show one model",
     answer=ModelEntry,
-    errors=(errors.ModelNotFoundError,),
+    refusals=(errors.ModelNotFoundError,),
 )
 TOKENIZE = Operation(
     "POST",
@@ -83,7 +83,7 @@ TOKENIZE = Operation(
     "Count the tokens of a conversation or a text",
     request=TokenizeRequest,
     answer=TokenizeAnswer,
-    errors=_BODY,
+    refusals=_BODY,
 )
 DETOKENIZE = Operation(
     "POST",
@@ -92,7 +92,7 @@ DETOKENIZE = Operation(
     "Turn token ids into text",
     request=DetokenizeRequest,
     answer=DetokenizeAnswer,
-    errors=_BODY,
+    refusals=_BODY,
 )
 HEALTH = Operation(
     "GET",
@@ -100,7 +100,7 @@ HEALTH = Operation(
     "health",
     "Tell whether a model serves and the step loop turns",
     answer=Health,
-    errors=(errors.ServerNotReadyError, errors.DrainingError),
+    refusals=(errors.ServerNotReadyError, errors.DrainingError),
     is_open=True,
 )
 OPENAPI = Operation("GET", "/v1/openapi.json", "openapi", "This document", is_open=True)
