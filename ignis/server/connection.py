@@ -13,12 +13,12 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from ignis.errors import DrainingError, IgnisError, InternalError
+from ignis.errors import DrainingError, IgnisError, InternalError, RequestError, SlowRequestError
 from ignis.exchange import Exchange
 from ignis.log import Log
-from ignis.server import http11
+from ignis.server.answer import Framing, error_answer, error_parts, new_request_id
 from ignis.server.exchange import AnswerState, Cut, HttpExchange
-from ignis.server.http11 import Framing, Refused, RequestHead, RequestReader
+from ignis.server.http11 import RequestHead, RequestReader
 from ignis.server.limits import ServerLimits
 from ignis.server.roster import Roster
 from ignis.server.wire import ClientLeft, ClientStalled, Wire
@@ -67,14 +67,14 @@ class Connection:
                 if not await self._exchange(head, tasks):
                     return
                 self._reader.start_next()
-        except Refused as refused:
-            await self._refuse(refused)
+        except RequestError as error:
+            await self._refuse(error)
 
     async def _next_head(self) -> RequestHead | None:
         """Waits for the next request. None: there is none, and the connection can be closed.
 
         Raises:
-            Refused: it is malformed, too large, or did not come in time.
+            RequestError: it is malformed, too large, or did not come in time.
         """
         self._wire.drop_excess(is_dropping=False)
         if self._reader.has_begun:
@@ -89,7 +89,7 @@ class Connection:
                     return None
                 self._reader.feed(data)
             return head
-        raise Refused(408, "the request header did not come in time")
+        raise SlowRequestError("the request header did not come in time")
 
     async def _first_bytes(self) -> bool:
         """Waits, idle, for the first bytes of a request. False: it is time to close."""
@@ -110,8 +110,8 @@ class Connection:
         """Runs one exchange to its end. True: another request may follow."""
         try:
             first_part = self._reader.take_body()
-        except Refused as refused:
-            await self._refuse(refused, head)
+        except RequestError as error:
+            await self._refuse(error, head)
             return False
         started_at = trio.current_time()
         exchange = HttpExchange(head, first_part, self._reader, self._wire, self._limits, tasks, self._is_last)
@@ -134,7 +134,7 @@ class Connection:
 
     def _is_last(self, head: RequestHead) -> bool:
         """Whether the answer under way is the connection's last."""
-        if not head.keeps_alive or self._roster.is_draining or self._wire.has_dropped:
+        if not head.keeps_alive or self._roster.is_draining or self._wire.has_dropped or self._reader.is_broken:
             return True
         if self._reader.is_body_complete:
             return False
@@ -167,11 +167,6 @@ class Connection:
         """Gives the answer that the handler could not give, and sees to the rest of the request."""
         if self._wire.has_left:
             exchange.cut(Cut.CLIENT_LEFT)
-        if exchange.cut_reason is Cut.REFUSED and exchange.state is AnswerState.PENDING:
-            assert exchange.refused is not None
-            exchange.status = exchange.refused.status
-            await self._refuse(exchange.refused, exchange.head)
-            return False
         try:
             if exchange.state is AnswerState.PENDING and exchange.cut_reason is Cut.DRAINED:
                 await _answer_error(exchange, DrainingError("the server is shutting down"))
@@ -185,7 +180,7 @@ class Connection:
                 return False
             await self._wire.flush()
             await exchange.skip_body()
-        except (Refused, ClientLeft, ClientStalled, trio.BrokenResourceError):
+        except (RequestError, ClientLeft, ClientStalled, trio.BrokenResourceError):
             # The answer is out, or nobody is there to read it; the connection cannot be kept.
             return False
         return True
@@ -200,18 +195,17 @@ class Connection:
         else:
             self._wire.close()
 
-    async def _refuse(self, refused: Refused, head: RequestHead | None = None) -> None:
+    async def _refuse(self, error: RequestError, head: RequestHead | None = None) -> None:
         """Answers in place of a handler, and closes. Without a head the request was never understood."""
-        request_id = http11.new_request_id() if head is None else head.request_id
+        request_id = new_request_id() if head is None else head.request_id
         has_body = head is None or not head.is_head
         try:
-            await self._wire.send(refused.answer(request_id, has_body=has_body))
+            await self._wire.send(error_answer(error, request_id, has_body=has_body))
             await self._wire.finish()
         except (ClientLeft, ClientStalled):
             self._wire.cut()
 
 
 async def _answer_error(exchange: HttpExchange, error: IgnisError) -> None:
-    body = http11.error_body(error.public or error.message, error.type, error.code)
-    headers = [] if error.retry_after_s is None else [("retry-after", str(error.retry_after_s))]
-    await exchange.respond(error.status, body, headers=headers)
+    status, body, fields = error_parts(error)
+    await exchange.respond(status, body, headers=fields)

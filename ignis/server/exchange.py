@@ -10,11 +10,11 @@ from typing import NoReturn
 
 import trio
 
-from ignis.errors import RequestTooLargeError
+from ignis.errors import RequestError, RequestTooLargeError, SlowRequestError
 from ignis.exchange import EventStream
 from ignis.machine import advance
-from ignis.server import http11
-from ignis.server.http11 import Framing, Refused, RequestHead, RequestReader
+from ignis.server.answer import CONTINUE, Framing, events_head, whole_answer
+from ignis.server.http11 import RequestHead, RequestReader
 from ignis.server.limits import ServerLimits
 from ignis.server.sse import SseStream
 from ignis.server.wire import ClientLeft, ClientStalled, Wire
@@ -49,8 +49,6 @@ class Cut(enum.Enum):
 
     CLIENT_LEFT = "client_left"
     CLIENT_STALLED = "client_stalled"
-    REFUSED = "refused"
-    """The body was malformed, or did not come in time: the server answers."""
     DRAINED = "drained"
     """The server stops and waits no longer."""
 
@@ -80,8 +78,6 @@ class HttpExchange:
         self.is_last = False
         """Whether the answer said `connection: close`."""
         self.cut_reason: Cut | None = None
-        self.refused: Refused | None = None
-        """The server's own answer, for a cut of that reason."""
         self._first_part = first_part
         self._reader = reader
         self._wire = wire
@@ -121,15 +117,14 @@ class HttpExchange:
         if announced_bytes is not None and announced_bytes > limit_bytes:
             raise RequestTooLargeError(f"the body has {announced_bytes} bytes, at most {limit_bytes} are taken")
         if self._reader.is_continue_awaited:
-            await self._send(http11.CONTINUE)
+            await self._send(CONTINUE)
         body = bytearray(self._first_part)
         try:
             while not self._reader.is_body_complete and len(body) <= limit_bytes:
                 body += await self._next_part()
-        except Refused as refused:
-            self.refused = refused
-            self.cut(Cut.REFUSED)
-            await self._abandon()
+        except RequestError:
+            self._wire.drop_excess(is_dropping=True)
+            raise
         except ClientLeft:
             self.cut(Cut.CLIENT_LEFT)
             await self._abandon()
@@ -141,7 +136,7 @@ class HttpExchange:
         """Reads on to the end of a body that nobody wants.
 
         Raises:
-            Refused: it is malformed, or does not come in time.
+            RequestError: it is malformed, or does not come in time.
             ClientLeft: it does not come at all.
         """
         while not self._reader.is_body_complete:
@@ -155,7 +150,8 @@ class HttpExchange:
         with trio.move_on_at(deadline) as patience:
             data = await self._wire.receive()
         if patience.cancelled_caught:
-            raise Refused(408, "the request body did not come in time")
+            self._reader.give_up()
+            raise SlowRequestError("the request body did not come in time")
         if not data:
             raise ClientLeft
         self._reader.feed(data)
@@ -176,7 +172,7 @@ class HttpExchange:
     ) -> None:
         after = advance(_TABLE, self.state, AnswerEvent.RESPOND)
         is_last = self._decide_last(self.head)
-        data = http11.answer(
+        data = whole_answer(
             status, body, content_type, headers, self.request_id, closes=is_last, has_body=not self.head.is_head
         )
         self.state, self.status, self.is_last = after, status, is_last
@@ -185,7 +181,7 @@ class HttpExchange:
     async def open_events(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:
         after = advance(_TABLE, self.state, AnswerEvent.OPEN)
         is_last = self._decide_last(self.head) or self.head.framing is Framing.CLOSE
-        data = http11.events_head(headers, self.request_id, self.head.framing, closes=is_last)
+        data = events_head(headers, self.request_id, self.head.framing, closes=is_last)
         self.state, self.status, self.is_last = after, 200, is_last
         await self._send(data)
         stream = SseStream(self._send_frame, self._end_events, self._transmit, self.head.framing)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import trio
 
-from ignis.errors import ConfigError
+from ignis.errors import ConfigError, ConnectionsFullError
 from ignis.log import Log
-from ignis.server import http11
+from ignis.server.answer import error_answer, new_request_id
 from ignis.server.connection import Connection, Handler
 from ignis.server.limits import ServerLimits
 from ignis.server.roster import Roster, ServerStatistics
@@ -214,14 +214,12 @@ def _set_up(stream: trio.SocketStream, limits: ServerLimits) -> str:
 
 async def _refuse(wire: Wire, refusals: trio.CapacityLimiter) -> None:
     """Tells a newcomer over the cap that the server is full."""
-    body = http11.error_body("too many connections are open", "server_busy", "server_busy")
-    headers = [("retry-after", "1")]
-    answer = http11.answer(503, body, "application/json", headers, http11.new_request_id(), closes=True, has_body=True)
+    full = ConnectionsFullError("too many connections are open")
     try:
         async with trio.open_nursery() as tasks:
             tasks.start_soon(wire.watch)
             try:
-                await wire.send(answer)
+                await wire.send(error_answer(full, new_request_id()))
                 await wire.finish()
             except (ClientLeft, ClientStalled):
                 wire.cut()

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from ignis.server.http11 import LAST_CHUNK, Framing
+from ignis.server.answer import LAST_CHUNK, Framing
 
 _LINE_END = re.compile(rb"[\r\n]")
 COMMENT = b": keep-alive\n\n"

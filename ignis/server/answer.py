@@ -1,0 +1,121 @@
+"""Answers as bytes: head, body, error bodies. Nothing that a handler passes can break out of its line."""
+
+import enum
+import functools
+import http
+import json
+import re
+import secrets
+import time
+from collections.abc import Sequence
+from email.utils import formatdate
+
+from ignis.errors import IgnisError
+
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+LAST_CHUNK = b"0\r\n\r\n"
+
+_FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_FIELD_VALUE = re.compile(r"[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?|")
+_PHRASES = {status.value: status.phrase for status in http.HTTPStatus}
+# RFC 9110 renamed two, and Python followed in 3.13.
+_PHRASES |= {413: "Content Too Large", 422: "Unprocessable Content"}
+_OWN_FIELDS = frozenset(
+    {"connection", "content-length", "content-type", "date", "server", "transfer-encoding", "x-request-id"}
+)
+
+
+class Framing(enum.Enum):
+    """How an answer of unknown length shows its end."""
+
+    CHUNKED = "chunked"
+    CLOSE = "close"
+    """By closing: the client speaks HTTP/1.0."""
+
+
+def new_request_id() -> str:
+    return f"req-{secrets.token_hex(8)}"
+
+
+def error_parts(error: IgnisError) -> tuple[int, bytes, list[tuple[str, str]]]:
+    """Status, JSON body and further fields of an error that the server itself answers with."""
+    message = error.message if error.public is None else error.public
+    shape = {"error": {"message": message, "type": error.type, "code": error.code, "param": error.param}}
+    fields = [] if error.retry_after_s is None else [("retry-after", str(error.retry_after_s))]
+    return error.status, json.dumps(shape).encode(), fields
+
+
+def error_answer(error: IgnisError, request_id: str, *, has_body: bool = True) -> bytes:
+    """The connection's last answer."""
+    status, body, fields = error_parts(error)
+    return whole_answer(status, body, "application/json", fields, request_id, closes=True, has_body=has_body)
+
+
+def whole_answer(
+    status: int,
+    body: bytes,
+    content_type: str,
+    headers: Sequence[tuple[str, str]],
+    request_id: str,
+    *,
+    closes: bool,
+    has_body: bool,
+) -> bytes:
+    """A whole answer. Without `has_body` it is the answer to HEAD: its length is told, its body left out.
+
+    Raises:
+        ValueError: a name or value would break out of its line, or sets what the server itself sets.
+    """
+    lines = _head_lines(status, request_id, closes=closes)
+    if status != 204 and status != 304:
+        lines += f"content-type: {_checked_value(content_type)}\r\ncontent-length: {len(body)}\r\n"
+    else:
+        has_body = False
+    head = (lines + _field_lines(headers) + "\r\n").encode("latin-1")
+    return head + body if has_body else head
+
+
+def events_head(headers: Sequence[tuple[str, str]], request_id: str, framing: Framing, *, closes: bool) -> bytes:
+    """The head of a text/event-stream body, which follows.
+
+    Raises:
+        ValueError: as `whole_answer` does.
+    """
+    lines = _head_lines(200, request_id, closes=closes or framing is Framing.CLOSE)
+    # x-accel-buffering keeps nginx, and cache-control everybody else, from holding events back.
+    lines += "content-type: text/event-stream\r\ncache-control: no-cache\r\nx-accel-buffering: no\r\n"
+    if framing is Framing.CHUNKED:
+        lines += "transfer-encoding: chunked\r\n"
+    return (lines + _field_lines(headers) + "\r\n").encode("latin-1")
+
+
+def _head_lines(status: int, request_id: str, *, closes: bool) -> str:
+    connection = "connection: close\r\n" if closes else ""
+    return f"{_fixed_lines(status, int(time.time()))}x-request-id: {request_id}\r\n{connection}"
+
+
+@functools.lru_cache(maxsize=32)
+def _fixed_lines(status: int, unix_s: int) -> str:
+    if not 200 <= status <= 599:
+        raise ValueError(f"{status} is not the status of an answer")
+    phrase = _PHRASES.get(status, "")
+    return f"HTTP/1.1 {status} {phrase}\r\ndate: {formatdate(unix_s, usegmt=True)}\r\nserver: ignis\r\n"
+
+
+def _field_lines(headers: Sequence[tuple[str, str]]) -> str:
+    return "".join(f"{_checked_name(name)}: {_checked_value(value)}\r\n" for name, value in headers)
+
+
+def _checked_name(name: str) -> str:
+    if not _FIELD_NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is not a header name")
+    if name.lower() in _OWN_FIELDS:
+        raise ValueError(f"the server itself sets {name}")
+    return name
+
+
+def _checked_value(value: str) -> str:
+    # A line end here would let a handler's value forge headers, or a second answer.
+    if not _FIELD_VALUE.fullmatch(value):
+        raise ValueError(f"{value!r} is not a header value")
+    return value

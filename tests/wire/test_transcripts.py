@@ -1,0 +1,44 @@
+"""Every *.http file beside this one, with its bytes cut in different ways."""
+
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from tests.wire.rig import Rig, rig
+from tests.wire.transcript import Kind, read_transcript, with_stars
+
+TRANSCRIPTS = sorted(Path(__file__).parent.glob("*.http"))
+
+
+@pytest.mark.parametrize("piece_bytes", [1 << 20, 1, 7])
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
+async def test_a_transcript_holds_however_its_bytes_are_cut(
+    path: Path, piece_bytes: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with rig() as opened:
+        for step in read_transcript(path):
+            match step.kind:
+                case Kind.SEND:
+                    await opened.send(step.data, piece_bytes)
+                case Kind.RECEIVE:
+                    assert with_stars(await opened.settle()).decode("latin-1") == step.data.decode("latin-1")
+                case Kind.DO:
+                    await _do(opened, step.data.decode())
+
+
+async def _do(opened: Rig, order: str) -> None:
+    match order.split():
+        case ["wait", seconds]:
+            await trio.sleep(float(seconds))
+        case ["leave"]:
+            await opened.leave()
+        case ["closed"]:
+            assert await opened.settle() == b""
+            assert opened.has_ended
+        case ["open"]:
+            assert await opened.settle() == b""
+            assert not opened.has_ended
+        case _:
+            raise ValueError(f"{order!r} is no order")
