@@ -19,9 +19,7 @@ class TokenType(enum.IntEnum):
     BYTE = 6
 
 
-def load_tokenizer(
-    vocabulary: GgufVocabulary | HfTokenizerFiles, special: SpecialTokens, vocab_size: int
-) -> Tokenizer:
+def load_tokenizer(vocabulary: GgufVocabulary | HfTokenizerFiles, special: SpecialTokens, vocab_size: int) -> Tokenizer:
     """Makes the tokenizer of a checkpoint whose embedding has `vocab_size` rows.
 
     Raises:
@@ -38,7 +36,9 @@ def load_tokenizer(
 def _load_gguf(vocabulary: GgufVocabulary, special: SpecialTokens, vocab_size: int) -> Tokenizer:
     tokens, types = vocabulary.tokens, vocabulary.token_types
     if len(tokens) > vocab_size:
-        raise ModelFileError(f"tokenizer.ggml.tokens has {len(tokens)} entries, but the embedding has {vocab_size} rows")
+        raise ModelFileError(
+            f"tokenizer.ggml.tokens has {len(tokens)} entries, but the embedding has {vocab_size} rows"
+        )
     if types and len(types) != len(tokens):
         raise ModelFileError(f"tokenizer.ggml.token_type has {len(types)} entries, but there are {len(tokens)} tokens")
     controls: dict[str, ControlToken] = {}

@@ -12,7 +12,7 @@ class Alphabet(enum.Enum):
 
 
 def _byte_alphabet() -> dict[int, int]:
-    """GPT-2's table, from characters to bytes: a printable byte is its own character, the others follow from U+0100 on."""
+    """GPT-2's table, characters to bytes: a printable byte is its own character, the others follow from U+0100."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     rest = [byte for byte in range(0x100) if byte not in printable]
     return {byte: byte for byte in printable} | {0x100 + index: byte for index, byte in enumerate(rest)}

@@ -1,0 +1,103 @@
+"""A chat template, read once and rendered for each request, as Hugging Face's apply_chat_template renders it."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+import jinja2
+
+from ignis.chat.budget import Budget, TemplateCut
+from ignis.chat.marks import Marks
+from ignis.chat.operations import Render
+from ignis.chat.sandbox import TemplateEnvironment, TemplateRefusal
+from ignis.errors import ModelFileError, TemplateError
+from ignis.tokenizer import ControlText, Tokenizer
+
+_MAX_SOURCE_CHARACTERS = 1 << 20
+
+
+class ChatTemplate:
+    """Immutable and thread-safe."""
+
+    def __init__(self, source: str, tokenizer: Tokenizer, now: Callable[[], datetime] = datetime.now) -> None:
+        """Reads the template.
+
+        Raises:
+            ModelFileError: it is no template, or uses what chat templates may not.
+        """
+        self.source = source
+        self._tokenizer = tokenizer
+        self._special = {
+            name: tokenizer.token_text(token)
+            for name, token in (("bos_token", tokenizer.bos), ("eos_token", tokenizer.eos))
+            if token is not None
+        }
+        self._marks = Marks(tokenizer.control_spellings, source)
+        self._environment = TemplateEnvironment(now)
+        if len(source) > _MAX_SOURCE_CHARACTERS:
+            raise ModelFileError(f"the chat template is longer than {_MAX_SOURCE_CHARACTERS} characters")
+        try:
+            self._template = self._environment.from_string(source)
+        except jinja2.TemplateSyntaxError as fault:
+            raise ModelFileError(f"the chat template is malformed at line {fault.lineno}: {fault.message}") from fault
+        except (SyntaxError, RecursionError, MemoryError, ValueError, OverflowError) as fault:
+            raise ModelFileError(f"the chat template cannot be compiled: {fault}") from fault
+
+    def render(
+        self,
+        messages: Sequence[Mapping[str, object]],
+        tools: Sequence[Mapping[str, object]] | None = None,
+        *,
+        add_generation_prompt: bool = True,
+        documents: Sequence[Mapping[str, object]] | None = None,
+        variables: Mapping[str, object] | None = None,
+    ) -> list[str | ControlText]:
+        """Renders a prompt, cut at the control tokens that the template wrote.
+
+        Everything passed in is a user's: none of it becomes a control token, however it is spelled.
+
+        Raises:
+            TemplateError: the template refused, failed, or was cut because it would not end.
+        """
+        given: dict[str, object] = {"messages": messages, "tools": tools, "documents": documents, **(variables or {})}
+        try:
+            marking = self._marks.begin(list(given.values()))
+        except ValueError as fault:
+            raise TemplateError(str(fault), "messages") from fault
+        if marking is not None:
+            given = {name: marking.mark_value(value) for name, value in given.items()}
+        render = Render(Budget(_num_characters(given)), marking)
+        text = self._run(render, {**self._special, **given, "add_generation_prompt": add_generation_prompt})
+        pieces = self._tokenizer.split_controls(text)
+        if marking is None:
+            return pieces
+        return [marking.clean(piece) if isinstance(piece, str) else piece for piece in pieces]
+
+    def _run(self, render: Render, variables: dict[str, object]) -> str:
+        parts: list[str] = []
+        with self._environment.rendering(render):
+            try:
+                for part in self._template.root_render_func(self._template.new_context(variables)):
+                    render.budget.make(len(part))
+                    parts.append(part)
+            except TemplateRefusal as refusal:
+                raise TemplateError(str(refusal), "messages") from refusal
+            except TemplateCut as cut:
+                raise TemplateError(f"the chat template was cut: {cut}", "messages") from cut
+            except RecursionError as fault:
+                raise TemplateError("the chat template was cut: it calls itself too often", "messages") from fault
+            except Exception as fault:  # whatever a template does wrong, Python raises what it likes
+                reason = re.sub(r"\s+", " ", str(fault)) or type(fault).__name__
+                raise TemplateError(f"the chat template failed: {reason}", "messages") from fault
+        return "".join(parts)
+
+
+def _num_characters(value: object) -> int:
+    """The size of an input: its characters, and some for each value."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(16 + len(str(key)) + _num_characters(child) for key, child in value.items())
+    if isinstance(value, list | tuple):
+        return sum(16 + _num_characters(child) for child in value)
+    return 1
