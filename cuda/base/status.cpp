@@ -5,7 +5,8 @@
 
 namespace ignis {
 
-static thread_local char error_text[512];
+// Initial-exec: the usual model would make the library need the dynamic loader by name.
+static thread_local char error_text[512] __attribute__((tls_model("initial-exec")));
 
 ignis_status fail(ignis_status status, const char *format, ...) {
   va_list arguments;
