@@ -47,7 +47,7 @@ class Prompts:
         if self._template is None or self._template_model is not model:
             if model.template is None:
                 raise UnsupportedValueError(f"the model {model.name} has no chat template", "messages")
-            self._template = ChatTemplate(model.template, model.special)
+            self._template = ChatTemplate(model.template, model.tokenizer)
             self._template_model = model
         return self._template
 

@@ -1,0 +1,85 @@
+"""What tests of the routes share: a router over the scripted engine, and one call each for a JSON answer and a stream."""
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ignis.api.router import Router
+from ignis.api.routes import ApiSettings, build_router
+from ignis.api.serving import Serving
+from ignis.engine.lifecycle import LoadedModel
+from ignis.log import LogFormat, open_log
+from ignis.metrics import Metrics
+from tests.fakes.engine import Script, ScriptedEngine, byte_model
+from tests.fakes.exchange import FakeAnswer, FakeExchange
+
+HI = [{"role": "user", "content": "Hi"}]
+CHAT = "/v1/chat/completions"
+
+
+class Bench:
+    """A router with everything around it in reach."""
+
+    def __init__(
+        self,
+        *scripts: Script,
+        model: LoadedModel | None = None,
+        is_held: bool = False,
+        shipped: Path | None = None,
+        **settings: Any,
+    ) -> None:
+        self.engine = ScriptedEngine(scripts, is_held=is_held)
+        self.metrics = Metrics("test")
+        self.log_stream = io.StringIO()
+        self.log = open_log(self.log_stream, LogFormat.JSON, "debug")
+        # mypy is not asked: the scripted engine is as much of an Engine as the routes touch.
+        self.serving = Serving(self.engine, self.metrics)  # type: ignore[arg-type]
+        self.serving.model = model or byte_model()
+        options = {} if shipped is None else {"shipped": shipped}
+        self.router: Router = build_router(
+            self.serving, replace(ApiSettings(), **settings), self.metrics, self.log, **options
+        )
+
+    async def call(self, method: str, path: str, body: Any = b"", **options: Any) -> FakeExchange:
+        exchange = FakeExchange(method, path, body=body, **options)
+        await self.router(exchange)
+        return exchange
+
+    async def answer(self, method: str, path: str, body: Any = b"", **options: Any) -> FakeAnswer:
+        return (await self.call(method, path, body, **options)).answer
+
+    async def chat(self, **fields: Any) -> Any:
+        """A whole completion, which must succeed."""
+        answer = await self.answer("POST", CHAT, {"messages": HI, **fields})
+        assert answer.status == 200, answer.body
+        return answer.json()
+
+    async def refusal(self, **fields: Any) -> tuple[int, str, str | None]:
+        """The status, code and param of a chat request that must fail."""
+        answer = await self.answer("POST", CHAT, {"messages": HI, **fields})
+        assert answer.status >= 400, answer.body
+        error = answer.json()["error"]
+        return answer.status, error["code"], error.get("param")
+
+    async def stream(self, **fields: Any) -> list[Any]:
+        """The data of every event of a stream; [DONE] as text."""
+        exchange = await self.call("POST", CHAT, {"messages": HI, "stream": True, **fields})
+        assert exchange.stream.is_closed
+        return [e.data.decode() if e.data == b"[DONE]" else json.loads(e.data) for e in exchange.events]
+
+    def logged(self, event: str) -> list[dict[str, Any]]:
+        lines = (json.loads(line) for line in self.log_stream.getvalue().splitlines())
+        return [line for line in lines if line["event"] == event]
+
+
+def text_of(events: list[Any], index: int = 0) -> str:
+    """The joined content of one choice of a stream."""
+    return "".join(
+        choice["delta"].get("content", "")
+        for event in events
+        if isinstance(event, dict)
+        for choice in event.get("choices", [])
+        if choice["index"] == index
+    )
