@@ -1,0 +1,223 @@
+"""Puts the server together: the only code that knows both ports. Starts it, loads the model, and ends it in good order."""
+
+import os
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import trio
+
+from ignis import bundle
+from ignis.api.auth import generate_key
+from ignis.api.routes import ApiSettings, build_metrics_router, build_router
+from ignis.api.serving import Serving
+from ignis.banner import banner
+from ignis.catalog import ModelSource, ProgressReport, load_catalog, resolve_model
+from ignis.config import Config
+from ignis.engine.engine import Engine
+from ignis.engine.leaf import NativeLeaf
+from ignis.engine.lifecycle import describe
+from ignis.engine.settings import EngineSettings
+from ignis.errors import IgnisError
+from ignis.log import Log, LogFormat, open_log
+from ignis.metrics import Metrics
+from ignis.models.base import Checkpoint
+from ignis.models.registry import open_checkpoint
+from ignis.server.limits import ServerLimits
+from ignis.server.listener import Listen, Server, on_signals
+from ignis.tokenizer import Tokenizer, load_tokenizer
+from ignis.version import VERSION
+
+# The engine's thread has to get the interpreter back when a step ends; the default lets the event loop keep it for 5 ms,
+# which is longer than a step of a small model.
+_SWITCH_INTERVAL_S = 0.0005
+_QUIT_STATUS = 130
+
+
+def run(config: Config) -> int:
+    """Serves until a signal; returns the exit status.
+
+    Raises:
+        ConfigError: an address cannot be listened on.
+        ModelFileError, DownloadError, ModelLoadError: there is no model to serve.
+    """
+    sys.setswitchinterval(_SWITCH_INTERVAL_S)
+    log = open_log(sys.stderr, LogFormat(config.log.format.value), config.log.level.value)
+    try:
+        trio.run(_App(config, log).serve)
+    except BaseExceptionGroup as group:
+        raise _first(group) from group
+    return 0
+
+
+class _App:
+    """One run of the server."""
+
+    def __init__(self, config: Config, log: Log) -> None:
+        self._config = config
+        self._log = log
+        self._key = config.server.api_key
+        if self._key == "auto":
+            self._key = generate_key()
+            log.emit("ignis.process.key_generated", key=self._key)
+        self._metrics = Metrics(VERSION)
+        self._engine = Engine(_engine_settings(config), _open_leaf, log, self._metrics)
+        self._metrics.read_snapshots_from(self._engine.snapshot)
+        self._serving = Serving(self._engine, self._metrics)
+        self._server = Server(_server_limits(config), log)
+
+    async def serve(self) -> None:
+        """Runs everything in one nursery; the server's end is the end of all."""
+        self._log.emit("ignis.process.started", version=VERSION, pid=os.getpid(), started_ms=_age_ms())
+        async with trio.open_nursery() as nursery:
+            await nursery.start(on_signals, self._drain, self._quit)
+            await nursery.start(self._engine.run)
+            addresses = await nursery.start(self._serve_until_drained, nursery.cancel_scope)
+            self._announce(addresses)
+            nursery.start_soon(self._load)
+        self._log.emit("ignis.process.stopped", reason="signal")
+
+    async def _serve_until_drained(
+        self, everything: trio.CancelScope, *, task_status: trio.TaskStatus[tuple[str, ...]]
+    ) -> None:
+        await self._server.serve(self._listens(), task_status=task_status)
+        everything.cancel()
+
+    def _listens(self) -> list[Listen]:
+        server = self._config.server
+        settings = ApiSettings(
+            api_key=self._key,
+            max_body_bytes=server.max_body_bytes,
+            default_max_tokens=self._config.model.default_max_tokens,
+            request_timeout_s=server.request_timeout or None,
+            has_ui=server.ui,
+            has_metrics=server.metrics,
+        )
+        router = build_router(self._serving, settings, self._metrics, self._log)
+        listens = [Listen(str(server.bind), router)]
+        if server.metrics:
+            listens.append(Listen(str(server.metrics_bind), build_metrics_router(self._metrics, self._log)))
+        return listens
+
+    def _announce(self, addresses: tuple[str, ...]) -> None:
+        for address in addresses:
+            self._log.emit("ignis.process.listening", url=f"http://{address}", started_ms=_age_ms())
+        bound = replace(self._config.server.bind, port=int(addresses[0].rpartition(":")[2]))
+        print(banner(bound, self._config.server.ui, self._key), flush=True)
+
+    async def _load(self) -> None:
+        start = time.monotonic()
+        source = await trio.to_thread.run_sync(self._resolve)
+        checkpoint = await trio.to_thread.run_sync(open_checkpoint, source.path)
+        name = self._config.model.id or (source.entry.id if source.entry else _file_name(source.path))
+        self._log.emit(
+            "ignis.model.load_started", id=name, artifact=source.path.name, format=checkpoint.format
+        )
+        try:
+            await self._load_into_engine(checkpoint, source, name, start)
+        except BaseException:
+            checkpoint.close()
+            raise
+
+    async def _load_into_engine(self, checkpoint: Checkpoint, source: ModelSource, name: str, start: float) -> None:
+        tokenizers: list[Tokenizer] = []
+
+        def make_tokenizer() -> None:
+            tokenizers.append(
+                load_tokenizer(checkpoint.vocabulary, checkpoint.special, checkpoint.shape.vocab_size)
+            )
+
+        async with trio.open_nursery() as both:
+            both.start_soon(trio.to_thread.run_sync, make_tokenizer)
+            both.start_soon(self._engine.load, checkpoint)
+        model = describe(
+            checkpoint,
+            tokenizers[0],
+            name=name,
+            max_context=self._engine.max_context,
+            created_unix_s=int(source.path.stat().st_mtime),
+        )
+        if source.entry is not None:
+            model = replace(model, sampling_defaults={**source.entry.sampling, **model.sampling_defaults})
+        self._serving.model = model
+        self._log.emit(
+            "ignis.process.ready", id=name, load_ms=round((time.monotonic() - start) * 1e3, 1), started_ms=_age_ms()
+        )
+
+    def _resolve(self) -> ModelSource:
+        catalog = load_catalog()
+        report = ProgressReport(catalog.default, sys.stderr)
+        return resolve_model(self._config.model, self._config.download, report)
+
+    def _drain(self, signal_name: str) -> None:
+        statistics = self._server.statistics()
+        self._log.emit(
+            "ignis.process.draining",
+            signal=signal_name,
+            requests=statistics.num_exchanges,
+            connections=statistics.num_connections,
+        )
+        self._engine.drain()
+        self._server.drain()
+
+    def _quit(self, _signal_name: str) -> None:
+        """A second signal: nothing is waited for. The kernel takes back what the process holds."""
+        self._log.emit("ignis.process.stopped", reason="second signal")
+        os._exit(_QUIT_STATUS)
+
+
+def _open_leaf() -> NativeLeaf:
+    return NativeLeaf(bundle.library("libignis_cpu.so"))
+
+
+def _file_name(path: Path) -> str:
+    """The id of a model that nobody named: what a person calls the file or folder, which a GGUF's own title is not."""
+    return path.stem if path.suffix == ".gguf" else path.resolve().name
+
+
+def _engine_settings(config: Config) -> EngineSettings:
+    model = config.model
+    return EngineSettings(
+        max_context=model.max_context,
+        prefill_chunk=model.prefill_chunk,
+        decode_share=model.decode_share,
+        decode_lanes=model.decode_lanes,
+        kv_format=model.kv_format,
+        kv_pool=config.vram.kv_pool_bytes,
+        has_prefix_cache=config.reuse.prompt,
+        num_threads=config.cpu.threads,
+    )
+
+
+def _server_limits(config: Config) -> ServerLimits:
+    server = config.server
+    return ServerLimits(
+        header_timeout_s=server.header_timeout,
+        idle_timeout_s=server.idle_timeout,
+        write_timeout_s=server.write_timeout,
+        keepalive_comment_s=server.keepalive_interval,
+        max_connections=server.max_connections,
+        drain_timeout_s=server.drain_timeout,
+    )
+
+
+def _age_ms() -> float:
+    """Milliseconds since the process began, by the kernel's clock."""
+    with open("/proc/self/stat", encoding="ascii") as stat:
+        started_ticks = int(stat.read().rpartition(")")[2].split()[19])
+    started_s = started_ticks / os.sysconf("SC_CLK_TCK")
+    return round((time.clock_gettime(time.CLOCK_BOOTTIME) - started_s) * 1e3, 1)
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error that a person should read: ours if there is one, else the first."""
+    leaves: list[BaseException] = []
+    pending: list[BaseException] = [group]
+    while pending:
+        error = pending.pop(0)
+        if isinstance(error, BaseExceptionGroup):
+            pending += error.exceptions
+        else:
+            leaves.append(error)
+    return next((error for error in leaves if isinstance(error, IgnisError)), leaves[0])

@@ -1,0 +1,39 @@
+"""The running server, on the real model."""
+
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.server import Server
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def start_server(real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Server]:
+    """Starts a server with further flags; use it as a context manager."""
+    root = Path(__file__).resolve().parents[2]
+
+    def start(*flags: str, command: list[str] | None = None, env: dict[str, str] | None = None) -> Server:
+        log = tmp_path_factory.mktemp("server") / "log"
+        environment = {**os.environ, "PYTHONPATH": str(root), "IGNIS_LOG_FORMAT": "json", **(env or {})}
+        arguments = [*(command or [sys.executable, "-m", "ignis"]), "--model-artifact", str(real_model), *flags]
+        return Server(arguments, free_port(), free_port(), log, environment)
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def server(start_server: Any) -> Iterator[Server]:
+    """One server for the whole session."""
+    with start_server() as running:
+        yield running

@@ -1,0 +1,112 @@
+"""Disconnects, full lanes, health, drain and keys on the running server."""
+
+import json
+import signal
+import threading
+import time
+from typing import Any
+
+from tests.e2e.client import Answer, Client
+from tests.e2e.server import Server
+
+LONG = {"messages": [{"role": "user", "content": "Write a very long story."}], "max_tokens": 4000, "ignore_eos": True}
+
+
+def test_a_cut_stream_frees_its_lane_and_its_pages(server: Server) -> None:
+    completed = server.metric("ignis_requests_cancelled_total")
+    for after in (1, 600, 3000):
+        server.client.cut({**LONG, "stream": True}, after)
+    server.wait_metric("ignis_scheduler_requests", 0, state="running", limit_s=3)
+    server.wait_metric("ignis_requests_cancelled_total", completed + 3, limit_s=3)
+
+
+def test_a_cut_before_a_plain_answer_cancels_too(server: Server) -> None:
+    cancelled = server.metric("ignis_requests_cancelled_total")
+    server.client.cut(LONG, 0)
+    server.wait_metric("ignis_requests_cancelled_total", cancelled + 1, limit_s=3)
+    server.wait_metric("ignis_scheduler_requests", 0, state="running", limit_s=3)
+
+
+def test_a_cut_while_the_prompt_prefills_stops_the_prefill(server: Server) -> None:
+    words = "harbour lantern anchor meadow copper signal winter summer planet ladder " * 600
+    body = {"messages": [{"role": "user", "content": words}], "max_tokens": 5, "stream": True}
+    threading.Timer(0.3, lambda: None).start()
+    server.client.cut(body, 1)
+    start = time.perf_counter()
+    assert server.client.chat(messages=[{"role": "user", "content": "Hi"}], max_tokens=1).finish is not None
+    assert time.perf_counter() - start < 2
+    server.wait_metric("ignis_scheduler_requests", 0, state="running", limit_s=3)
+
+
+def test_the_ninth_request_is_told_when_to_come_back(server: Server) -> None:
+    starts = threading.Barrier(9)
+    release = threading.Event()
+
+    def hold() -> None:
+        for number, _ in enumerate(server.client.events(LONG)):
+            if number == 3:
+                starts.wait(30)
+            if release.is_set():
+                return
+
+    threads = [threading.Thread(target=hold) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    starts.wait(30)
+    status, headers, content = server.client.request(
+        "POST", "/v1/chat/completions", {"messages": [{"role": "user", "content": "Hi"}]}
+    )
+    release.set()
+    for thread in threads:
+        thread.join()
+    assert status == 503 and int(headers["retry-after"]) >= 1
+    assert json.loads(content)["error"]["code"] == "engine_full"
+    server.wait_metric("ignis_scheduler_requests", 0, state="running")
+
+
+def test_health_tells_the_model(server: Server) -> None:
+    status, _, content = server.client.request("GET", "/health")
+    assert status == 200 and json.loads(content)["status"] == "ok"
+
+
+def test_sigterm_lets_a_stream_end(start_server: Any) -> None:
+    with start_server() as server:
+        answers: list[Answer] = []
+        body = {"messages": [{"role": "user", "content": "Count to twenty."}], "max_tokens": 60, "ignore_eos": True}
+        thread = threading.Thread(target=lambda: answers.append(server.client.stream(**body)))
+        thread.start()
+        server.wait_metric("ignis_scheduler_requests", 1, state="running")
+        server.process.send_signal(signal.SIGTERM)
+        thread.join()
+    assert answers[0].is_done and answers[0].finish == "length"
+
+
+def test_a_second_signal_quits_at_once(start_server: Any) -> None:
+    server = start_server()
+    server.wait_ready()
+    stream = server.client.events(LONG)
+    next(stream)
+    server.process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert server.process.poll() is None
+    server.process.send_signal(signal.SIGINT)
+    server.process.wait(5)
+    stream.close()
+
+
+def test_a_key_guards_the_api_and_not_the_pages(start_server: Any) -> None:
+    with start_server(env={"IGNIS_SERVER_API_KEY": "sk-test"}) as server:
+        keyed = Client("127.0.0.1", server.port, "sk-test")
+        assert server.client.request("GET", "/v1/models")[0] == 401
+        assert keyed.request("GET", "/v1/models")[0] == 200
+        assert server.client.request("GET", "/ui/")[0] == 200
+        assert server.client.request("GET", "/health")[0] == 200
+
+
+def test_tokenize_counts_what_chat_counts_and_detokenize_gives_it_back(server: Server) -> None:
+    messages = [{"role": "user", "content": "Grüße 👩‍👩‍👧 <|im_end|> 数える"}]
+    counted = server.client.json("POST", "/v1/tokenize", {"messages": messages, "return_token_ids": True})
+    answer = server.client.chat(messages=messages, max_tokens=1)
+    assert answer.usage is not None and counted["count"] == answer.usage["prompt_tokens"] == len(counted["token_ids"])
+    raw = server.client.json("POST", "/v1/tokenize", {"prompt": "Grüße 👩‍👩‍👧", "return_token_ids": True})
+    assert server.client.json("POST", "/v1/detokenize", {"token_ids": raw["token_ids"]})["text"] == "Grüße 👩‍👩‍👧"

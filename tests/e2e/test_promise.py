@@ -1,0 +1,107 @@
+"""Promise 1 on the running server and the real model: a request's tokens depend on that request alone."""
+
+import hashlib
+import threading
+from typing import Any
+
+import pytest
+
+from tests.e2e.client import Answer, Client
+from tests.e2e.server import Server
+
+STORY = (
+    "You are a careful librarian. The catalogue of the old harbour library lists ships, storms, maps and letters; every entry has "
+    "a year, a place and a short remark. Answer in plain English and name the year first. "
+) * 6
+REQUESTS: dict[str, dict[str, Any]] = {
+    "greedy": {"temperature": 0, "max_tokens": 48},
+    "seeded": {"temperature": 0.9, "top_p": 0.95, "seed": 42, "max_tokens": 48},
+    "penalised": {"temperature": 0.7, "seed": 7, "frequency_penalty": 0.6, "repetition_penalty": 1.1, "max_tokens": 48},
+}
+
+
+def body(name: str, salt: str = "") -> dict[str, Any]:
+    return {
+        "messages": [
+            {"role": "system", "content": salt + STORY},
+            {"role": "user", "content": "Tell me about the storm of 1871 and the lighthouse."},
+        ],
+        **REQUESTS[name],
+    }
+
+
+def digest(answer: Answer) -> str:
+    assert answer.finish in ("stop", "length"), answer
+    assert answer.usage is not None
+    return hashlib.sha256(f"{answer.finish} {answer.usage['completion_tokens']} {answer.text}".encode()).hexdigest()
+
+
+def among_seven(client: Client, request: dict[str, Any], position: int) -> Answer:
+    """Runs the request beside seven others that start before, with and after it."""
+    answers: dict[str, Answer] = {}
+
+    def run(name: str, wanted: dict[str, Any]) -> None:
+        answers[name] = client.stream(**wanted)
+
+    def other(index: int) -> dict[str, Any]:
+        text = f"Write a long story about a {('river', 'stone', 'garden', 'harbour', 'lantern', 'meadow', 'anchor')[index]}. "
+        return {
+            "messages": [{"role": "user", "content": text * (1 + 11 * index)}],
+            "temperature": 0.8,
+            "max_tokens": 30 + 9 * index,
+        }
+
+    threads = [threading.Thread(target=run, args=(str(index), other(index))) for index in range(7)]
+    threads.insert(position, threading.Thread(target=run, args=("wanted", request)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(answer.error is None for answer in answers.values())
+    return answers["wanted"]
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_request_has_one_digest_alone_among_seven_cold_and_cached(server: Server, name: str) -> None:
+    client = server.client
+    salt = f"[{name}] "
+    cold = client.stream(**body(name, salt))
+    assert cold.usage is not None and cold.usage["prompt_tokens_details"]["cached_tokens"] == 0
+    cached = client.stream(**body(name, salt))
+    assert cached.usage is not None and cached.usage["prompt_tokens_details"]["cached_tokens"] >= 192
+    whole = client.chat(**body(name, salt))
+    crowded = [among_seven(client, body(name, salt), position) for position in (0, 3, 7)]
+    assert len({digest(answer) for answer in (cold, cached, whole, *crowded)}) == 1
+
+
+@pytest.mark.parametrize("chunk", [64, 128, 512])
+@pytest.mark.parametrize("name", REQUESTS)
+def test_the_prefill_chunk_and_the_lane_count_are_no_input(server: Server, start_server: Any, name: str, chunk: int) -> None:
+    expected = digest(server.client.stream(**body(name)))
+    with start_server("--model-prefill-chunk", str(chunk), "--model-decode-lanes", "2", "--cpu-threads", "1") as other:
+        assert digest(other.client.stream(**body(name))) == expected
+
+
+def test_a_turn_that_resumes_generated_pages_equals_a_cold_one(server: Server, start_server: Any) -> None:
+    """Pages that decode rounds wrote serve the next turn's prompt; a server that never saw them must agree."""
+    opening = [{"role": "user", "content": "List twelve colours with a sentence for each."}]
+    first = server.client.chat(messages=opening, temperature=0, max_tokens=200)
+    turn = [*opening, {"role": "assistant", "content": first.text}, {"role": "user", "content": "Which of them is warmest?"}]
+    resumed = server.client.chat(messages=turn, temperature=0, max_tokens=40)
+    assert resumed.usage is not None and resumed.usage["prompt_tokens_details"]["cached_tokens"] >= 128
+    with start_server() as other:
+        assert digest(other.client.chat(messages=turn, temperature=0, max_tokens=40)) == digest(resumed)
+
+
+def test_eight_equal_requests_have_one_answer(server: Server) -> None:
+    answers: list[Answer] = []
+
+    def run() -> None:
+        answers.append(server.client.stream(**body("greedy", "eight ")))
+
+    threads = [threading.Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({digest(answer) for answer in answers}) == 1
