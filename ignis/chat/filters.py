@@ -8,13 +8,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from types import GeneratorType
+from typing import Any
 
-import markupsafe
 from jinja2 import filters as jinja_filters
 from jinja2 import pass_environment
 from jinja2 import tests as jinja_tests
 from jinja2.environment import Environment
 from jinja2.runtime import Undefined
+from markupsafe import Markup
 
 from ignis.chat import operations
 from ignis.chat.operations import Render
@@ -25,7 +26,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _WORD_STARTS = re.compile(r"([-\s({\[<]+)")
 _FREE = ("attr", "count", "d", "default", "filesizeformat", "first", "float", "length")
 _BY_LENGTH = ("items", "last", "list", "map", "reject", "rejectattr", "reverse", "select", "selectattr", "wordcount")
-_BY_CONTENT = ("dictsort", "groupby", "max", "min", "sort", "unique")
+_BY_CONTENT = ("groupby", "max", "min", "unique")
 """They compare items with each other."""
 _BY_WIDTH = ("abs", "batch", "center", "round", "slice")
 _COMPARISON_TESTS = {
@@ -34,9 +35,9 @@ _COMPARISON_TESTS = {
 }  # fmt: skip
 
 
-def build_filters(current: Callable[[], Render]) -> dict[str, Function]:
+def build_filters(current: Callable[[], Render]) -> dict[str, Any]:
     """`current`: the rendering under way."""
-    table: dict[str, Function] = {}
+    table: dict[str, Any] = {}
     for name in _FREE:
         table[name] = jinja_filters.FILTERS[name]
     for names, weigh in ((_BY_LENGTH, _weigh_length), (_BY_CONTENT, _weigh_content), (_BY_WIDTH, _weigh_width)):
@@ -47,8 +48,8 @@ def build_filters(current: Callable[[], Render]) -> dict[str, Function]:
     return table
 
 
-def build_tests(current: Callable[[], Render]) -> dict[str, Function]:
-    table: dict[str, Function] = dict(jinja_tests.TESTS)
+def build_tests(current: Callable[[], Render]) -> dict[str, Any]:
+    table: dict[str, Any] = {**jinja_tests.TESTS}
     for name, symbol in _COMPARISON_TESTS.items():
         table[name] = _comparison(symbol, current)
     for name in ("lower", "upper"):
@@ -143,7 +144,7 @@ def _trim(render: Render, value: object, chars: str | None = None) -> str:
 
 
 def _replace(render: Render, s: object, old: object, new: object, count: int | None = None) -> str:
-    text, old_text, new_text = render.text(s), render.text(old), render.text(new)
+    text, old_text, new_text = (str(render.text(value)) for value in (s, old, new))
     return operations.replace(render, text, old_text, new_text, -1 if count is None else count)
 
 
@@ -158,7 +159,7 @@ def _join(
     items: Iterable[object] = render.budget.metered(value)
     if attribute is not None:
         items = map(jinja_filters.make_attrgetter(environment, attribute), items)
-    return operations.join(render, render.text(d), [render.text(item) for item in items])
+    return operations.join(render, str(render.text(d)), [render.text(item) for item in items])
 
 
 def _indent(render: Render, s: object, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
@@ -207,15 +208,56 @@ def _striptags(render: Render, value: object) -> str:
     return _marked(render, jinja_filters.do_striptags(text))
 
 
-def _escape(render: Render, value: object) -> str:
-    text = str(render.clean(render.text(value)))
-    render.budget.make(6 * len(text))
-    return _marked(render, str(markupsafe.escape(text)))
+def _escape(render: Render, value: object) -> object:
+    return operations.escape(render, render.text(value))
+
+
+def _force_escape(render: Render, value: object) -> object:
+    return operations.escape(render, str(render.text(value)))
+
+
+def _safe(render: Render, value: object) -> Markup:
+    return Markup(render.text(value))
 
 
 def _urlencode(render: Render, value: object) -> str:
     render.budget.walk(value)
     return jinja_filters.do_urlencode(render.clean(value))  # type: ignore[arg-type]
+
+
+def _dictsort(
+    render: Render, value: Mapping[str, object], case_sensitive: bool = False, by: str = "key", reverse: bool = False
+) -> list[tuple[str, object]]:
+    if by not in ("key", "value"):
+        raise ValueError('you can only sort by either "key" or "value"')
+    render.budget.walk(value)
+    order = _order(render, case_sensitive)
+    return sorted(value.items(), key=lambda item: order(item[by == "value"]), reverse=reverse)
+
+
+@pass_environment
+def _sort(
+    environment: Environment,
+    render: Render,
+    value: Iterable[object],
+    reverse: bool = False,
+    case_sensitive: bool = False,
+    attribute: str | int | None = None,
+) -> list[object]:
+    items = list(render.budget.metered(value))
+    render.budget.walk(items)
+    order = jinja_filters.make_multi_attrgetter(environment, attribute, postprocess=_order(render, case_sensitive))
+    return sorted(items, key=order, reverse=reverse)
+
+
+def _order(render: Render, case_sensitive: bool) -> Callable[[object], Any]:
+    """What a value is sorted by: its real characters, in lower case unless case counts."""
+
+    def key(value: object) -> object:
+        plain = render.clean(value)
+        return plain.lower() if isinstance(plain, str) and not case_sensitive else plain
+
+    return key
 
 
 def _marked(render: Render, text: str) -> str:
@@ -260,7 +302,9 @@ def _tojson(
     render.budget.width(indent if isinstance(indent, int) else len(indent or ""))
     render.budget.width(max(map(len, separators)) if separators else 0)
     render.budget.walk(x)
-    text = json.dumps(x, ensure_ascii=False, indent=indent, separators=separators, sort_keys=sort_keys)
+    if sort_keys:
+        x = _sorted_keys(render, x)
+    text = json.dumps(x, ensure_ascii=False, indent=indent, separators=separators)
     render.budget.make(len(text))
     if not ensure_ascii:
         return text
@@ -272,18 +316,27 @@ def _tojson(
     )
 
 
+def _sorted_keys(render: Render, value: object) -> object:
+    """json.dumps would sort by twins."""
+    if isinstance(value, dict):
+        return {key: _sorted_keys(render, value[key]) for key in sorted(value, key=_order(render, case_sensitive=True))}
+    return [_sorted_keys(render, item) for item in value] if isinstance(value, list | tuple) else value
+
+
 _OWN: Mapping[str, Function] = {
     "capitalize": _case("capitalize"),
+    "dictsort": _dictsort,
     "e": _escape,
     "escape": _escape,
-    "forceescape": _escape,
+    "forceescape": _force_escape,
     "format": _format,
     "indent": _indent,
     "int": _int,
     "join": _join,
     "lower": _case("lower"),
     "replace": _replace,
-    "safe": _string,
+    "safe": _safe,
+    "sort": _sort,
     "string": _string,
     "striptags": _striptags,
     "sum": _sum,

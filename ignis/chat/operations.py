@@ -5,7 +5,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+import markupsafe
 from jinja2.exceptions import SecurityError
+from markupsafe import Markup
 
 from ignis.chat.budget import Budget, TemplateCut
 from ignis.chat.marks import Marking
@@ -32,7 +34,7 @@ class Render:
 
     def text(self, value: object) -> str:
         """str(value), charged."""
-        if type(value) is str:
+        if isinstance(value, str):
             return value
         if type(value) in _CONTAINERS:
             self.budget.walk(value)
@@ -68,7 +70,24 @@ _COMPARISONS: Mapping[str, Callable[..., bool]] = MappingProxyType(
 def add(render: Render, left: object, right: object) -> object:
     if isinstance(left, str | list | tuple) and isinstance(right, str | list | tuple):
         render.budget.make(len(left) + len(right))
+        if isinstance(left, Markup) or isinstance(right, Markup):
+            return operator.add(escape(render, left), escape(render, right))
     return operator.add(left, right)
+
+
+def escape(render: Render, value: object) -> object:
+    """Escapes text for HTML, as it is done to the neighbours of what a template calls `safe`."""
+    if isinstance(value, Markup):
+        return value
+    if isinstance(value, str):
+        render.budget.make(5 * len(value))
+        escaped = str(markupsafe.escape(render.clean(value)))
+        return Markup(escaped if render.marking is None else render.marking.mark(escaped))
+    if isinstance(value, tuple):
+        return tuple(escape(render, item) for item in value)
+    if isinstance(value, Mapping):
+        return {key: escape(render, item) for key, item in value.items()}
+    return value
 
 
 def multiply(render: Render, left: object, right: object) -> object:
@@ -100,7 +119,7 @@ def percent_format(render: Render, template: str, values: object) -> str:
         for width in WIDTH.findall(match[1]):
             render.budget.width(int(width[:9]))
     render.budget.walk(template, values)
-    text = template % values
+    text = template % (escape(render, values) if isinstance(template, Markup) else values)
     render.budget.make(len(text))
     return text
 
@@ -288,6 +307,7 @@ def call_method(
         SecurityError: a template has no business with this method.
     """
     if isinstance(owner, str):
+        owner = str(owner)  # Markup's own methods would escape; only its + and % are known to matter
         method = _STRING_METHODS.get(name)
         if method is not None:
             return method(render, owner, *arguments, **{_PARAMETERS.get(key, key): named[key] for key in named})

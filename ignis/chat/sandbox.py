@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from types import BuiltinMethodType, FunctionType, MethodType
+from typing import Any
 
 import jinja2
 from jinja2 import nodes, pass_context
@@ -19,6 +20,7 @@ from jinja2.parser import Parser
 from jinja2.runtime import BlockReference, Context, LoopContext, Macro, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
 from jinja2.utils import Cycler, Joiner, Namespace
+from markupsafe import Markup
 
 from ignis.chat import operations
 from ignis.chat.filters import build_filters, build_tests
@@ -91,7 +93,7 @@ class _Generation(Extension):
         return nodes.CallBlock(self.call_method("pass_on"), [], [], body).set_lineno(line)
 
     def pass_on(self, caller: Macro) -> str:
-        return caller()  # type: ignore[no-any-return]
+        return caller()
 
 
 class _Namespace(Namespace):
@@ -121,14 +123,14 @@ class _Formatter(SandboxedFormatter):
 
     def convert_field(self, value: object, conversion: str | None) -> object:
         self._render.budget.walk(value)
-        return super().convert_field(value, conversion)  # type: ignore[arg-type]
+        return super().convert_field(value, conversion)
 
 
 class _Dict:
     """dict(...) and dict.fromkeys, without the class itself."""
 
-    def __call__(self, *arguments: object, **named: object) -> dict[object, object]:
-        return dict(*arguments, **named)  # type: ignore[call-overload, no-any-return]
+    def __call__(self, *arguments: Any, **named: object) -> dict[str, object]:
+        return dict(*arguments, **named)
 
     def fromkeys(self, keys: Iterable[object], value: object = None) -> dict[object, object]:
         return dict.fromkeys(keys, value)
@@ -205,7 +207,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
     def concatenate(self, parts: tuple[object, ...]) -> str:
         return operations.concatenate(self._local.render, parts)
 
-    def concat(self, parts: Iterable[str]) -> str:  # type: ignore[override]
+    def concat(self, parts: Iterable[str]) -> str:
         """Joins what a macro or a block wrote."""
         return operations.join(self._local.render, "", list(parts))
 
@@ -230,23 +232,23 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             return None
         is_map = value.__name__ == "format_map"
 
-        def format_text(*arguments: object, **named: object) -> str:
+        def format_text(*arguments: Any, **named: object) -> str:
             render = self.current()
             values = arguments[0] if is_map else named
-            text = _Formatter(self, render).vformat(template, () if is_map else arguments, values)  # type: ignore[arg-type]
+            text: str = _Formatter(self, render).vformat(template, () if is_map else arguments, values)
             render.budget.make(len(text))
             return text
 
         return format_text
 
-    def call(self, context: Context, callee: object, /, *arguments: object, **named: object) -> object:  # type: ignore[override]
+    def call(self, context: Context, callee: object, /, *arguments: object, **named: object) -> object:
         render: Render = self._local.render
         render.budget.step()
-        if isinstance(callee, BuiltinMethodType):
+        owner = callee.__self__ if isinstance(callee, BuiltinMethodType | MethodType) else None
+        if isinstance(callee, BuiltinMethodType) or isinstance(owner, Markup):
             named.pop("_loop_vars", None)
             named.pop("_block_vars", None)
-            return operations.call_method(render, callee.__self__, callee.__name__, arguments, named)
-        owner = callee.__self__ if isinstance(callee, MethodType) else None
+            return operations.call_method(render, owner, callee.__name__, arguments, named)  # type: ignore[attr-defined]
         if isinstance(owner, LoopContext | Cycler | _Dict) or isinstance(callee, _Dict):
             render.budget.walk(*arguments, *named.values())
         elif not (
