@@ -10,7 +10,16 @@ from ignis.api.schema.messages import ContentPart, Message, Tool, ToolCall
 from ignis.errors import InvalidRequestError, UnsupportedValueError
 
 _OWN_VARIABLES = frozenset(
-    {"messages", "tools", "add_generation_prompt", "bos_token", "eos_token", "raise_exception", "strftime_now"}
+    {
+        "messages",
+        "tools",
+        "documents",
+        "add_generation_prompt",
+        "bos_token",
+        "eos_token",
+        "raise_exception",
+        "strftime_now",
+    }
 )
 _CHOICES = ("none", "auto", "required")
 

@@ -133,8 +133,11 @@ def _stops(stop: str | list[str] | None) -> tuple[str, ...]:
 
 def _sampling(fields: ChatCompletionRequest, model: LoadedModel) -> SamplingParams:
     """Each field that is absent takes the model's default, else the neutral value."""
-    if fields.top_logprobs is not None and not fields.logprobs:
+    if fields.top_logprobs and not fields.logprobs:
         raise InvalidSamplingParameterError("top_logprobs needs logprobs to be true", "top_logprobs")
+    if fields.seed is not None and not -(2**63) <= fields.seed < 2**64:
+        # msgspec cannot check a bound past 63 bits.
+        raise InvalidSamplingParameterError(f"seed must be an integer from {-(2**63)} to {2**64 - 1}", "seed")
     defaults = model.sampling_defaults
     neutral = SamplingParams()
 

@@ -8,6 +8,8 @@ Each submission plays the next script, and the last one is repeated. `is_held` k
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import trio
+
 from ignis.engine.lifecycle import EngineState, LoadedModel
 from ignis.engine.mailbox import Mailbox
 from ignis.errors import IgnisError
@@ -83,6 +85,7 @@ class ScriptedEngine:
         self.submissions: list[Submission] = []
         self.ended: list[tuple[int, FinishReason]] = []
         """Requests that their reader ended."""
+        self.has_submitted = trio.Event()
         self._scripts = list(scripts or [script("Hello")])
         self._is_held = is_held
         self._running: dict[int, tuple[Mailbox, list[TokenEvent]]] = {}
@@ -102,6 +105,7 @@ class ScriptedEngine:
             mailboxes.append(mailbox)
             if not self._is_held:
                 self.deliver(mailbox.request_id)
+        self.has_submitted.set()
         return mailboxes
 
     def deliver(self, request_id: int, num_events: int | None = None) -> None:

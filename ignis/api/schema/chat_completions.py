@@ -105,7 +105,8 @@ class ChatFields(msgspec.Struct, kw_only=True):
         Annotated[
             int,
             sampling(
-                "The same request with the same seed gives the same text. Absent: a fresh one, which the answer names."
+                "64 bits, signed or not. The same request with the same seed gives the same text. "
+                "Absent: a fresh one, which the answer names."
             ),
         ]
         | None
@@ -242,8 +243,8 @@ class ChoiceLogprobs(msgspec.Struct, kw_only=True):
 
 
 class AnswerMessage(msgspec.Struct, kw_only=True):
-    content: str
     role: Literal["assistant"] = "assistant"
+    content: str
     refusal: None = None
 
 
@@ -264,12 +265,12 @@ class ChatCompletion(msgspec.Struct, kw_only=True):
     """A whole answer."""
 
     id: str
+    object: Literal["chat.completion"] = "chat.completion"
     created: int
     model: str
     choices: list[Choice]
     usage: ChatUsage
     timings: Timings
-    object: Literal["chat.completion"] = "chat.completion"
 
 
 class ChunkDelta(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -290,9 +291,9 @@ class ChatCompletionChunk(msgspec.Struct, kw_only=True):
     """One event of a stream; after the last one comes `data: [DONE]`."""
 
     id: str
+    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
     created: int
     model: str
     choices: list[ChunkChoice]
-    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
     usage: ChatUsage | msgspec.UnsetType | None = msgspec.UNSET
     timings: Timings | msgspec.UnsetType = msgspec.UNSET

@@ -1,4 +1,4 @@
-"""What tests of the routes share: a router over the scripted engine, and one call each for a JSON answer and a stream."""
+"""What tests of the routes share: a router over the scripted engine, and calls for whole answers and for streams."""
 
 import io
 import json
