@@ -21,7 +21,7 @@ BODY_BYTES = 1000
 
 
 class ScriptedHandler:
-    """Answers by path; notes what happened to each exchange in `ends`: done, cancelled, or the name of what was raised."""
+    """Answers by path. `ends` tells how each exchange ended: done, cancelled, or the name of what was raised."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []

@@ -1,4 +1,4 @@
-"""A client that leaves ends its handler at once, wherever that waits; one that stays silent or slow is not waited for."""
+"""A client that leaves ends its handler at once, wherever that waits; one that takes nothing is cut."""
 
 import pytest
 import trio
