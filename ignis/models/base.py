@@ -1,4 +1,4 @@
-"""What a checkpoint is once it is read: its shape, where its tensors lie in mapped files, its tokenizer and template."""
+"""What a checkpoint is once it is read: shape, where its tensors lie in mapped files, tokenizer, template, defaults."""
 
 import enum
 import mmap

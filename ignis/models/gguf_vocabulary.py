@@ -37,8 +37,10 @@ def gguf_vocabulary(keys: Fields, vocab_size: int) -> GgufVocabulary:
     """
     fields = Fields(keys.path, keys.values, PREFIX)
     model = fields.text("model")
+    if model is None:
+        raise fields.refused("model", "is missing")
     kinds = {kind.value: kind for kind in VocabularyKind}
-    kind = kinds.get(model or "")
+    kind = kinds.get(model)
     if kind is None:
         raise fields.refused("model", f"is {shown(model)}; {' and '.join(kinds)} are supported")
     tokens = _texts(fields, "tokens")
