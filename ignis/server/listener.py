@@ -57,6 +57,8 @@ class Server:
     def drain(self) -> None:
         """Starts to stop; `serve` returns when it is done. Does nothing when called again."""
         self._drain_asked.set()
+        for roster in self._rosters:
+            roster.drain()
 
     def statistics(self) -> ServerStatistics:
         return ServerStatistics(
@@ -74,32 +76,35 @@ class Server:
         Raises:
             ConfigError: an address is malformed, taken, or not this machine's.
         """
-        opened: list[tuple[trio.SocketListener, Listen, Roster]] = []
+        opened: list[tuple[trio.SocketListener, Handler]] = []
         addresses: list[str] = []
         try:
             for listen in listens:
                 listeners = await _open(listen.address)
+                opened += [(listener, listen.handler) for listener in listeners]
                 addresses.append(_spell(listeners[0].socket.getsockname()))
-                self._rosters.append(Roster())
-                opened += [(listener, listen, self._rosters[-1]) for listener in listeners]
-            async with trio.open_nursery() as connections:
-                async with trio.open_nursery() as accepting:
-                    for listener, listen, roster in opened:
-                        accepting.start_soon(self._accept, listener, listen.handler, roster, connections)
-                    task_status.started(tuple(addresses))
-                    await self._drain_asked.wait()
-                    accepting.cancel_scope.cancel()
-                await self._wind_down([listener for listener, _, _ in opened])
-                connections.cancel_scope.cancel()
+            task_status.started(tuple(addresses))
+            await self.serve_on(opened)
         finally:
-            for listener, _, _ in opened:
+            for listener, _ in opened:
                 listener.socket.close()
 
-    async def _wind_down(self, listeners: Sequence[trio.SocketListener]) -> None:
-        for listener in listeners:
-            listener.socket.close()
-        for roster in self._rosters:
-            roster.drain()
+    async def serve_on(self, listeners: Sequence[tuple[trio.SocketListener, Handler]]) -> None:
+        """Serves on sockets that listen already, until drained or cancelled, and closes them."""
+        async with trio.open_nursery() as connections:
+            async with trio.open_nursery() as accepting:
+                for listener, handler in listeners:
+                    roster = Roster()
+                    self._rosters.append(roster)
+                    accepting.start_soon(self._accept, listener, handler, roster, connections)
+                await self._drain_asked.wait()
+                accepting.cancel_scope.cancel()
+            for listener, _ in listeners:
+                listener.socket.close()
+            await self._wind_down()
+            connections.cancel_scope.cancel()
+
+    async def _wind_down(self) -> None:
         with trio.move_on_after(self._limits.drain_timeout_s):
             await self._wait_empty()
         for roster in self._rosters:
