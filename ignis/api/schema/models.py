@@ -10,7 +10,7 @@ class ModelEntry(msgspec.Struct, kw_only=True):
 
     id: str
     object: Literal["model"] = "model"
-    created: Annotated[int, msgspec.Meta(description="When it was loaded, Unix seconds.")]
+    created: Annotated[int, msgspec.Meta(description="When its file was written, Unix seconds.")]
     owned_by: Literal["ignis"] = "ignis"
     max_model_len: Annotated[int, msgspec.Meta(description="Tokens of one request, prompt and answer together.")]
     format: Annotated[str, msgspec.Meta(description="How its weights are stored.")]

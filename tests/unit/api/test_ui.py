@@ -1,0 +1,122 @@
+"""Static files: types, caching, security headers, and no way out of the folder."""
+
+from pathlib import Path
+
+import pytest
+
+from ignis.api.ui import StaticFiles
+from ignis.errors import RouteNotFoundError
+from tests.fakes.exchange import FakeAnswer, FakeExchange
+from tests.unit.api.bench import Bench
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    ui = tmp_path / "ui"
+    (ui / "vendor").mkdir(parents=True)
+    (ui / "index.html").write_text("<!doctype html>")
+    (ui / "app.js").write_text("export {}")
+    (ui / "style.css").write_text("a{}")
+    (ui / "vendor" / "icon.svg").write_text("<svg/>")
+    (ui / ".hidden.js").write_text("secret")
+    (ui / "notes.py").write_text("secret")
+    (tmp_path / "secret.js").write_text("secret")
+    (ui / "link.js").symlink_to(tmp_path / "secret.js")
+    return ui
+
+
+async def get(folder: Path, path: str, **headers: str) -> FakeAnswer:
+    exchange = FakeExchange("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    await StaticFiles("/ui/", folder).show(exchange)
+    return exchange.answer
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type"),
+    [
+        ("/ui/", "text/html; charset=utf-8"),
+        ("/ui/index.html", "text/html; charset=utf-8"),
+        ("/ui/app.js", "text/javascript; charset=utf-8"),
+        ("/ui/style.css", "text/css; charset=utf-8"),
+        ("/ui/vendor/icon.svg", "image/svg+xml"),
+    ],
+)
+async def test_a_file_has_its_type_and_the_strict_headers(folder: Path, path: str, content_type: str) -> None:
+    answer = await get(folder, path)
+    assert (answer.status, answer.content_type) == (200, content_type)
+    policy = answer.header("Content-Security-Policy") or ""
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert answer.header("X-Content-Type-Options") == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/ui/../secret.js",
+        "/ui/vendor/../../secret.js",
+        "/ui/..",
+        "/ui/.",
+        "/ui/.hidden.js",
+        "/ui//etc/passwd",
+        "/ui//app.js",
+        "/ui/vendor\\..\\..\\secret.js",
+        "/ui/app.js\0.html",
+        "/ui/link.js",
+        "/ui/notes.py",
+        "/ui/vendor",
+        "/ui/vendor/",
+        "/ui/missing.js",
+        "/ui/app.js/",
+        "/ui/app.js/x.js",
+        "/ui/" + "x" * 5000 + ".js",
+        "/ui/\udcff.js",
+        "/ui/%2e%2e/secret.js",
+        "/ui/C:/secret.js",
+    ],
+)
+async def test_nothing_else_is_served(folder: Path, path: str) -> None:
+    with pytest.raises(RouteNotFoundError):
+        await get(folder, path)
+
+
+async def test_a_known_version_is_not_sent_again(folder: Path) -> None:
+    tag = (await get(folder, "/ui/app.js")).header("ETag") or ""
+    assert tag.startswith('"')
+    for header in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        answer = await get(folder, "/ui/app.js", If_None_Match=header)
+        assert (answer.status, answer.body, answer.header("ETag")) == (304, b"", tag)
+    assert (await get(folder, "/ui/app.js", If_None_Match='"other"')).status == 200
+    (folder / "app.js").write_text("export const changed = 1")
+    assert (await get(folder, "/ui/app.js", If_None_Match=tag)).status == 200
+
+
+async def test_paths_without_their_slash_lead_to_the_pages() -> None:
+    bench = Bench()
+    found = {}
+    for path in ("/", "/ui", "/v1", "/v1/docs"):
+        answer = await bench.answer("GET", path)
+        found[path] = (answer.status, answer.header("Location"))
+    assert found == {
+        "/": (302, "/ui/"),
+        "/ui": (302, "/ui/"),
+        "/v1": (307, "/v1/docs/"),
+        "/v1/docs": (307, "/v1/docs/"),
+    }
+
+
+async def test_without_the_page_only_the_reference_is_served() -> None:
+    bench = Bench(has_ui=False)
+    assert (await bench.answer("GET", "/ui/")).status == 404
+    assert (await bench.answer("GET", "/")).status == 404
+    assert (await bench.answer("GET", "/v1/docs/")).status == 200
+
+
+async def test_the_reference_page_names_no_other_host() -> None:
+    bench = Bench()
+    for name in ("", "docs.css", "docs.js"):
+        answer = await bench.answer("GET", f"/v1/docs/{name}")
+        assert answer.status == 200
+        for line in answer.body.decode().splitlines():
+            assert "://" not in line.replace("http://www.w3.org/2000/svg", "")
