@@ -12,6 +12,9 @@ namespace ignis {
 static constexpr uint64_t TASK_BYTES = 256 * 1024;
 static constexpr uint32_t TASKS_A_WORKER = 4;
 static constexpr uint32_t MAX_JOBS = 8;
+static constexpr uint32_t MAX_RANGES = 64;
+
+static inline uint32_t min_of(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 const LinearKernels &linear_kernels(Isa isa) {
 #if defined(__x86_64__)
@@ -108,13 +111,28 @@ void linear(Device &device, const Linear *jobs, uint32_t num, const Activations 
     units_a_task[i] = static_cast<uint32_t>((share_bytes + units.size_bytes - 1) / units.size_bytes);
     first_task[i + 1] = first_task[i] + (units.num + units_a_task[i] - 1) / units_a_task[i];
   }
-  parallel(*device.pool, first_task[num], [&](uint32_t task, uint32_t) {
-    uint32_t i = 0;
-    while (task >= first_task[i + 1]) i++;
-    const uint32_t num_units = units_of(*jobs[i].w).num;
-    const uint32_t start = (task - first_task[i]) * units_a_task[i];
-    const uint32_t stop = start + units_a_task[i] < num_units ? start + units_a_task[i] : num_units;
-    (is_quantized(jobs[i].w->dtype) ? run_quantized : run_floats)(kernels, jobs[i], a, start, stop);
+  // Each range of tasks is one stream of memory for one thread (packed.h says why); who is done early takes tasks of others.
+  const uint32_t num_tasks = first_task[num], num_ranges = min_of(num_tasks, min_of(thread_pool_workers(*device.pool), MAX_RANGES));
+  struct alignas(64) Range {
+    uint32_t next, stop;
+  } ranges[MAX_RANGES];
+  for (uint32_t r = 0; r < num_ranges; r++)
+    ranges[r] = {static_cast<uint32_t>(static_cast<uint64_t>(num_tasks) * r / num_ranges),
+                 static_cast<uint32_t>(static_cast<uint64_t>(num_tasks) * (r + 1) / num_ranges)};
+  parallel(*device.pool, num_ranges, [&](uint32_t own, uint32_t) {
+    for (uint32_t offset = 0; offset < num_ranges; offset++) {
+      Range &range = ranges[(own + offset) % num_ranges];
+      uint32_t i = 0;
+      for (;;) {
+        const uint32_t task = __atomic_fetch_add(&range.next, 1, __ATOMIC_RELAXED);
+        if (task >= range.stop) break;
+        while (task >= first_task[i + 1]) i++;
+        const uint32_t num_units = units_of(*jobs[i].w).num;
+        const uint32_t start = (task - first_task[i]) * units_a_task[i];
+        const uint32_t stop = min_of(start + units_a_task[i], num_units);
+        (is_quantized(jobs[i].w->dtype) ? run_quantized : run_floats)(kernels, jobs[i], a, start, stop);
+      }
+    }
   });
 }
 

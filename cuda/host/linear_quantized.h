@@ -17,10 +17,10 @@
 namespace ignis::IGNIS_ISA_NAMESPACE {
 namespace {
 
-// How a format's codes and scales are read. `codes` and `scales` point at a block's and at its lanes: lane 8 of a group is 32 bytes
-// further in every slot.
+// A block's scales, as float32 of the lanes' rows.
 struct Scale {
-  Floats d, m;
+  Floats d;       // of all columns, or Q6_K's of 0..15
+  Floats second;  // the minimum, or Q6_K's d of columns 16..31
 };
 
 template <int QUAD>
@@ -54,24 +54,18 @@ struct Codes {
     }
   }
 
-  // Of block `block` of the row; `lane` is the group's first lane in this register.
-  static inline Scale scale(const uint8_t *scales, uint32_t block, uint32_t lane) {
-    constexpr PackedLayout layout = packed_layout(DTYPE);
-    if constexpr (!IS_K) {
-      const uint8_t *p = scales + block * layout.scale_bytes + 2 * lane;
-      Scale scale{load_halves(p), zero_floats()};
-      if constexpr (HAS_MINIMUM) scale.m = load_halves(p + 32);
-      return scale;
+  // Of block `block` of a record; `lane` is the first of this register's lanes in the group.
+  static inline Scale scale(const uint8_t *record, uint32_t block, uint32_t lane) {
+    const uint8_t *halves = record + 2 * lane, *sub_scales = record + 64 + 32 * block + lane;
+    if constexpr (DTYPE == IGNIS_Q6_K) {
+      const Floats d = load_halves(halves);
+      return {multiply(d, load_signed(sub_scales)), multiply(d, load_signed(sub_scales + 16))};
+    } else if constexpr (IS_K) {
+      return {multiply(load_halves(halves), load_unsigned(sub_scales)), multiply(load_halves(halves + 32), load_unsigned(sub_scales + 16))};
+    } else if constexpr (HAS_MINIMUM) {
+      return {load_halves(halves), load_halves(halves + 32)};
     } else {
-      const uint8_t *p = scales + block / 8 * layout.scale_bytes;
-      const Floats d = load_halves(p + 2 * lane);
-      if constexpr (HAS_HALVES) {
-        const uint8_t *sub = p + 32 + block % 8 * 32 + lane;
-        return {multiply(d, load_signed(sub)), multiply(d, load_signed(sub + 16))};
-      } else {
-        const uint8_t *sub = p + 64 + block % 8 * 32 + lane;
-        return {multiply(d, load_unsigned(sub)), multiply(load_halves(p + 32 + 2 * lane), load_unsigned(sub + 16))};
-      }
+      return {load_halves(halves + 32 * block), zero_floats()};
     }
   }
 };
@@ -102,72 +96,66 @@ inline void scale_dots(Floats (&sums)[T], const Dot (&dots)[T], Floats d_weights
   for (int t = 0; t < T; t++) sums[t] = multiply_add(to_floats(dots[t].sum), multiply(d_weights, broadcast(d + t)), sums[t]);
 }
 
-// How far ahead the weights are asked for: about what one core has to have under way to keep memory busy.
-constexpr uint32_t PREFETCH_BYTES = 4096;
-
+// A block's code products, scaled, to the tile's sums. `tile` is the block's part of it.
 template <ignis_dtype DTYPE, int T>
-inline void multiply_group(Floats (&sums)[T], const uint8_t *codes, const uint8_t *scales, uint32_t num_blocks, const uint8_t *tile,
-                           uint32_t lane) {
+inline void multiply_block(Floats (&sums)[T], const uint8_t *codes, const Scale &scale, const uint8_t *tile) {
   using C = Codes<DTYPE>;
-  constexpr uint32_t code_bytes = packed_layout(DTYPE).code_bytes;
-  codes += 4 * lane;
-  for (uint32_t block = 0; block < num_blocks; block++) {
-    const float *d = reinterpret_cast<const float *>(tile + T * 32), *s = d + T;
-    const int32_t *minus_sums = reinterpret_cast<const int32_t *>(s + T);
-    if constexpr (T <= 2) {
-      if (lane == 0)
-        for (uint32_t line = 0; line < code_bytes; line += 64) __builtin_prefetch(codes + PREFETCH_BYTES + line);
-    }
-    const Scale scale = C::scale(scales, block, lane);
-    Dot dots[T];
-    if constexpr (C::HAS_HALVES) {
-      start_dots<C, T>(dots, minus_sums);
-      multiply_quad<C, 0, 0, T>(dots, codes, tile);
-      multiply_quad<C, 1, 1, T>(dots, codes, tile);
-      multiply_quad<C, 2, 2, T>(dots, codes, tile);
-      multiply_quad<C, 3, 3, T>(dots, codes, tile);
-      scale_dots<T>(sums, dots, scale.d, d);
-      start_dots<C, T>(dots, minus_sums + T);
-      multiply_quad<C, 4, 0, T>(dots, codes, tile);
-      multiply_quad<C, 5, 1, T>(dots, codes, tile);
-      multiply_quad<C, 6, 2, T>(dots, codes, tile);
-      multiply_quad<C, 7, 3, T>(dots, codes, tile);
-      scale_dots<T>(sums, dots, scale.m, d);
-    } else {
-      // Both nibbles of a slot while it is in a register.
-      start_dots<C, T>(dots, minus_sums + 2 * T);
-      multiply_quad<C, 0, 0, T>(dots, codes, tile);
-      multiply_quad<C, 4, 1, T>(dots, codes, tile);
-      multiply_quad<C, 1, 2, T>(dots, codes, tile);
-      multiply_quad<C, 5, 3, T>(dots, codes, tile);
-      multiply_quad<C, 2, 4, T>(dots, codes, tile);
-      multiply_quad<C, 6, 5, T>(dots, codes, tile);
-      multiply_quad<C, 3, 6, T>(dots, codes, tile);
-      multiply_quad<C, 7, 7, T>(dots, codes, tile);
-      scale_dots<T>(sums, dots, scale.d, d);
-      if constexpr (C::HAS_MINIMUM) {
+  const float *d = reinterpret_cast<const float *>(tile + T * 32), *s = d + T;
+  const int32_t *minus_sums = reinterpret_cast<const int32_t *>(s + T);
+  Dot dots[T];
+  if constexpr (C::HAS_HALVES) {
+    start_dots<C, T>(dots, minus_sums);
+    multiply_quad<C, 0, 0, T>(dots, codes, tile);
+    multiply_quad<C, 1, 1, T>(dots, codes, tile);
+    multiply_quad<C, 2, 2, T>(dots, codes, tile);
+    multiply_quad<C, 3, 3, T>(dots, codes, tile);
+    scale_dots<T>(sums, dots, scale.d, d);
+    start_dots<C, T>(dots, minus_sums + T);
+    multiply_quad<C, 4, 0, T>(dots, codes, tile);
+    multiply_quad<C, 5, 1, T>(dots, codes, tile);
+    multiply_quad<C, 6, 2, T>(dots, codes, tile);
+    multiply_quad<C, 7, 3, T>(dots, codes, tile);
+    scale_dots<T>(sums, dots, scale.second, d);
+  } else {
+    // Both nibbles of a slot while it is in a register.
+    start_dots<C, T>(dots, minus_sums + 2 * T);
+    multiply_quad<C, 0, 0, T>(dots, codes, tile);
+    multiply_quad<C, 4, 1, T>(dots, codes, tile);
+    multiply_quad<C, 1, 2, T>(dots, codes, tile);
+    multiply_quad<C, 5, 3, T>(dots, codes, tile);
+    multiply_quad<C, 2, 4, T>(dots, codes, tile);
+    multiply_quad<C, 6, 5, T>(dots, codes, tile);
+    multiply_quad<C, 3, 6, T>(dots, codes, tile);
+    multiply_quad<C, 7, 7, T>(dots, codes, tile);
+    scale_dots<T>(sums, dots, scale.d, d);
+    if constexpr (C::HAS_MINIMUM) {
 #pragma GCC unroll 16
-        for (int t = 0; t < T; t++)
-          sums[t] = C::IS_K ? multiply_subtract_from(scale.m, broadcast(s + t), sums[t]) : multiply_add(scale.m, broadcast(s + t), sums[t]);
-      }
+      for (int t = 0; t < T; t++)
+        sums[t] = C::IS_K ? multiply_subtract_from(scale.second, broadcast(s + t), sums[t]) : multiply_add(scale.second, broadcast(s + t), sums[t]);
     }
-    codes += code_bytes;
-    tile += T * TILE_TOKEN_BYTES;
   }
 }
 
 template <ignis_dtype DTYPE, int T>
 void multiply_quantized(const QuantizedTask &task) {
+  constexpr PackedLayout layout = packed_layout(DTYPE);
   for (uint32_t group = 0; group < task.num_groups; group++) {
-    const uint8_t *codes = task.weights + group * task.group_bytes;
-    const uint8_t *scales = codes + static_cast<uint64_t>(task.num_blocks) * packed_layout(DTYPE).code_bytes;
     for (uint32_t lane = 0; lane < GROUP_ROWS; lane += LANES) {
       const uint32_t row = group * GROUP_ROWS + lane;
       if (row >= task.num_rows) break;
+      const uint8_t *record = task.weights + group * task.group_bytes, *tile = task.tile;
       Floats sums[T];
 #pragma GCC unroll 16
       for (int t = 0; t < T; t++) sums[t] = zero_floats();
-      multiply_group<DTYPE, T>(sums, codes, scales, task.num_blocks, task.tile, lane);
+      for (uint32_t start = 0; start < task.num_blocks; start += layout.record_blocks) {
+        const uint8_t *codes = record + layout.scale_bytes + 4 * lane;
+        for (uint32_t block = 0; block < layout.record_blocks && start + block < task.num_blocks; block++) {
+          multiply_block<DTYPE, T>(sums, codes, Codes<DTYPE>::scale(record, block, lane), tile);
+          codes += layout.code_bytes;
+          tile += T * TILE_TOKEN_BYTES;
+        }
+        record += record_bytes(DTYPE);
+      }
       const uint32_t count = task.num_rows - row;
 #pragma GCC unroll 16
       for (int t = 0; t < T; t++) {

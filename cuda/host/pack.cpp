@@ -32,29 +32,27 @@ static inline uint32_t spread_high_bits(uint32_t high) {
 }
 
 // One row's part of a group; `row` of 16, `source` the row's first stored block.
-using RowFunction = void (*)(uint8_t *codes, uint8_t *scales, uint32_t row, const uint8_t *source, uint32_t num_blocks);
+using RowFunction = void (*)(uint8_t *group, uint32_t row, const uint8_t *source, uint32_t num_blocks);
 
-template <bool HAS_MINIMUM, bool HAS_HIGH>
-static void pack_row_nibbles(uint8_t *codes, uint8_t *scales, uint32_t row, const uint8_t *source, uint32_t num_blocks) {
-  constexpr uint32_t head_bytes = HAS_MINIMUM ? 4 : 2, stored_bytes = head_bytes + (HAS_HIGH ? 4 : 0) + 16;
+// Q4_0 .. Q5_1, Q8_0: a stored block is a block.
+template <ignis_dtype DTYPE>
+static void pack_row_simple(uint8_t *group, uint32_t row, const uint8_t *source, uint32_t num_blocks) {
+  constexpr PackedLayout layout = packed_layout(DTYPE);
+  constexpr bool has_minimum = DTYPE == IGNIS_Q4_1 || DTYPE == IGNIS_Q5_1, has_high = DTYPE == IGNIS_Q5_0 || DTYPE == IGNIS_Q5_1;
+  constexpr uint32_t head_bytes = has_minimum ? 4 : 2;
   for (uint32_t block = 0; block < num_blocks; block++) {
-    write_u16(scales + 2 * row, read_u16(source));
-    if constexpr (HAS_MINIMUM) write_u16(scales + 32 + 2 * row, read_u16(source + 2));
-    put_nibbles(codes, row, source + stored_bytes - 16);
-    if constexpr (HAS_HIGH) write_u32(codes + 4 * SLOT_BYTES + 4 * row, spread_high_bits(read_u32(source + head_bytes)));
-    source += stored_bytes;
-    codes += (HAS_HIGH ? 5 : 4) * SLOT_BYTES;
-    scales += HAS_MINIMUM ? 64 : 32;
-  }
-}
-
-static void pack_row_q8_0(uint8_t *codes, uint8_t *scales, uint32_t row, const uint8_t *source, uint32_t num_blocks) {
-  for (uint32_t block = 0; block < num_blocks; block++) {
-    write_u16(scales + 2 * row, read_u16(source));
-    for (uint32_t q = 0; q < 8; q++) write_u32(codes + q * SLOT_BYTES + 4 * row, read_u32(source + 2 + 4 * q) ^ 0x80808080u);
-    source += 34;
-    codes += 8 * SLOT_BYTES;
-    scales += 32;
+    uint8_t *record = group + static_cast<uint64_t>(block / layout.record_blocks) * record_bytes(DTYPE);
+    const uint32_t in_record = block % layout.record_blocks;
+    uint8_t *codes = record + layout.scale_bytes + in_record * layout.code_bytes;
+    write_u16(record + 32 * in_record + 2 * row, read_u16(source));
+    if constexpr (has_minimum) write_u16(record + 32 + 2 * row, read_u16(source + 2));
+    if constexpr (has_high) write_u32(codes + 4 * SLOT_BYTES + 4 * row, spread_high_bits(read_u32(source + head_bytes)));
+    if constexpr (DTYPE == IGNIS_Q8_0) {
+      for (uint32_t q = 0; q < 8; q++) write_u32(codes + q * SLOT_BYTES + 4 * row, read_u32(source + 2 + 4 * q) ^ 0x80808080u);
+    } else {
+      put_nibbles(codes, row, source + block_bytes(DTYPE) - 16);
+    }
+    source += block_bytes(DTYPE);
   }
 }
 
@@ -66,36 +64,41 @@ static inline void put_nibbles_of(uint8_t *slots, uint32_t row, const uint8_t *b
   }
 }
 
-template <bool HAS_HIGH>
-static void pack_row_k(uint8_t *codes, uint8_t *scales, uint32_t row, const uint8_t *source, uint32_t num_blocks) {
-  for (uint32_t super = 0; super < num_blocks / 8; super++) {
-    write_u16(scales + 2 * row, read_u16(source));
-    write_u16(scales + 32 + 2 * row, read_u16(source + 2));
-    uint8_t sub_scales[8], minimums[8];
-    unpack_k_scales(sub_scales, minimums, source + 4);
-    const uint8_t *nibbles = source + (HAS_HIGH ? 48 : 16);
+// Q4_K, Q5_K: a stored block is a record.
+template <ignis_dtype DTYPE>
+static void pack_row_k(uint8_t *record, uint32_t row, const uint8_t *source, uint32_t num_blocks) {
+  constexpr PackedLayout layout = packed_layout(DTYPE);
+  constexpr bool has_high = DTYPE == IGNIS_Q5_K;
+  for (uint32_t start = 0; start < num_blocks; start += 8) {
+    write_u16(record + 2 * row, read_u16(source));
+    write_u16(record + 32 + 2 * row, read_u16(source + 2));
+    uint8_t scales[8], minimums[8];
+    unpack_k_scales(scales, minimums, source + 4);
+    const uint8_t *nibbles = source + (has_high ? 48 : 16);
     for (uint32_t block = 0; block < 8; block++) {
-      scales[64 + 32 * block + row] = sub_scales[block];
-      scales[64 + 32 * block + 16 + row] = minimums[block];
+      uint8_t *codes = record + layout.scale_bytes + block * layout.code_bytes;
+      record[64 + 32 * block + row] = scales[block];
+      record[64 + 32 * block + 16 + row] = minimums[block];
       put_nibbles_of(codes, row, nibbles + block / 2 * 32, block % 2 * 4);
-      if constexpr (HAS_HIGH) {
+      if constexpr (has_high) {
         uint32_t word = 0;
         for (uint32_t q = 0; q < 8; q++) word |= ((read_u32(source + 16 + 4 * q) >> block) & 0x01010101u) << q;
         write_u32(codes + 4 * SLOT_BYTES + 4 * row, word);
       }
-      codes += (HAS_HIGH ? 5 : 4) * SLOT_BYTES;
     }
-    source += HAS_HIGH ? 176 : 144;
-    scales += packed_layout(IGNIS_Q4_K).scale_bytes;
+    source += block_bytes(DTYPE);
+    record += record_bytes(DTYPE);
   }
 }
 
-static void pack_row_q6_k(uint8_t *codes, uint8_t *scales, uint32_t row, const uint8_t *source, uint32_t num_blocks) {
-  for (uint32_t super = 0; super < num_blocks / 8; super++) {
-    write_u16(scales + 2 * row, read_u16(source + 208));
+static void pack_row_q6_k(uint8_t *record, uint32_t row, const uint8_t *source, uint32_t num_blocks) {
+  constexpr PackedLayout layout = packed_layout(IGNIS_Q6_K);
+  for (uint32_t start = 0; start < num_blocks; start += 8) {
+    write_u16(record + 2 * row, read_u16(source + 208));
     for (uint32_t block = 0; block < 8; block++) {
-      scales[32 + 32 * block + row] = source[192 + 2 * block];
-      scales[32 + 32 * block + 16 + row] = source[192 + 2 * block + 1];
+      uint8_t *codes = record + layout.scale_bytes + block * layout.code_bytes;
+      record[64 + 32 * block + row] = source[192 + 2 * block];
+      record[64 + 32 * block + 16 + row] = source[192 + 2 * block + 1];
       const uint32_t half = block / 4, part = block % 4;
       put_nibbles_of(codes, row, source + 64 * half + part % 2 * 32, part / 2 * 4);
       const uint8_t *pairs = source + 128 + 32 * half;
@@ -104,22 +107,21 @@ static void pack_row_q6_k(uint8_t *codes, uint8_t *scales, uint32_t row, const u
         for (uint32_t q = 0; q < 4; q++) word |= ((read_u32(pairs + 16 * h + 4 * q) >> (2 * part)) & 0x03030303u) << (2 * q);
         write_u32(codes + (4 + h) * SLOT_BYTES + 4 * row, word);
       }
-      codes += 6 * SLOT_BYTES;
     }
-    source += 210;
-    scales += packed_layout(IGNIS_Q6_K).scale_bytes;
+    source += block_bytes(IGNIS_Q6_K);
+    record += record_bytes(IGNIS_Q6_K);
   }
 }
 
 static RowFunction row_function(ignis_dtype dtype) {
   switch (dtype) {
-    case IGNIS_Q4_0: return pack_row_nibbles<false, false>;
-    case IGNIS_Q4_1: return pack_row_nibbles<true, false>;
-    case IGNIS_Q5_0: return pack_row_nibbles<false, true>;
-    case IGNIS_Q5_1: return pack_row_nibbles<true, true>;
-    case IGNIS_Q8_0: return pack_row_q8_0;
-    case IGNIS_Q4_K: return pack_row_k<false>;
-    case IGNIS_Q5_K: return pack_row_k<true>;
+    case IGNIS_Q4_0: return pack_row_simple<IGNIS_Q4_0>;
+    case IGNIS_Q4_1: return pack_row_simple<IGNIS_Q4_1>;
+    case IGNIS_Q5_0: return pack_row_simple<IGNIS_Q5_0>;
+    case IGNIS_Q5_1: return pack_row_simple<IGNIS_Q5_1>;
+    case IGNIS_Q8_0: return pack_row_simple<IGNIS_Q8_0>;
+    case IGNIS_Q4_K: return pack_row_k<IGNIS_Q4_K>;
+    case IGNIS_Q5_K: return pack_row_k<IGNIS_Q5_K>;
     case IGNIS_Q6_K: return pack_row_q6_k;
     case IGNIS_F32:
     case IGNIS_F16:
@@ -138,7 +140,6 @@ void matrix_pack(Device &device, Matrix *m, void *packed) {
     return;
   }
   m->packed = packed;
-  const PackedLayout layout = packed_layout(m->dtype);
   const RowFunction pack_row = row_function(m->dtype);
   const uint64_t stored_bytes = row_bytes(m->dtype, m->cols), size_bytes = group_bytes(m->dtype, m->cols);
   const uint32_t num_blocks = m->cols / BLOCK_COLS, groups = num_groups(m->rows);
@@ -147,13 +148,12 @@ void matrix_pack(Device &device, Matrix *m, void *packed) {
   parallel(*device.pool, (groups + groups_a_task - 1) / groups_a_task, [&](uint32_t task, uint32_t) {
     const uint32_t stop = (task + 1) * groups_a_task < groups ? (task + 1) * groups_a_task : groups;
     for (uint32_t group = task * groups_a_task; group < stop; group++) {
-      uint8_t *codes = static_cast<uint8_t *>(packed) + group * size_bytes;
-      uint8_t *scales = codes + static_cast<uint64_t>(num_blocks) * layout.code_bytes;
+      uint8_t *start = static_cast<uint8_t *>(packed) + group * size_bytes;
       const uint32_t row_start = group * GROUP_ROWS;
       const uint32_t rows = m->rows - row_start < GROUP_ROWS ? m->rows - row_start : GROUP_ROWS;
-      if (rows < GROUP_ROWS) memset(codes, 0, size_bytes);
+      if (rows < GROUP_ROWS) memset(start, 0, size_bytes);
       for (uint32_t row = 0; row < rows; row++)
-        pack_row(codes, scales, row, static_cast<const uint8_t *>(m->source) + (row_start + row) * stored_bytes, num_blocks);
+        pack_row(start, row, static_cast<const uint8_t *>(m->source) + (row_start + row) * stored_bytes, num_blocks);
     }
   });
 }
