@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from ignis.chat.messages import spell_messages
 from ignis.chat.render import ChatTemplate
 from ignis.tokenizer import ControlText, Tokenizer
 
@@ -15,12 +16,14 @@ def build_prompt(
     add_generation_prompt: bool = True,
     variables: Mapping[str, object] | None = None,
 ) -> tuple[int, ...]:
-    """Renders and encodes. BOS stands before the prompt where the vocabulary wants it, and only once.
+    """Spells the messages for the template, renders and encodes. The prompt starts with BOS, once, where it should.
 
     Raises:
+        InvalidRequestError: a message that no template can take.
         TemplateError: the template refused, failed or was cut.
     """
-    pieces = template.render(messages, tools, add_generation_prompt=add_generation_prompt, variables=variables)
+    spelled = spell_messages(messages, template.dialect)
+    pieces = template.render(spelled, tools, add_generation_prompt=add_generation_prompt, variables=variables)
     return encode_pieces(tokenizer, pieces)
 
 
@@ -30,8 +33,3 @@ def encode_pieces(tokenizer: Tokenizer, pieces: Sequence[str | ControlText]) -> 
     if tokenizer.adds_bos and tokenizer.bos is not None and ids[:1] != [tokenizer.bos]:
         return (tokenizer.bos, *ids)
     return tuple(ids)
-
-
-def prompt_text(pieces: Sequence[str | ControlText]) -> str:
-    """The prompt as people read it: control tokens spelled out."""
-    return "".join(piece if isinstance(piece, str) else piece.text for piece in pieces)

@@ -7,6 +7,7 @@ from datetime import datetime
 import jinja2
 
 from ignis.chat.budget import Budget, TemplateCut
+from ignis.chat.dialect import probe_dialect
 from ignis.chat.marks import Marks
 from ignis.chat.operations import Render
 from ignis.chat.sandbox import TemplateEnvironment, TemplateRefusal
@@ -42,6 +43,7 @@ class ChatTemplate:
             raise ModelFileError(f"the chat template is malformed at line {fault.lineno}: {fault.message}") from fault
         except (SyntaxError, RecursionError, MemoryError, ValueError, OverflowError) as fault:
             raise ModelFileError(f"the chat template cannot be compiled: {fault}") from fault
+        self.dialect = probe_dialect(source, lambda messages: prompt_text(self.render(messages)))
 
     def render(
         self,
@@ -90,6 +92,11 @@ class ChatTemplate:
                 reason = re.sub(r"\s+", " ", str(fault)) or type(fault).__name__
                 raise TemplateError(f"the chat template failed: {reason}", "messages") from fault
         return "".join(parts)
+
+
+def prompt_text(pieces: Sequence[str | ControlText]) -> str:
+    """The prompt as people read it: control tokens spelled out."""
+    return "".join(piece if isinstance(piece, str) else piece.text for piece in pieces)
 
 
 def _num_characters(value: object) -> int:

@@ -7,21 +7,9 @@ from tokenizers import AddedToken, models, normalizers
 
 from ignis.errors import ModelFileError
 from ignis.models.base import GgufVocabulary
+from ignis.tokenizer.library import LibraryEncoder
 from ignis.tokenizer.pretokenizers import RULES, build_pre_tokenizer
-from ignis.tokenizer.spelling import Alphabet, Spelling
-
-
-class LibraryEncoder:
-    """Runs a tokenizers.Tokenizer that was built or set so that special tokens are not matched."""
-
-    def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
-        self._tokenizer = tokenizer
-
-    def encode(self, text: str, is_first: bool) -> list[int]:
-        # The batch call gives the GIL back while it works; `encode` holds it, and the step loop with it.
-        encoding = self._tokenizer.encode_batch_fast([text], add_special_tokens=False)[0]
-        ids: list[int] = encoding.ids
-        return ids
+from ignis.tokenizer.spelling import Alphabet, Spelling, lookup
 
 
 def build_bpe_encoder(vocabulary: GgufVocabulary, user_defined: Iterable[str]) -> LibraryEncoder:
@@ -42,8 +30,8 @@ def build_bpe_encoder(vocabulary: GgufVocabulary, user_defined: Iterable[str]) -
         tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = build_pre_tokenizer(rule)
     tokenizer.add_tokens([AddedToken(text, normalized=False, special=False) for text in user_defined])
-    return LibraryEncoder(tokenizer)
+    return LibraryEncoder(tokenizer, tokenizer)
 
 
 def bpe_spelling(vocabulary: GgufVocabulary, literal: frozenset[int]) -> Spelling:
-    return Spelling(vocabulary.tokens, Alphabet.BYTES, literal, leads_with_space=False)
+    return Spelling(lookup(vocabulary.tokens), Alphabet.BYTES, literal, leads_with_space=False)

@@ -1,22 +1,12 @@
 """Chooses the reader of a checkpoint's vocabulary and makes the Tokenizer."""
 
-import enum
-
 from ignis.errors import ModelFileError
 from ignis.models.base import GgufVocabulary, HfTokenizerFiles, SpecialTokens, VocabularyKind
 from ignis.tokenizer.bpe import bpe_spelling, build_bpe_encoder
-from ignis.tokenizer.tokenizer import ControlToken, Tokenizer
-
-
-class TokenType(enum.IntEnum):
-    """tokenizer.ggml.token_type."""
-
-    NORMAL = 1
-    UNKNOWN = 2
-    CONTROL = 3
-    USER_DEFINED = 4
-    UNUSED = 5
-    BYTE = 6
+from ignis.tokenizer.huggingface import load_folder
+from ignis.tokenizer.pieces import build_pieces_encoder, pieces_spelling
+from ignis.tokenizer.tokenizer import ControlToken, Encoder, Tokenizer
+from ignis.tokenizer.types import TokenType
 
 
 def load_tokenizer(vocabulary: GgufVocabulary | HfTokenizerFiles, special: SpecialTokens, vocab_size: int) -> Tokenizer:
@@ -30,7 +20,7 @@ def load_tokenizer(vocabulary: GgufVocabulary | HfTokenizerFiles, special: Speci
             raise ModelFileError(f"the {name} token id {token_id} is outside the vocabulary of {vocab_size}")
     if isinstance(vocabulary, GgufVocabulary):
         return _load_gguf(vocabulary, special, vocab_size)
-    raise ModelFileError("tokenizer files")
+    return load_folder(vocabulary, special, vocab_size)
 
 
 def _load_gguf(vocabulary: GgufVocabulary, special: SpecialTokens, vocab_size: int) -> Tokenizer:
@@ -45,7 +35,7 @@ def _load_gguf(vocabulary: GgufVocabulary, special: SpecialTokens, vocab_size: i
     user_defined: dict[str, int] = {}
     ends = {special.bos, special.eos, *special.stop_ids}
     for token_id in (index for index, kind in enumerate(types) if kind != TokenType.NORMAL):
-        if types[token_id] == TokenType.CONTROL:
+        if types[token_id] in (TokenType.CONTROL, TokenType.UNKNOWN):
             controls.setdefault(tokens[token_id], ControlToken(token_id))
         elif types[token_id] == TokenType.USER_DEFINED and token_id not in ends:
             user_defined.setdefault(tokens[token_id], token_id)
@@ -54,12 +44,14 @@ def _load_gguf(vocabulary: GgufVocabulary, special: SpecialTokens, vocab_size: i
             controls.setdefault(tokens[end], ControlToken(end))
     controls.pop("", None)
     user_defined.pop("", None)
+    encoder: Encoder
     if vocabulary.kind is VocabularyKind.BPE:
         encoder = build_bpe_encoder(vocabulary, user_defined)
         spelling = bpe_spelling(vocabulary, frozenset(user_defined.values()))
     else:
-        raise ModelFileError("kind")
-    return Tokenizer(encoder, spelling, controls, vocab_size, special.bos, special.eos, vocabulary.adds_bos)
+        encoder = build_pieces_encoder(vocabulary)
+        spelling = pieces_spelling(vocabulary, frozenset(user_defined.values()))
+    return Tokenizer(encoder, spelling, controls, vocab_size, special, vocabulary.adds_bos)
 
 
 def is_tag(spelling: str) -> bool:

@@ -37,8 +37,9 @@ DEEPSEEK3 = (
 SEED_CODER = (
     rf"{_CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1}}| ?[^\s\p{{L}}\p{{N}}\r\n]+|{_LINES_AND_SPACES}"
 )
+HAN_AND_KANA = "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+"
 BAILING = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
-BLOOM = r" ?[^(\s|.,!?…。，、।۔،)]+"
+BLOOM = r" ?[^(\s|.,!?…。，、।۔،)]+"  # noqa: RUF001 - commas and full stops of other scripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ _RULES: dict[PreTokenizerRule, tuple[str, ...]] = {
     PreTokenizerRule((QWEN35,), composes=True): ("qwen35",),
     PreTokenizerRule((TEKKEN,), whole_pieces=True): ("tekken",),
     PreTokenizerRule((GPT4O,)): ("gpt-4o", "llama4", "kanana2", "minimax-m2"),
-    PreTokenizerRule((r"\p{N}{1,3}", "[一-龥\u3040-ゟ゠-ヿ]+", DEEPSEEK3)): ("deepseek-v3", "hunyuan-dense", "joyai-llm"),
+    PreTokenizerRule((r"\p{N}{1,3}", HAN_AND_KANA, DEEPSEEK3)): ("deepseek-v3", "hunyuan-dense", "joyai-llm"),
     PreTokenizerRule((r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[一-龥ࠀ-一가-퟿]+", r"\p{N}")): ("deepseek-coder",),
     PreTokenizerRule((SEED_CODER,)): ("seed-coder",),
     PreTokenizerRule((BAILING,)): ("bailingmoe", "bailingmoe2", "llada-moe"),

@@ -1,7 +1,7 @@
 """How a vocabulary spells the bytes of its tokens: the byte alphabet of GPT-2, or SentencePiece's ▁ and <0xNN>."""
 
 import enum
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 
 
 class Alphabet(enum.Enum):
@@ -26,11 +26,11 @@ class Spelling:
     """The bytes of each token, made when first asked for: a vocabulary has far more tokens than an answer uses."""
 
     def __init__(
-        self, tokens: Sequence[str | None], alphabet: Alphabet, literal: Container[int], leads_with_space: bool
+        self, spell: Callable[[int], str | None], alphabet: Alphabet, literal: Container[int], leads_with_space: bool
     ) -> None:
-        """`tokens`: by id, None where an id has none; `literal`: ids whose spelling is their text as it stands."""
+        """`spell`: a token's spelling by id, None where it has none; `literal`: ids whose spelling is their text."""
         self.leads_with_space = leads_with_space
-        self._tokens = tokens
+        self._spell = spell
         self._alphabet = alphabet
         self._literal = literal
         self._known: dict[int, bytes] = {}
@@ -38,11 +38,11 @@ class Spelling:
     def token_bytes(self, token_id: int) -> bytes:
         data = self._known.get(token_id)
         if data is None:
-            data = self._known[token_id] = self._spell(token_id)
+            data = self._known[token_id] = self._make_bytes(token_id)
         return data
 
-    def _spell(self, token_id: int) -> bytes:
-        token = self._tokens[token_id] if 0 <= token_id < len(self._tokens) else None
+    def _make_bytes(self, token_id: int) -> bytes:
+        token = self._spell(token_id) if token_id >= 0 else None
         if token is None:
             return b""
         if token_id in self._literal:
@@ -53,3 +53,8 @@ class Spelling:
             except KeyError:
                 return token.encode("utf-8", "replace")
         return _BYTE_PIECES.get(token) or token.replace("▁", " ").encode("utf-8", "replace")
+
+
+def lookup(tokens: Sequence[str]) -> Callable[[int], str | None]:
+    """The spelling of each id of a list."""
+    return lambda token_id: tokens[token_id] if token_id < len(tokens) else None

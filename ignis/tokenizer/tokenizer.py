@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ignis.models.base import SpecialTokens
 from ignis.tokenizer.spelling import Spelling
 
 
@@ -53,19 +54,20 @@ class Tokenizer:
         spelling: Spelling,
         controls: Mapping[str, ControlToken],
         vocab_size: int,
-        bos: int | None,
-        eos: int | None,
+        special: SpecialTokens,
         adds_bos: bool,
     ) -> None:
         self.vocab_size = vocab_size
-        self.bos = bos
-        self.eos = eos
-        self.adds_bos = adds_bos and bos is not None
+        self.bos = special.bos
+        self.eos = special.eos
+        self.adds_bos = adds_bos and special.bos is not None
         """A prompt starts with BOS, whether or not the template writes it."""
         self._encoder = encoder
         self._spelling = spelling
         self._controls = dict(controls)
         self._control_texts = {control.token_id: text for text, control in controls.items()}
+        # What a vocabulary cannot spell becomes the unknown token, so that one may come out of text.
+        self._never_from_text = self._control_texts.keys() - {special.unk}
         # The longest spelling first makes the alternation leftmost-longest, as the reference's trie is.
         longest_first = sorted(controls, key=len, reverse=True)
         self._control_pattern = re.compile("|".join(map(re.escape, longest_first))) if controls else None
@@ -126,13 +128,13 @@ class Tokenizer:
         if not text:
             return []
         ids = self._encoder.encode(_without_surrogates(text), is_first)
-        if self._control_texts.keys().isdisjoint(ids):
+        if self._never_from_text.isdisjoint(ids):
             return ids
         # A vocabulary can reach a control token by its merges. Cutting inside the spelling stops that.
-        spelling = next(self._control_texts[token] for token in ids if token in self._control_texts)
+        spelling = next(self._control_texts[token] for token in ids if token in self._never_from_text)
         cut = text.find(spelling) + 1
         if cut == 0 or len(spelling) == 1:
-            return [token for token in ids if token not in self._control_texts]
+            return [token for token in ids if token not in self._never_from_text]
         return self._encode_run(text[:cut], is_first) + self._encode_run(text[cut:], is_first=False)
 
     def decode(self, ids: Sequence[int], *, skip_special: bool = False) -> str:

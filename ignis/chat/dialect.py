@@ -1,0 +1,75 @@
+"""What a chat template can read, found out by rendering small conversations with it once."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ignis.errors import TemplateError
+
+_NEEDLE = "needle"
+_OTHER = "haystack"
+_CALL_ID = "needle123"
+"""Nine letters and digits: one family of templates refuses any other length."""
+
+RenderText = Callable[[Sequence[Mapping[str, object]]], str]
+"""Renders messages to flat text; raises TemplateError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How the messages that go into a template must be spelled."""
+
+    reads_text: bool = True
+    """Content may be a string."""
+    reads_parts: bool = False
+    """Content may be a list of text parts."""
+    reads_empty_calls: bool = True
+    """An assistant message with calls may have "" for content; else it needs null."""
+    reads_objects: bool = True
+    """A call's arguments may be an object; else they must be its JSON text."""
+    has_developer: bool = False
+    """The template has a role of its own for developer messages."""
+
+
+def probe_dialect(source: str, render: RenderText) -> Dialect:
+    """Tries the spellings that templates differ in. One that fails on all of them gets the common ones."""
+    reads_text = _prints(render, [{"role": "user", "content": _NEEDLE}])
+    reads_parts = _prints(render, [{"role": "user", "content": [{"type": "text", "text": _NEEDLE}]}])
+    reads_empty_calls, reads_objects = next(
+        (
+            (content is not None, not isinstance(arguments, str))
+            for arguments in ({_OTHER: _OTHER}, f'{{"{_OTHER}": "{_OTHER}"}}')
+            for content in ("", None)
+            if _prints_call(render, content, arguments)
+        ),
+        (True, True),
+    )
+    return Dialect(
+        reads_text=reads_text or not reads_parts,
+        reads_parts=reads_parts,
+        reads_empty_calls=reads_empty_calls,
+        reads_objects=reads_objects,
+        has_developer="developer" in source,
+    )
+
+
+def _prints(render: RenderText, messages: Sequence[Mapping[str, object]]) -> bool:
+    """Whether the needle comes out, and not inside a value printed as Python spells it."""
+    try:
+        text = render(messages)
+    except TemplateError:
+        return False
+    return _NEEDLE in text and "{'" not in text and "[{" not in text
+
+
+def _prints_call(render: RenderText, content: str | None, arguments: object) -> bool:
+    call = {"id": _CALL_ID, "type": "function", "function": {"name": _NEEDLE, "arguments": arguments}}
+    history: list[Mapping[str, object]] = [
+        {"role": "user", "content": _OTHER},
+        {"role": "assistant", "content": content, "tool_calls": [call]},
+        {"role": "tool", "content": _OTHER, "tool_call_id": _CALL_ID, "name": _OTHER},
+    ]
+    try:
+        text = render(history)
+    except TemplateError:
+        return False
+    return _NEEDLE in text.replace(_CALL_ID, "") and "{'" not in text

@@ -1,0 +1,100 @@
+"""Spells a conversation as a template can read it. What comes in is typed; this decides on roles and forms."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from ignis.chat.dialect import Dialect
+from ignis.errors import InvalidRequestError
+
+_ROLES = ("system", "developer", "user", "assistant", "tool")
+
+Message = Mapping[str, object]
+
+
+def spell_messages(messages: Sequence[Message], dialect: Dialect) -> list[dict[str, object]]:
+    """Returns the messages for a template of this dialect. Keys other than those named here pass through.
+
+    - The leading run of system messages is one: joined by a blank line, each trimmed, empty ones left out. A single
+      one is kept byte for byte; a later one stays where it stands.
+    - A developer message is a system message where it stands, unless the template has a role for it.
+    - Content is a string, or a list of {"type": "text", "text": ...}, and null only from the assistant. Parts are
+      joined by a line break for a template that reads only strings.
+    - Arguments of calls are objects, or JSON text for a template that prints them as they are.
+
+    Raises:
+        InvalidRequestError: a role or a content that no template can take, with its place in the list.
+    """
+    spelled = [_spell(message, index, dialect) for index, message in enumerate(messages)]
+    num_leading = 0
+    while num_leading < len(messages) and messages[num_leading]["role"] == "system":
+        num_leading += 1
+    if num_leading < 2:
+        return spelled
+    texts = [_text(message["content"]).strip() for message in spelled[:num_leading]]
+    joined = _content("\n\n".join(text for text in texts if text), dialect)
+    return [{**spelled[0], "content": joined}, *spelled[num_leading:]]
+
+
+def _spell(message: Message, index: int, dialect: Dialect) -> dict[str, object]:
+    role = message.get("role")
+    if role not in _ROLES:
+        raise InvalidRequestError(
+            f"the role must be one of {', '.join(_ROLES)}, not {role!r}", f"messages[{index}].role"
+        )
+    spelled = dict(message)
+    calls = message.get("tool_calls")
+    if role == "developer" and not dialect.has_developer:
+        spelled["role"] = "system"
+    content = message.get("content")
+    if content is None and role != "assistant":
+        raise InvalidRequestError(f"a {role} message needs content", f"messages[{index}].content")
+    if isinstance(content, list | tuple):
+        _check_parts(content, index)
+    elif content is not None and not isinstance(content, str):
+        raise InvalidRequestError("content must be a string or a list of text parts", f"messages[{index}].content")
+    if calls and not content and not dialect.reads_empty_calls:
+        spelled["content"] = None
+    else:
+        spelled["content"] = _content("" if content is None else content, dialect)
+    if isinstance(calls, list | tuple):
+        spelled["tool_calls"] = [_spell_call(call, dialect) for call in calls]
+    elif calls is None:
+        spelled.pop("tool_calls", None)
+    return spelled
+
+
+def _check_parts(parts: Sequence[object], index: int) -> None:
+    for place, part in enumerate(parts):
+        if not isinstance(part, Mapping) or part.get("type") != "text" or not isinstance(part.get("text"), str):
+            raise InvalidRequestError(
+                'a part of the content must be {"type": "text", "text": "..."}', f"messages[{index}].content[{place}]"
+            )
+
+
+def _content(content: object, dialect: Dialect) -> object:
+    """A string or parts, whichever was sent where the template reads both."""
+    if isinstance(content, str):
+        return content if dialect.reads_text else [{"type": "text", "text": content}]
+    return content if dialect.reads_parts else _text(content)
+
+
+def _text(content: object) -> str:
+    if isinstance(content, list | tuple):
+        return "\n".join(str(part["text"]) for part in content)
+    return str(content)
+
+
+def _spell_call(call: object, dialect: Dialect) -> object:
+    if not isinstance(call, Mapping) or not isinstance(call.get("function"), Mapping):
+        return call
+    function: Mapping[str, object] = call["function"]
+    arguments = function.get("arguments")
+    if isinstance(arguments, str) and dialect.reads_objects:
+        try:
+            value = json.loads(arguments or "{}")
+        except ValueError:
+            return call  # what is no JSON is shown to the model as it was sent
+        arguments = value if isinstance(value, dict) else arguments
+    elif isinstance(arguments, Mapping) and not dialect.reads_objects:
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return {**call, "function": {**function, "arguments": arguments}}
