@@ -1,7 +1,7 @@
-"""Port 1: one HTTP request and its answer, as the API sees it. Implemented by server/ and by the tests' fake; owns no I/O.
+"""Port 1: one HTTP request and its answer, as the API sees it. Implemented by server/ and by the tests' fake; no I/O.
 
-The server runs one handler per exchange inside a cancel scope. A client that leaves cancels that scope, wherever the handler
-waits, so a handler never has to ask whether anybody still listens.
+The server runs one handler per exchange inside a cancel scope. A client that leaves cancels that scope, wherever the
+handler waits, so a handler never has to ask whether anybody still listens.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,11 @@ class EventStream(Protocol):
     """A text/event-stream body under way. While nothing is sent, the server keeps it alive with comment lines."""
 
     async def send(self, data: bytes, event: str | None = None) -> None:
-        """Frames one event (data holds no newline) and sends it; waits while the client is slow."""
+        """Frames one event (data holds no newline) and sends it; waits while the client is slow.
+
+        Is a checkpoint only when it waits. An event under way when its sender is cancelled still goes out whole, so
+        that a deadline may strike here and the stream be ended properly after it.
+        """
         ...
 
     async def close(self) -> None:
@@ -51,6 +55,8 @@ class Exchange(Protocol):
 
         Raises:
             RequestTooLargeError: more than limit_bytes were announced or came; nothing was parsed.
+            InvalidRequestError: its framing is malformed.
+            SlowRequestError: it did not come in time.
         """
         ...
 

@@ -166,6 +166,9 @@ class Connection:
     async def _conclude(self, exchange: HttpExchange) -> bool:
         """Gives the answer that the handler could not give, and sees to the rest of the request."""
         if self._wire.has_left:
+            if exchange.state is AnswerState.ENDED and exchange.cut_reason is None and not self._wire.is_sending:
+                # It left with its answer.
+                return False
             exchange.cut(Cut.CLIENT_LEFT)
         try:
             if exchange.state is AnswerState.PENDING and exchange.cut_reason is Cut.DRAINED:
@@ -199,6 +202,14 @@ class Connection:
         """Answers in place of a handler, and closes. Without a head the request was never understood."""
         request_id = new_request_id() if head is None else head.request_id
         has_body = head is None or not head.is_head
+        self._log.emit(
+            "ignis.http.request",
+            request_id=request_id,
+            method=None if head is None else head.method,
+            path=None if head is None else head.path,
+            status=error.status,
+            peer=self._peer,
+        )
         try:
             await self._wire.send(error_answer(error, request_id, has_body=has_body))
             await self._wire.finish()

@@ -1,4 +1,4 @@
-"""What the server allows a client, in bytes, seconds and connections. The defaults are those of spec/config.toml."""
+"""What the server allows a client, in bytes, seconds and connections. Defaults are those of spec/config.toml, where it has the field."""
 
 from dataclasses import dataclass
 

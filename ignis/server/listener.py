@@ -96,6 +96,8 @@ class Server:
                 for listener, handler in listeners:
                     roster = Roster()
                     self._rosters.append(roster)
+                    if self.is_draining:
+                        roster.drain()
                     accepting.start_soon(self._accept, listener, handler, roster, connections)
                 await self._drain_asked.wait()
                 accepting.cancel_scope.cancel()
@@ -126,13 +128,16 @@ class Server:
             try:
                 stream = await listener.accept()
             except OSError as error:
+                if error.errno == errno.ECONNABORTED:
+                    # One connection that broke before it was taken.
+                    await trio.lowlevel.checkpoint()
+                    continue
                 if error.errno in _EXHAUSTED:
                     # Out of descriptors or memory: an idle connection is worth less than a new one.
                     roster.make_room()
-                    self._log.emit("ignis.http.listener_fault", url=_spell(listener.socket.getsockname()), error=error)
-                    await trio.sleep(backoff_s)
-                    backoff_s = min(2 * backoff_s, _BACKOFF_S[1])
-                # Anything else is one connection that broke before it was taken.
+                self._log.emit("ignis.http.listener_fault", url=_spell(listener.socket.getsockname()), error=error)
+                await trio.sleep(backoff_s)
+                backoff_s = min(2 * backoff_s, _BACKOFF_S[1])
                 continue
             backoff_s = _BACKOFF_S[0]
             peer = _set_up(stream, self._limits)

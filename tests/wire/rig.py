@@ -61,6 +61,13 @@ class ScriptedHandler:
                 stream = await exchange.open_events()
                 while True:
                     await stream.send(b"x" * 1000)
+            case "/deadline":
+                stream = await exchange.open_events()
+                with trio.move_on_after(5):
+                    while True:
+                        await stream.send(b"x" * 999)
+                await stream.send(b"too late")
+                await stream.close()
             case "/large":
                 await exchange.respond(200, b"x" * 5_000_000, "text/plain")
             case "/late":

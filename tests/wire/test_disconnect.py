@@ -121,3 +121,17 @@ async def test_a_slow_client_gets_everything(autojump_clock: trio.testing.MockCl
             await trio.sleep(50)
             received_bytes += len(await opened.client.receive_some(300_000))
         assert opened.handler.ends == ["done"]
+
+
+async def test_a_deadline_inside_an_event_tears_nothing(autojump_clock: trio.testing.MockClock) -> None:
+    async with rig(is_reading=False) as opened:
+        await opened.send(GET % b"/deadline")
+        await trio.sleep(10)
+        received = bytearray()
+        while not received.endswith(b"0\r\n\r\n"):
+            received += await opened.client.receive_some(65536)
+        body = bytes(received).partition(b"\r\n\r\n")[2]
+        event = b"3ef\r\ndata: " + b"x" * 999 + b"\n\n\r\n"
+        num_events = body.count(event)
+        assert num_events > 10
+        assert body == event * num_events + b"10\r\ndata: too late\n\n\r\n0\r\n\r\n"

@@ -11,7 +11,7 @@ from ignis.server.limits import ServerLimits
 from tests.wire.rig import rig
 
 LIMITS = ServerLimits(header_bytes=2048, write_timeout_s=20)
-FUZZ = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 HOST = b"host: a\r\n"
 PATHS = (b"/hello", b"/count", b"/events", b"/empty", b"/seen?a=b", b"/hang", b"/late", b"/none", b"/hang-open")
 VALID = tuple(
