@@ -4,11 +4,11 @@ Owns no global state: `open_log` makes a Log, and whoever emits is given it. Saf
 """
 
 import enum
+import json
 import traceback
 from collections.abc import Mapping, MutableMapping
 from typing import Any, TextIO
 
-import msgspec
 import structlog
 
 from ignis.errors import IgnisError
@@ -106,7 +106,8 @@ def _name_exceptions(_logger: object, _method: str, fields: MutableMapping[str, 
 
 def _render_json(_logger: object, _method: str, fields: MutableMapping[str, Any]) -> str:
     head = {"timestamp": fields.pop("timestamp"), "level": fields.pop("level"), "event": fields.pop("event")}
-    return msgspec.json.encode({**head, **fields}, enc_hook=str).decode()
+    # Escaped to ASCII: a path may hold bytes that are no UTF-8, and the line must come out all the same.
+    return json.dumps({**head, **fields}, default=str, separators=(",", ":"))
 
 
 class _Pretty:

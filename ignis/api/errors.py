@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from ignis.errors import Fault, IgnisError, InvalidApiKeyError
+from ignis.errors import IgnisError, InvalidApiKeyError
 
 # A folder of this machine in a text: kept out of answers, the name at its end stays.
 _FOLDER = re.compile(r"(?<![\w.:/])/(?:[\w.+@~-]+/)+")
@@ -29,7 +29,8 @@ def detail(error: IgnisError) -> ErrorDetail:
     """Says of an error what a client may read."""
     message = error.message if error.public is None else error.public
     return ErrorDetail(
-        message=without_folders(message) if isinstance(error, Fault) else message,
+        # A path or a name that is echoed may hold bytes that are no UTF-8.
+        message=message.encode(errors="replace").decode(),
         type=error.type,
         code=error.code,
         param=error.param,
