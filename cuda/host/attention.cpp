@@ -130,7 +130,8 @@ void attention(Device &device, float *out, const float *q, const KvLayer &kv, co
       clear(memory.states, num_queries);
       const uint32_t last_page = (tile.position + tile.num_rows - 1) / IGNIS_PAGE_TOKENS;
       for (uint32_t page = 0; page <= last_page; page++) {
-        const uint32_t first = kernel.attend_page(memory.partials, tile, kv, page, kv_page(kv, group.page_table[page]), memory.scores);
+        const uint32_t first = kernel.attend_page(memory.partials, tile, kv, page, kv_page(kv, group.page_table[page]),
+                                                  kv_page(kv, group.page_table[page < last_page ? page + 1 : page]), memory.scores);
         kernel.merge(memory.states + first * stride, memory.partials + first * stride, num_queries - first, Dp);
       }
       write(tile, memory.states, row);
@@ -153,7 +154,7 @@ void attention(Device &device, float *out, const float *q, const KvLayer &kv, co
     const uint32_t stop_page = first_page + PART_PAGES < num_pages ? first_page + PART_PAGES : num_pages;
     for (uint32_t page = first_page; page < stop_page; page++)
       kernel.attend_page(kept + index * tile_floats + page * page_floats, tile, kv, page, kv_page(kv, group.page_table[page]),
-                         memory.scores);
+                         kv_page(kv, group.page_table[page + 1 < stop_page ? page + 1 : page]), memory.scores);
   });
   parallel(*device.pool, num_tiles, [&](uint32_t index, uint32_t worker) {
     WorkerMemory memory(nullptr, 0, 0, 0);

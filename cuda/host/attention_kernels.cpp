@@ -23,14 +23,22 @@ static constexpr uint32_t QUERIES = 2, VECTORS = 4;  // of 16, and a product nee
 static inline Floats load_element(const float *p) { return load(p); }
 static inline Floats load_element(const uint16_t *p) { return load_half(p); }
 
+// Asks for the cache lines of `num` elements, into the second-level cache: fetched into the first they stall the loads that are
+// computed on (Zen 4, one thread, 8 sequences of 1024: 10 GB/s into the first, 20 GB/s into the second).
+template <class Element>
+static inline void fetch(const Element *p, uint32_t num) {
+  for (uint32_t i = 0; i < num; i += 64 / sizeof(Element)) __builtin_prefetch(p + i, 0, 2);
+}
+
 template <uint32_t N, class Element>
-static void score(float *scores, const float *queries, const Element *keys, uint32_t D) {
+static void score(float *scores, const float *queries, const Element *keys, uint32_t D, const Element *next_keys) {
   for (uint32_t start = 0; start < IGNIS_PAGE_TOKENS; start += VECTORS * WIDTH) {
     Floats sums[N][VECTORS];
     for (uint32_t n = 0; n < N; n++)
       for (uint32_t m = 0; m < VECTORS; m++) sums[n][m] = splat(0.0f);
     const Element *column = keys + start;
     for (uint32_t d = 0; d < D; d++, column += IGNIS_PAGE_TOKENS) {
+      if (start == 0) fetch(next_keys + d * IGNIS_PAGE_TOKENS, IGNIS_PAGE_TOKENS);
       Floats key[VECTORS];
       for (uint32_t m = 0; m < VECTORS; m++) key[m] = load_element(column + m * WIDTH);
       for (uint32_t n = 0; n < N; n++) {
@@ -67,12 +75,14 @@ static void page_softmax(float *scores, uint32_t num_valid, float *maximum, floa
 
 // out[n] += sum of weights[n][j] values[j] over j in [0, num_valid[n]), for M vectors of columns. num_valid never falls.
 template <uint32_t N, uint32_t M, class Element>
-static void weigh_columns(float *out, uint32_t stride, const float *weights, const Element *values, uint32_t Dp, const uint32_t *num_valid) {
+static void weigh_columns(float *out, uint32_t stride, const float *weights, const Element *values, uint32_t Dp, const uint32_t *num_valid,
+                          const Element *next_values) {
   Floats sums[N][M];
   for (uint32_t n = 0; n < N; n++)
     for (uint32_t m = 0; m < M; m++) sums[n][m] = splat(0.0f);
   uint32_t j = 0;
   for (; j < num_valid[0]; j++) {
+    fetch(next_values + j * Dp, M * WIDTH);
     Floats value[M];
     for (uint32_t m = 0; m < M; m++) value[m] = load_element(values + j * Dp + m * WIDTH);
     for (uint32_t n = 0; n < N; n++) {
@@ -91,28 +101,32 @@ static void weigh_columns(float *out, uint32_t stride, const float *weights, con
 }
 
 template <uint32_t N, class Element>
-static void weigh(float *out, uint32_t stride, const float *weights, const Element *values, uint32_t Dp, const uint32_t *num_valid) {
+static void weigh(float *out, uint32_t stride, const float *weights, const Element *values, uint32_t Dp, const uint32_t *num_valid,
+                  const Element *next_values) {
   uint32_t column = 0;
   for (; column + VECTORS * WIDTH <= Dp; column += VECTORS * WIDTH)
-    weigh_columns<N, VECTORS>(out + column, stride, weights, values + column, Dp, num_valid);
-  for (; column < Dp; column += WIDTH) weigh_columns<N, 1>(out + column, stride, weights, values + column, Dp, num_valid);
+    weigh_columns<N, VECTORS>(out + column, stride, weights, values + column, Dp, num_valid, next_values + column);
+  for (; column < Dp; column += WIDTH) weigh_columns<N, 1>(out + column, stride, weights, values + column, Dp, num_valid, next_values + column);
 }
 
 template <uint32_t N, class Element>
 static void attend(float *partials, uint32_t stride, const float *queries, const Element *keys, const Element *values, uint32_t D,
-                   uint32_t Dp, const uint32_t *num_valid, float *scores) {
-  score<N>(scores, queries, keys, D);
+                   uint32_t Dp, const uint32_t *num_valid, float *scores, const Element *next_keys, const Element *next_values) {
+  score<N>(scores, queries, keys, D, next_keys);
   for (uint32_t n = 0; n < N; n++)
     page_softmax(scores + n * IGNIS_PAGE_TOKENS, num_valid[n], partials + n * stride, partials + n * stride + 1);
-  weigh<N>(partials + ATTENTION_HEADER, stride, scores, values, Dp, num_valid);
+  weigh<N>(partials + ATTENTION_HEADER, stride, scores, values, Dp, num_valid, next_values);
 }
 
 template <class Element>
 static uint32_t attend_elements(float *partials, const QueryTile &tile, const KvPage &layout, uint32_t page, const uint8_t *memory,
-                                float *scores) {
-  const Element *keys = reinterpret_cast<const Element *>(memory + tile.kv_head * layout.key_bytes());
-  const Element *values =
-      reinterpret_cast<const Element *>(memory + layout.NK * layout.key_bytes() + tile.kv_head * layout.value_bytes());
+                                const uint8_t *next, float *scores) {
+  const uint64_t key_offset = tile.kv_head * layout.key_bytes();
+  const uint64_t value_offset = layout.NK * layout.key_bytes() + tile.kv_head * layout.value_bytes();
+  const Element *keys = reinterpret_cast<const Element *>(memory + key_offset);
+  const Element *values = reinterpret_cast<const Element *>(memory + value_offset);
+  const Element *next_keys = reinterpret_cast<const Element *>(next + key_offset);
+  const Element *next_values = reinterpret_cast<const Element *>(next + value_offset);
   const uint32_t start = page * IGNIS_PAGE_TOKENS, stride = ATTENTION_HEADER + layout.Dp;
   const uint32_t first_row = start > tile.position ? start - tile.position : 0;
   const uint32_t stop = tile.num_rows * tile.heads;
@@ -125,7 +139,7 @@ static uint32_t attend_elements(float *partials, const QueryTile &tile, const Kv
     }
     float *out = partials + query * stride;
     const float *queries = tile.queries + query * layout.D;
-    const auto run = [&]<uint32_t N>() { attend<N>(out, stride, queries, keys, values, layout.D, layout.Dp, num_valid, scores); };
+    const auto run = [&]<uint32_t N>() { attend<N>(out, stride, queries, keys, values, layout.D, layout.Dp, num_valid, scores, next_keys, next_values); };
     switch (num) {
       case 1: run.template operator()<1>(); break;
 #if defined(__AVX2__)
@@ -144,10 +158,10 @@ static uint32_t attend_elements(float *partials, const QueryTile &tile, const Kv
 }
 
 static uint32_t attend_page(float *partials, const QueryTile &tile, const KvLayer &kv, uint32_t page, const uint8_t *memory,
-                            float *scores) {
+                            const uint8_t *next, float *scores) {
   const KvPage layout(kv);
-  if (kv.dtype == IGNIS_F16) return attend_elements<uint16_t>(partials, tile, layout, page, memory, scores);
-  return attend_elements<float>(partials, tile, layout, page, memory, scores);
+  if (kv.dtype == IGNIS_F16) return attend_elements<uint16_t>(partials, tile, layout, page, memory, next, scores);
+  return attend_elements<float>(partials, tile, layout, page, memory, next, scores);
 }
 
 static void scale_queries(float *queries, const float *q, uint32_t n, float scale) {

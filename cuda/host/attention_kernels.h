@@ -25,7 +25,9 @@ struct AttentionKernels {
   void (*scale_queries)(float *queries, const float *q, uint32_t n, float scale);
   // partials [num_rows * heads, ATTENTION_HEADER + Dp] of the positions of page number `page` that each query may see. Queries of rows
   // before that page are left alone. Returns the first query that is not. scores: scratch of [num_rows * heads, 64].
-  uint32_t (*attend_page)(float *partials, const QueryTile &tile, const KvLayer &kv, uint32_t page, const uint8_t *memory, float *scores);
+  // next: the memory of the page that this thread will read next, asked for meanwhile; `memory` where there is none.
+  uint32_t (*attend_page)(float *partials, const QueryTile &tile, const KvLayer &kv, uint32_t page, const uint8_t *memory,
+                          const uint8_t *next, float *scores);
   // states += partials, both [num_queries, ATTENTION_HEADER + Dp]; the states hold the pages before.
   void (*merge)(float *states, const float *partials, uint32_t num_queries, uint32_t Dp);
   // out [num_queries, D] = weighted V / sum

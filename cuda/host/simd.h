@@ -129,27 +129,32 @@ static inline void store_part(float *p, Floats a, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) p[i] = values[i];
 }
 
-static inline float first(Floats a) {
-  float values[WIDTH];
-  store(values, a);
-  return values[0];
-}
-
 // Sum and maximum over the lanes, in halves: one order for each instruction set.
-static inline float sum_lanes(Floats a) {
-  float values[WIDTH];
-  store(values, a);
-  for (uint32_t half = WIDTH / 2; half > 0; half /= 2)
-    for (uint32_t i = 0; i < half; i++) values[i] += values[i + half];
-  return values[0];
+static inline float sum_quarters(__m128 a) {
+  const __m128 pairs = _mm_add_ps(a, _mm_movehl_ps(a, a));
+  return _mm_cvtss_f32(_mm_add_ss(pairs, _mm_shuffle_ps(pairs, pairs, 1)));
 }
-static inline float max_lanes(Floats a) {
-  float values[WIDTH];
-  store(values, a);
-  for (uint32_t half = WIDTH / 2; half > 0; half /= 2)
-    for (uint32_t i = 0; i < half; i++) values[i] = values[i] > values[i + half] ? values[i] : values[i + half];
-  return values[0];
+static inline float max_quarters(__m128 a) {
+  const __m128 pairs = _mm_max_ps(a, _mm_movehl_ps(a, a));
+  return _mm_cvtss_f32(_mm_max_ss(pairs, _mm_shuffle_ps(pairs, pairs, 1)));
 }
+#if defined(__AVX2__)
+static inline float sum_halves(__m256 a) { return sum_quarters(_mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1))); }
+static inline float max_halves(__m256 a) { return max_quarters(_mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1))); }
+#endif
+#if defined(__AVX512F__)
+static inline float sum_lanes(Floats a) { return sum_halves(_mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1))); }
+static inline float max_lanes(Floats a) { return max_halves(_mm256_max_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1))); }
+static inline float first(Floats a) { return _mm512_cvtss_f32(a); }
+#elif defined(__AVX2__)
+static inline float sum_lanes(Floats a) { return sum_halves(a); }
+static inline float max_lanes(Floats a) { return max_halves(a); }
+static inline float first(Floats a) { return _mm256_cvtss_f32(a); }
+#else
+static inline float sum_lanes(Floats a) { return sum_quarters(a); }
+static inline float max_lanes(Floats a) { return max_quarters(a); }
+static inline float first(Floats a) { return _mm_cvtss_f32(a); }
+#endif
 
 inline constexpr float EXP_LOWEST = -87.33654f;  // exp of anything below is under the smallest normal float32: 0 here
 inline constexpr float EXP_HIGHEST = 88.0f;      // anything above is exp of this
