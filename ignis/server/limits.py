@@ -1,4 +1,4 @@
-"""What the server allows a client, in bytes, seconds and connections. Defaults are those of spec/config.toml, where it has the field."""
+"""What the server allows a client, in bytes, seconds and connections."""
 
 from dataclasses import dataclass
 

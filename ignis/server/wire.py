@@ -133,8 +133,14 @@ class Wire:
             return
         async with self._flushing:
             while self._outbox:
+                if self._is_closed:
+                    raise ClientLeft
                 with trio.move_on_after(self._write_timeout_s) as patience:
-                    await trio.lowlevel.wait_writable(self._fileno)
+                    try:
+                        await trio.lowlevel.wait_writable(self._fileno)
+                    except trio.ClosedResourceError:
+                        # Closed meanwhile by the connection's own task: a comment waited here.
+                        raise ClientLeft from None
                 if patience.cancelled_caught:
                     raise ClientStalled
                 del self._outbox[: self._write(self._outbox)]

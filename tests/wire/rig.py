@@ -68,6 +68,13 @@ class ScriptedHandler:
                         await stream.send(b"x" * 999)
                 await stream.send(b"too late")
                 await stream.close()
+            case "/fail-stuck":
+                stream = await exchange.open_events()
+                with trio.move_on_after(5):
+                    while True:
+                        await stream.send(b"x" * 999)
+                await trio.sleep(20)
+                raise KeyError("a secret")
             case "/large":
                 await exchange.respond(200, b"x" * 5_000_000, "text/plain")
             case "/late":

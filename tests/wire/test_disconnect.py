@@ -135,3 +135,13 @@ async def test_a_deadline_inside_an_event_tears_nothing(autojump_clock: trio.tes
         num_events = body.count(event)
         assert num_events > 10
         assert body == event * num_events + b"10\r\ndata: too late\n\n\r\n0\r\n\r\n"
+
+
+async def test_a_comment_that_waits_for_a_slow_client_ends_with_its_connection(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with rig(is_reading=False) as opened:
+        await opened.send(GET % b"/fail-stuck")
+        await trio.sleep(30)
+        assert opened.roster.num_connections == 0
+        assert [event["error"] for event in opened.events("ignis.http.fault")] == ["KeyError: 'a secret'"]
