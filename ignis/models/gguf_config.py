@@ -8,6 +8,7 @@ from ignis.models.architecture import ArchitectureSpec
 from ignis.models.base import DType, MappedFile, ModelShape, Rope, StoredTensor
 from ignis.models.fields import MAX_COUNT, Fields
 from ignis.models.files import refusal, shown
+from ignis.models.heads import read_heads
 from ignis.models.rope import (
     YARN_BETA_FAST,
     YARN_BETA_SLOW,
@@ -80,19 +81,8 @@ def gguf_shape(
     for name, neutral in NEUTRAL_KEYS.items():
         fields.need_neutral(name, *neutral)
     hidden_size = fields.required_integer("embedding_length")
-    num_heads = fields.required_integer("attention.head_count")
-    num_kv_heads = fields.integer("attention.head_count_kv") or num_heads
-    if num_heads % num_kv_heads:
-        raise fields.refused("attention.head_count_kv", f"is {num_kv_heads}, which does not divide {num_heads} heads")
-    head_dim = fields.integer("attention.key_length")
-    if head_dim is None:
-        if hidden_size % num_heads:
-            raise fields.refused(
-                "attention.key_length", f"is missing, and {num_heads} heads do not divide {hidden_size}"
-            )
-        head_dim = hidden_size // num_heads
-    if head_dim % 2:
-        raise fields.refused("attention.key_length", f"is {head_dim}, an even number is expected")
+    heads = read_heads(fields, hidden_size, "attention.head_count", "attention.head_count_kv", "attention.key_length")
+    head_dim = heads.head_dim
     for name in ("attention.value_length", "rope.dimension_count"):
         if fields.integer(name) not in (None, head_dim):
             raise fields.refused(name, f"is {fields.integer(name)}, only the head's {head_dim} dims are supported")
@@ -106,8 +96,8 @@ def gguf_shape(
         num_layers=fields.required_integer("block_count"),
         hidden_size=hidden_size,
         ffn_size=fields.required_integer("feed_forward_length"),
-        num_heads=num_heads,
-        num_kv_heads=num_kv_heads,
+        num_heads=heads.num_heads,
+        num_kv_heads=heads.num_kv_heads,
         head_dim=head_dim,
         vocab_size=embedding.dims[0],
         rms_eps=fields.required_number("attention.layer_norm_rms_epsilon", 1e-12, 1.0),

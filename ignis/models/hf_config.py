@@ -10,6 +10,7 @@ from ignis.models.architecture import ArchitectureSpec
 from ignis.models.base import ModelShape, Rope, RopePairs
 from ignis.models.fields import MAX_COUNT, Fields
 from ignis.models.files import shown
+from ignis.models.heads import read_heads
 from ignis.models.rope import (
     YARN_BETA_FAST,
     YARN_BETA_SLOW,
@@ -52,26 +53,16 @@ def hf_shape(fields: Fields, spec: ArchitectureSpec) -> ModelShape:
     num_layers = fields.required_integer("num_hidden_layers")
     _check_windows(fields, num_layers)
     hidden_size = fields.required_integer("hidden_size")
-    num_heads = fields.required_integer("num_attention_heads")
-    num_kv_heads = fields.integer("num_key_value_heads") or num_heads
-    if num_heads % num_kv_heads:
-        raise fields.refused("num_key_value_heads", f"is {num_kv_heads}, which does not divide {num_heads} heads")
-    head_dim = fields.integer("head_dim")
-    if head_dim is None:
-        if hidden_size % num_heads:
-            raise fields.refused("head_dim", f"is missing, and {num_heads} heads do not divide {hidden_size}")
-        head_dim = hidden_size // num_heads
-    if head_dim % 2:
-        raise fields.refused("head_dim", f"is {head_dim}, an even number is expected")
-    rope, context_tokens = _rope(fields, head_dim)
+    heads = read_heads(fields, hidden_size, "num_attention_heads", "num_key_value_heads", "head_dim")
+    rope, context_tokens = _rope(fields, heads.head_dim)
     return ModelShape(
         architecture=spec.architecture,
         num_layers=num_layers,
         hidden_size=hidden_size,
         ffn_size=fields.required_integer("intermediate_size"),
-        num_heads=num_heads,
-        num_kv_heads=num_kv_heads,
-        head_dim=head_dim,
+        num_heads=heads.num_heads,
+        num_kv_heads=heads.num_kv_heads,
+        head_dim=heads.head_dim,
         vocab_size=fields.required_integer("vocab_size"),
         rms_eps=fields.required_number("rms_norm_eps", 1e-12, 1.0),
         rope=rope,

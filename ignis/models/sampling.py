@@ -6,7 +6,7 @@ from ignis.models.fields import Fields
 
 _RANGES: Mapping[str, tuple[float, float]] = {
     "temperature": (0.0, 100.0),
-    "top_p": (0.0, 1.0),
+    "top_p": (1e-6, 1.0),
     "top_k": (-1.0, 1e9),
     "min_p": (0.0, 1.0),
     "repetition_penalty": (0.01, 100.0),

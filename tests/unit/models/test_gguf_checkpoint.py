@@ -258,6 +258,7 @@ def test_weights_without_a_vocabulary_open_as_weights_only(tmp_path: Path) -> No
         ("llama.attention.head_count", u32(0), "llama.attention.head_count is 0"),
         ("llama.attention.head_count_kv", u32(3), "llama.attention.head_count_kv is 3, which does not divide 4 heads"),
         ("llama.attention.key_length", u32(7), "llama.attention.key_length is 7, an even number is expected"),
+        ("llama.attention.key_length", u32(2_000_000_000), "llama.attention.key_length is 2000000000, 1 to 4096"),
         ("llama.attention.value_length", u32(4), "llama.attention.value_length is 4, only the head's 8 dims"),
         ("llama.rope.dimension_count", u32(4), "llama.rope.dimension_count is 4, only the head's 8 dims"),
         ("llama.attention.layer_norm_rms_epsilon", f32(float("nan")), "layer_norm_rms_epsilon is nan"),
