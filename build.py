@@ -40,8 +40,9 @@ WORK = ROOT / ".build"
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 DATA = ROOT / "ignis" / "data"
-DIST = ROOT / "dist"
 CPU_LEAF = DATA / "libignis_cpu.so"
+EXECUTABLE = ROOT / "dist" / "ignis-server"
+SHIPPED_SUFFIXES = {".py", ".html", ".js", ".css", ".svg", ".json"}
 CORE = ROOT / "ignis" / ("_core" + str(sysconfig.get_config_var("EXT_SUFFIX")))
 
 # Free disk that installing a group needs at most, download and unpacked.
@@ -133,7 +134,15 @@ def bench(arguments: list[str]) -> int:
 
 
 def clean(arguments: list[str]) -> int:
-    doomed = [WORK, DIST, DATA, ROOT / "build", ROOT / ".mypy_cache", ROOT / ".ruff_cache", ROOT / ".pytest_cache"]
+    doomed = [
+        WORK,
+        EXECUTABLE.parent,
+        DATA,
+        ROOT / "build",
+        ROOT / ".mypy_cache",
+        ROOT / ".ruff_cache",
+        ROOT / ".pytest_cache",
+    ]
     doomed += [ROOT / ".hypothesis", ROOT / ".import_linter_cache", ROOT / "ignis" / "_core.c"]
     doomed += (ROOT / "ignis").glob("_core*.so")
     if arguments == ["--all"]:
@@ -229,10 +238,10 @@ def has_module(name: str) -> bool:
 
 
 class Compiler:
-    """Runs compile commands whose inputs changed, judged by content. Remembers them in .build/native.json."""
+    """Runs the commands whose inputs changed, judged by content, and remembers them in a file."""
 
-    def __init__(self) -> None:
-        self._memory = WORK / "native.json"
+    def __init__(self, memory: Path) -> None:
+        self._memory = memory
         try:
             self._known: dict[str, dict[str, object]] = json.loads(self._memory.read_text())
         except (OSError, ValueError):
@@ -257,8 +266,10 @@ class Compiler:
         started = time.monotonic()
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         if done.returncode:
-            raise Problem(f"compiling failed: {' '.join(command)}\n{done.stdout}{done.stderr}")
-        sys.stderr.write(done.stderr)
+            raise Problem(f"this failed: {' '.join(command)}\n{done.stdout}{done.stderr}")
+        sys.stderr.writelines(line for line in done.stderr.splitlines(keepends=True) if " INFO: " not in line)
+        if output.is_dir():
+            shutil.rmtree(output)
         Path(f"{output}.new").replace(output)
         read = [str(file) for file in inputs] if depfile is None else read_depfile(depfile)
         self._known[str(output)] = {"command": list(command), "inputs": {file: self._digest(file) for file in read}}
@@ -280,7 +291,7 @@ class Compiler:
 
 def native() -> None:
     """Builds ignis/_core and the leaves that this machine has the tools for."""
-    compiler = Compiler()
+    compiler = Compiler(WORK / "native.json")
     leaf = tomllib.loads((ROOT / "cuda" / "SOURCES.toml").read_text(encoding="utf-8"))
     try:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -346,6 +357,73 @@ def read_depfile(depfile: Path) -> list[str]:
     return [name.replace("\\ ", " ") for name in re.split(r"(?<!\\)\s+", text) if name]
 
 
+# --- the executable -------------------------------------------------------------------------------------------------
+
+
+def binary(arguments: list[str]) -> int:
+    """Makes dist/ignis-server: PyInstaller's folder, packed behind the stub that unpacks and starts it."""
+    if arguments:
+        raise Problem("binary takes no options")
+    prepare("runtime", "build", "release")
+    with (WORK / "binary.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        compiler = Compiler(WORK / "binary.json")
+        try:
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                frozen = pool.submit(freeze, compiler)
+                stub = build_stub(compiler)
+                folder = frozen.result()
+            packer = ROOT / "packaging" / "pack.py"
+            pack = [str(PYTHON), str(packer), str(stub), str(folder), f"{EXECUTABLE}.new"]
+            parts = sorted(file for file in folder.rglob("*") if file.is_file())
+            compiler.build(EXECUTABLE, pack, [stub, packer, *parts])
+        finally:
+            compiler.remember()
+    print(f"{EXECUTABLE}: {EXECUTABLE.stat().st_size / 1e6:.1f} MB")
+    return 0
+
+
+def freeze(compiler: Compiler) -> Path:
+    """Runs PyInstaller; returns the folder."""
+    spec = ROOT / "packaging" / "ignis.spec"
+    inputs = [spec, ROOT / "packaging" / "lock.toml", CORE, CPU_LEAF, ROOT / "LICENSE", *(ROOT / "spec").glob("*.*")]
+    inputs += [file for top in ("ignis", "ui") for file in (ROOT / top).rglob("*") if file.suffix in SHIPPED_SUFFIXES]
+    folder = WORK / "frozen"
+    options = [
+        "--noconfirm",
+        "--log-level",
+        "ERROR",
+        "--distpath",
+        f"{folder}.new",
+        "--workpath",
+        str(WORK / "pyinstaller"),
+    ]
+    compiler.build(folder, [str(PYTHON), "-m", "PyInstaller", *options, str(spec)], sorted(inputs))
+    return folder / "ignis-server"
+
+
+def build_stub(compiler: Compiler) -> Path:
+    """Compiles the stub with zstd's decoder in it; returns its path."""
+    zstd = WORK / "zstd"
+    fetcher = ROOT / "packaging" / "fetch_zstd.py"
+    compiler.build(zstd, [str(PYTHON), str(fetcher), f"{zstd}.new"], [fetcher])
+    decoder = WORK / "zstd.o"
+    flags = ["-O2", "-ffunction-sections", "-fdata-sections"]
+    gcc = find_tool("CC", "gcc")
+    compiler.build(decoder, [gcc, *flags, "-c", str(zstd / "zstd.c"), "-o", f"{decoder}.new"], [zstd / "zstd.c"])
+    source = ROOT / "packaging" / "stub.c"
+    version = re.search(r'VERSION = "(.+)"', (ROOT / "ignis" / "version.py").read_text())
+    assert version is not None
+    # Static where libc comes that way: it starts faster, and says a clear word on a system that is too old for the rest.
+    libc = subprocess.run([gcc, "-print-file-name=libc.a"], capture_output=True, text=True).stdout.strip()
+    static = ["-static"] if Path(libc).is_absolute() else []
+    warnings = ["-Wall", "-Wextra", "-Werror", f'-DIGNIS_VERSION="{version[1]}"', f"-I{zstd}"]
+    stub = WORK / "stub"
+    command = [gcc, *flags, *warnings, str(source), str(decoder), *static, "-Wl,--gc-sections,-s", "-o", f"{stub}.new"]
+    compiler.build(stub, command, [source, decoder])
+    return stub
+
+
 # --- small things ---------------------------------------------------------------------------------------------------
 
 
@@ -371,10 +449,6 @@ def step(text: str) -> Iterator[None]:
     started = time.monotonic()
     yield
     print(f"  {time.monotonic() - started:5.1f} s", file=sys.stderr, flush=True)
-
-
-def binary(arguments: list[str]) -> int:
-    raise Problem("not yet")
 
 
 if __name__ == "__main__":

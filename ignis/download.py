@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ignis.errors import DownloadError, ModelFileError
-from ignis.package_index import IndexClient, RefusedError, WheelLink, redact
+from ignis.package_index import FileLink, IndexClient, RefusedError, is_wheel_of, redact
 
 BLOCK_BYTES = 1 << 20
 # What a wheel may be larger than the file that is wanted of it: other members, and what does not compress.
@@ -108,7 +108,7 @@ def _fetch_from_any(wanted: WantedFile, folder: Path, client: IndexClient, wheel
         # The wheel was whole when an earlier fetch ended.
         with contextlib.suppress(DownloadError):
             return _unpack(wanted, folder, wheel, "the wheel that was kept")
-    for link in client.find_wheels(wanted.package, wanted.version):
+    for link in client.find_files(wanted.package, lambda name: is_wheel_of(name, wanted.package, wanted.version)):
         if isinstance(link, DownloadError):
             reasons.append(str(link))
             continue
@@ -127,7 +127,7 @@ def _fetch_from_any(wanted: WantedFile, folder: Path, client: IndexClient, wheel
     )
 
 
-def _transfer(wanted: WantedFile, client: IndexClient, link: WheelLink, wheel: BinaryIO, progress: Progress) -> None:
+def _transfer(wanted: WantedFile, client: IndexClient, link: FileLink, wheel: BinaryIO, progress: Progress) -> None:
     """Brings the wheel in, going on at the end of what is there. A broken transfer is taken up again, twice at most.
 
     Raises:

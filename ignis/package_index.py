@@ -1,4 +1,4 @@
-"""Finds a wheel on Python package indexes (PEP 503, PEP 691) and find-links pages, as pip is configured."""
+"""Finds files on Python package indexes (PEP 503, PEP 691) and find-links pages, as pip is configured."""
 
 import base64
 import configparser
@@ -9,7 +9,7 @@ import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
@@ -32,7 +32,7 @@ CERTIFICATE_FILES = (
 
 @dataclass(frozen=True, slots=True)
 class IndexSettings:
-    """Where wheels are looked for, and how: pages or folders of links first, then the indexes in order."""
+    """Where files are looked for, and how: pages or folders of links first, then the indexes in order."""
 
     indexes: tuple[str, ...] = (PYPI,)
     find_links: tuple[str, ...] = ()
@@ -51,8 +51,8 @@ class RefusedError(DownloadError):
 
 
 @dataclass(frozen=True, slots=True)
-class WheelLink:
-    """A wheel's address (http, https or file), and whose user name and password may go with it."""
+class FileLink:
+    """A file's address (http, https or file), and the Authorization field that goes with it."""
 
     url: str
     authorization: str | None = None
@@ -130,14 +130,14 @@ class IndexClient:
         self._trusting.check_hostname = False
         self._trusting.verify_mode = ssl.CERT_NONE
 
-    def find_wheels(self, package: str, version: str) -> Iterator[WheelLink | DownloadError]:
-        """Yields every place that has the wheel, best first; a place that fails or has none is yielded as an error."""
+    def find_files(self, package: str, is_wanted: Callable[[str], bool]) -> Iterator[FileLink | DownloadError]:
+        """Yields every place that has a file of a wanted name, best first; one that has none is yielded as an error."""
         for page in self.settings.find_links:
-            yield from self._links_of(page, package, version)
+            yield from self._links_of(page, is_wanted)
         for index in self.settings.indexes:
-            yield from self._links_of(f"{index.rstrip('/')}/{normalise(package)}/", package, version)
+            yield from self._links_of(f"{index.rstrip('/')}/{normalise(package)}/", is_wanted)
 
-    def open(self, link: WheelLink, headers: Mapping[str, str]) -> HTTPResponse:
+    def open(self, link: FileLink, headers: Mapping[str, str]) -> HTTPResponse:
         """Opens an address; the caller closes what it returns.
 
         Raises:
@@ -163,17 +163,17 @@ class IndexClient:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
             raise DownloadError(f"{redact(link.url)}: {reason}") from error
 
-    def _links_of(self, place: str, package: str, version: str) -> Iterator[WheelLink | DownloadError]:
+    def _links_of(self, place: str, is_wanted: Callable[[str], bool]) -> Iterator[FileLink | DownloadError]:
         try:
-            links = [link for link in self._read_place(place) if is_wheel_of(link.url, package, version)]
+            links = [link for link in self._read_place(place) if is_wanted(file_name(link.url))]
         except DownloadError as error:
             yield error
             return
         yield from links
         if not links:
-            yield DownloadError(f"{redact(place)}: has no wheel {normalise(package)} {version}")
+            yield DownloadError(f"{redact(place)}: does not have it")
 
-    def _read_place(self, place: str) -> list[WheelLink]:
+    def _read_place(self, place: str) -> list[FileLink]:
         """Lists what a page links to, or what lies in a local folder."""
         page = place if "://" in place else Path(place).absolute().as_uri() + ("/" if place.endswith("/") else "")
         url, authorization = split_credentials(page)
@@ -183,11 +183,11 @@ class IndexClient:
             try:
                 if folder.is_dir():
                     if not (folder / "index.html").is_file():
-                        return [WheelLink(file.absolute().as_uri()) for file in sorted(folder.iterdir())]
+                        return [FileLink(file.absolute().as_uri()) for file in sorted(folder.iterdir())]
                     url = (folder / "index.html").absolute().as_uri()
             except OSError as error:
                 raise DownloadError(f"{place}: {error}") from error
-        with self.open(WheelLink(url, authorization), {"Accept": ACCEPT}) as response:
+        with self.open(FileLink(url, authorization), {"Accept": ACCEPT}) as response:
             try:
                 body = response.read(PAGE_LIMIT_BYTES + 1)
             except (OSError, HTTPException) as error:
@@ -203,7 +203,7 @@ class IndexClient:
         own = urllib.parse.urlsplit(url).netloc
         if parts.scheme != "file":
             found = [link for link in found if urllib.parse.urlsplit(link).scheme in ("http", "https")]
-        return [WheelLink(link, authorization if urllib.parse.urlsplit(link).netloc == own else None) for link in found]
+        return [FileLink(link, authorization if urllib.parse.urlsplit(link).netloc == own else None) for link in found]
 
 
 def normalise(package: str) -> str:
@@ -211,9 +211,13 @@ def normalise(package: str) -> str:
     return re.sub(r"[-_.]+", "-", package).lower()
 
 
-def is_wheel_of(url: str, package: str, version: str) -> bool:
-    """Tells whether the last part of an address is a wheel's name of that package and version."""
-    name = urllib.parse.unquote(urllib.parse.urlsplit(url).path.rpartition("/")[2])
+def file_name(url: str) -> str:
+    """Returns the last part of an address."""
+    return urllib.parse.unquote(urllib.parse.urlsplit(url).path.rpartition("/")[2])
+
+
+def is_wheel_of(name: str, package: str, version: str) -> bool:
+    """Tells whether a file's name is that of a wheel of the package and version."""
     parts = name.split("-")
     return (
         name.endswith(".whl") and len(parts) >= 5 and normalise(parts[0]) == normalise(package) and parts[1] == version
