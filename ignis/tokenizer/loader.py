@@ -50,7 +50,7 @@ def _load_gguf(vocabulary: GgufVocabulary, special: SpecialTokens, vocab_size: i
         spelling = bpe_spelling(vocabulary, frozenset(user_defined.values()))
     else:
         encoder = build_pieces_encoder(vocabulary)
-        spelling = pieces_spelling(vocabulary, frozenset(user_defined.values()))
+        spelling = pieces_spelling(vocabulary)
     return Tokenizer(encoder, spelling, controls, vocab_size, special, vocabulary.adds_bos)
 
 

@@ -84,7 +84,7 @@ def build_pieces_encoder(vocabulary: GgufVocabulary) -> SentencePieceEncoder:
             raise ModelFileError(f"tokenizer.ggml.{key} has {len(values)} entries, but there are {len(tokens)} tokens")
     has_bytes = sum(kind == TokenType.BYTE for kind in types) == _NUM_BYTES
     parts = [
-        _field(1, _field(1, (token or f"<empty {index}>").encode()) + _float(2, score) + _number(3, kind))
+        _field(1, _field(1, _piece(token, kind, index)) + _float(2, score) + _number(3, kind))
         for index, (token, score, kind) in enumerate(zip(tokens, scores, types, strict=True))
     ]
     if TokenType.UNKNOWN not in types:
@@ -98,8 +98,15 @@ def build_pieces_encoder(vocabulary: GgufVocabulary) -> SentencePieceEncoder:
     return SentencePieceEncoder(processor, processor)
 
 
-def pieces_spelling(vocabulary: GgufVocabulary, literal: frozenset[int]) -> Spelling:
-    return Spelling(lookup(vocabulary.tokens), Alphabet.PIECES, literal, vocabulary.adds_space_prefix)
+def pieces_spelling(vocabulary: GgufVocabulary) -> Spelling:
+    return Spelling(lookup(vocabulary.tokens), Alphabet.PIECES, frozenset(), vocabulary.adds_space_prefix)
+
+
+def _piece(token: str, kind: int, index: int) -> bytes:
+    if kind == TokenType.USER_DEFINED:
+        # Makers of GGUF files write the spaces of these out. The model matches them in text whose spaces are ▁ already.
+        token = token.replace(" ", "▁")
+    return (token or f"<empty {index}>").encode()
 
 
 def _varint(value: int) -> bytes:

@@ -57,9 +57,12 @@ _RULES: dict[PreTokenizerRule, tuple[str, ...]] = {
         "gpt-2", "phi-2", "jais", "gigachat", "a.x-4.0", "mellum", "exaone4", "trillion", "granite-docling",
     ),
     PreTokenizerRule((r"\p{N}", GPT2)): (
-        "smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b", "mellum2",
+        "smollm", "starcoder", "refact", "codeshell", "exaone", "minerva-7b", "mellum2",
     ),
+    PreTokenizerRule((r"\p{N}", GPT2), composes=True): ("command-r",),
     PreTokenizerRule((GPT2,), composes=True): ("mpt", "olmo"),
+    PreTokenizerRule((r"[\p{P}\$\+<=>\^~\|]+", GPT2, r"\p{N}+", "[0-9][0-9][0-9]")): ("default",),
+    PreTokenizerRule((r"[\p{P}\$\+<=>\^~\|`]+", GPT2, "[0-9][0-9][0-9]")): ("falcon",),
     PreTokenizerRule((LLAMA3,), whole_pieces=True): (
         "llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "glm4", "glm5",
     ),
