@@ -159,8 +159,8 @@ class Engine:
         return self._settings.decode_lanes
 
     def is_alive(self, now: float | None = None) -> bool:
-        """Whether the step loop turns: not where a step takes over settings.step_limit_s or the loop broke, but where it
-        waits for work. Says nothing about the state."""
+        """Whether the step loop turns: not where a step takes over settings.step_limit_s or the loop broke, but where
+        it waits for work. Says nothing about the state."""
         loop = self._loop
         if loop is None or loop.has_ended:
             return False

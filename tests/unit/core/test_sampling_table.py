@@ -1,0 +1,54 @@
+"""SamplingTable: a row is what was written, and its biases live as long as the row."""
+
+import gc
+
+import pytest
+
+from ignis._core import SamplingTable
+from ignis.scheduler.request import SamplingParams
+
+
+def test_a_row_is_what_was_written() -> None:
+    table = SamplingTable(2)
+    params = SamplingParams(0.5, 40, 0.75, 0.25, 1.5, -0.5, 2.0, 2**64 - 1, ((7, -100.0), (9, 1.5)), 20)
+    table.write(1, params)
+    assert table.row(1) == {
+        "temperature": 0.5,
+        "top_k": 40,
+        "top_p": 0.75,
+        "min_p": 0.25,
+        "repetition_penalty": 1.5,
+        "presence_penalty": -0.5,
+        "frequency_penalty": 2.0,
+        "seed": 2**64 - 1,
+        "logit_bias": ((7, -100.0), (9, 1.5)),
+        "top_logprobs": 20,
+    }
+
+
+def test_no_log_probabilities_are_minus_one() -> None:
+    table = SamplingTable(1)
+    table.write(0, SamplingParams())
+    assert table.row(0)["top_logprobs"] == -1
+
+
+def test_biases_live_as_long_as_their_row() -> None:
+    table = SamplingTable(2)
+    for lane in (0, 1, 0):
+        table.write(lane, SamplingParams(logit_bias=tuple((i, float(lane)) for i in range(300))))
+        gc.collect()
+    assert table.row(1)["logit_bias"] == tuple((i, 1.0) for i in range(300))
+
+
+def test_a_refused_row_leaves_the_one_before() -> None:
+    table = SamplingTable(1)
+    table.write(0, SamplingParams(seed=5))
+    with pytest.raises(OverflowError):
+        table.write(0, SamplingParams(seed=6, logit_bias=((2**40, 0.0),)))
+    assert table.row(0)["seed"] == 5
+
+
+@pytest.mark.parametrize("lane", [-1, 2])
+def test_a_lane_outside_the_table_is_refused(lane: int) -> None:
+    with pytest.raises(IndexError):
+        SamplingTable(2).write(lane, SamplingParams())

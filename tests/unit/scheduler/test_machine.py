@@ -1,0 +1,186 @@
+"""The scheduler against a plain model, under random submissions, cancels, deadlines, faults and step times."""
+
+from dataclasses import dataclass, field
+
+from hypothesis import settings, strategies
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan
+from ignis.scheduler.request import FinishReason, RequestClass, SamplingParams, Submission, TokenEvent
+from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
+from tests.fakes.leaf import ScriptedLeaf, mixed
+
+NUM_PAGES = 8
+NUM_LANES = 4
+CHUNK = 128
+SHARE = 0.25
+STOP_IDS = frozenset(range(1, 40))
+
+
+@dataclass
+class Expected:
+    """One request of the model."""
+
+    submission: Submission
+    arrival: int
+    submitted_at: float
+    tokens: list[int] = field(default_factory=list)
+    finish: FinishReason | None = None
+    has_begun: bool = False
+    was_told: FinishReason | None = None
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return self.submission.request_class.value, self.arrival
+
+    def answer(self) -> tuple[list[int], FinishReason]:
+        """What it gets when nobody disturbs it: a function of its own tokens alone."""
+        tokens, num_prompt = list(self.submission.prompt), len(self.submission.prompt)
+        while len(tokens) - num_prompt < self.submission.max_tokens:
+            token = mixed(tokens, num_prompt)
+            if token in STOP_IDS:
+                return tokens[num_prompt:], FinishReason.STOP
+            tokens.append(token)
+        return tokens[num_prompt:], FinishReason.LENGTH
+
+
+prompts = strategies.builds(
+    lambda words, tail: tuple(word for word in words for _ in range(64)) + tuple(range(tail)),
+    strategies.lists(strategies.integers(1, 2), max_size=4),
+    strategies.just(64) | strategies.integers(1, 70),
+)
+
+
+class SchedulerMachine(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scheduler = Scheduler(
+            SchedulerSettings(NUM_PAGES, num_lanes=NUM_LANES, prefill_chunk=CHUNK, decode_share=SHARE)
+        )
+        self.leaf = ScriptedLeaf()
+        self.leaf.prepare(NUM_PAGES)
+        self.now = 0.0
+        self.requests: dict[int, Expected] = {}
+        self.chunk_end: tuple[int, float, float] | None = None
+        """Of the last span: its request, when it ended, how long the same prompt's next one has to wait."""
+        self.rounds_since_chunk = 0
+
+    def open(self) -> dict[int, Expected]:
+        return {i: request for i, request in self.requests.items() if request.finish is None and not request.was_told}
+
+    @rule(
+        prompt=prompts,
+        max_tokens=strategies.integers(1, 100),
+        request_class=strategies.sampled_from(RequestClass),
+        timeout_s=strategies.none() | strategies.floats(0.1, 50),
+    )
+    def submit(self, prompt: tuple[int, ...], max_tokens: int, request_class: RequestClass, timeout_s: float | None) -> None:
+        if len(self.open()) == NUM_LANES:
+            assert self.scheduler.num_free_lanes == 0
+            return
+        sampling = SamplingParams(temperature=0.0)
+        submission = Submission(prompt, max_tokens, sampling, STOP_IDS, request_class, timeout_s)
+        request_id = len(self.requests) + 1
+        self.requests[request_id] = Expected(submission, request_id, self.now)
+        self.scheduler.submit(request_id, submission, self.now)
+
+    @rule(choice=strategies.integers(0, 100), reason=strategies.sampled_from([FinishReason.CANCELLED, FinishReason.STOP]))
+    def leave(self, choice: int, reason: FinishReason) -> None:
+        if self.open():
+            request_id = sorted(self.open())[choice % len(self.open())]
+            request = self.requests[request_id]
+            request.was_told = reason if request.tokens else FinishReason.CANCELLED
+            self.scheduler.cancel(request_id, self.now, reason)
+
+    @rule(choice=strategies.integers(0, 100))
+    def fail(self, choice: int) -> None:
+        if self.open():
+            request_id = sorted(self.open())[choice % len(self.open())]
+            self.requests[request_id].was_told = FinishReason.FAULT
+            self.take(self.scheduler.fail([request_id], "broke", self.now))
+
+    @rule(seconds=strategies.floats(0, 20))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+    @rule(times=strategies.lists(strategies.floats(0.001, 2.0), min_size=1, max_size=30))
+    def run(self, times: list[float]) -> None:
+        for takes_s in times:
+            self.step(takes_s)
+
+    def step(self, takes_s: float) -> bool:
+        """Plans, runs and commits one step; returns whether there was one."""
+        late = [request for request in self.open().values() if self.is_late(request)]
+        step = self.scheduler.plan(self.now)
+        num_decoding = len(self.scheduler._lanes.round().lives)  # noqa: SLF001 - the rule is about what could have run
+        if isinstance(step, Idle):
+            self.take(self.scheduler.commit(step, (), self.now))
+            assert not self.open()
+            assert all(request.finish for request in late)
+            return False
+        if isinstance(step, DecodeRound):
+            assert 1 <= len(step.rows) <= NUM_LANES
+            self.rounds_since_chunk += 1
+            draws = self.leaf.decode(step)
+        else:
+            self.check_span(step, is_beside_others=num_decoding > 0)
+            draws = self.leaf.prefill(step)
+        started, self.now = self.now, self.now + takes_s
+        if isinstance(step, PrefillSpan):
+            wait_s = 0.0 if step.is_last else (self.now - started) * SHARE / (1 - SHARE)
+            self.chunk_end = (step.live.request_id, self.now, wait_s)
+            self.rounds_since_chunk = 0
+        self.take(self.scheduler.commit(step, draws, self.now))
+        assert all(request.finish for request in late), "a deadline was missed"
+        return True
+
+    def check_span(self, step: PrefillSpan, *, is_beside_others: bool) -> None:
+        request = self.requests[step.live.request_id]
+        assert step.stop - step.start <= CHUNK
+        assert step.stop % CHUNK == 0 or step.is_last
+        if not request.has_begun:
+            waiting = [other for other in self.open().values() if not other.has_begun and not self.is_late(other)]
+            assert request.rank == min(other.rank for other in waiting), "a lower rank went first"
+            request.has_begun = True
+        if is_beside_others and self.chunk_end is not None:
+            request_id, ended, wait_s = self.chunk_end
+            assert self.rounds_since_chunk >= 1, "two chunks without a round"
+            assert request_id != step.live.request_id or self.now >= ended + wait_s, "the share was not kept"
+
+    def is_late(self, request: Expected) -> bool:
+        timeout_s = request.submission.timeout_s
+        return timeout_s is not None and self.now >= request.submitted_at + timeout_s
+
+    def take(self, events: list[TokenEvent]) -> None:
+        for event in events:
+            request = self.requests[event.request_id]
+            assert request.finish is None, "something came after the end"
+            request.tokens += event.tokens
+            request.finish = event.finish
+
+    @invariant()
+    def agrees(self) -> None:
+        self.scheduler.check()
+        assert self.scheduler.num_waiting + self.scheduler.num_running <= NUM_LANES
+
+    @invariant()
+    def answers_are_each_request_s_own(self) -> None:
+        for request in self.requests.values():
+            tokens, finish = request.answer()
+            assert request.tokens == tokens[: len(request.tokens)]
+            if request.finish in (FinishReason.STOP, FinishReason.LENGTH) and request.was_told is None:
+                assert (request.tokens, request.finish) == (tokens, finish)
+            if request.finish is FinishReason.EXPIRED:
+                assert self.is_late(request)
+
+    def teardown(self) -> None:
+        while self.step(0.5):
+            pass
+        assert all(request.finish is not None for request in self.requests.values()), "a request never ended"
+        residency = self.scheduler.residency
+        assert residency.num_used == residency.index.num_idle
+        assert (residency.reserved, self.scheduler.num_free_lanes) == (0, NUM_LANES)
+
+
+TestSchedulerMachine = SchedulerMachine.TestCase
+TestSchedulerMachine.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
