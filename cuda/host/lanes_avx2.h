@@ -42,10 +42,9 @@ inline void store_first(float *p, Floats a, uint32_t count) {
 }
 
 inline Ints zero_ints() { return _mm256_setzero_si256(); }
-template <int SHIFT>
-inline Ints broadcast_shifted(const int32_t *value) {
-  return _mm256_slli_epi32(_mm256_set1_epi32(*value), SHIFT);
-}
+inline Ints broadcast_int(const int32_t *value) { return _mm256_set1_epi32(*value); }
+inline Ints add(Ints a, Ints b) { return _mm256_add_epi32(a, b); }
+inline Ints times_128(Ints a) { return _mm256_slli_epi32(a, 7); }
 
 inline Bytes load_bytes(const uint8_t *p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)); }
 inline Bytes low_nibbles(Bytes a) { return _mm256_and_si256(a, _mm256_set1_epi8(15)); }

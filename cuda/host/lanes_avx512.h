@@ -32,10 +32,9 @@ inline Floats load_first(const float *p, uint32_t count) { return _mm512_maskz_l
 inline void store_first(float *p, Floats a, uint32_t count) { _mm512_mask_storeu_ps(p, first_lanes(count), a); }
 
 inline Ints zero_ints() { return _mm512_setzero_si512(); }
-template <int SHIFT>
-inline Ints broadcast_shifted(const int32_t *value) {
-  return _mm512_slli_epi32(_mm512_set1_epi32(*value), SHIFT);
-}
+inline Ints broadcast_int(const int32_t *value) { return _mm512_set1_epi32(*value); }
+inline Ints add(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
+inline Ints times_128(Ints a) { return _mm512_slli_epi32(a, 7); }
 
 inline Bytes load_bytes(const uint8_t *p) { return _mm512_loadu_si512(p); }
 inline Bytes low_nibbles(Bytes a) { return _mm512_and_si512(a, _mm512_set1_epi8(15)); }

@@ -69,11 +69,21 @@ inline void store_first(float *p, const Floats &a, uint32_t count) {
 }
 
 inline Ints zero_ints() { return {}; }
-template <int SHIFT>
-inline Ints broadcast_shifted(const int32_t *value) {
+template <class Function>
+inline Ints ints_of(const Function &function) {
   Ints result;
-  for (uint32_t i = 0; i < LANES; i++) result.lane[i] = *value * (1 << SHIFT);
+  for (uint32_t i = 0; i < LANES; i++) result.lane[i] = function(i);
   return result;
+}
+
+inline Ints broadcast_int(const int32_t *value) {
+  return ints_of([=](uint32_t) { return *value; });
+}
+inline Ints add(const Ints &a, const Ints &b) {
+  return ints_of([&](uint32_t i) { return a.lane[i] + b.lane[i]; });
+}
+inline Ints times_128(const Ints &a) {
+  return ints_of([&](uint32_t i) { return a.lane[i] * 128; });
 }
 
 inline Bytes load_bytes(const uint8_t *p) {

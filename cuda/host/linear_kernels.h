@@ -1,13 +1,13 @@
 // linear_kernels.h: the table of inner loops that each instruction set brings, and the activations' layout that they read.
 //
-// A tile is up to MAX_TILE_TOKENS tokens that a kernel keeps in registers. The int8 form of a tile of width P (tokens, filled up
-// with zeros to a width that the kernels have) is, for each block of 32 columns:
+// A tile is up to MAX_TILE_TOKENS tokens that a kernel keeps in registers. The quantised form of a tile of width P (tokens, filled up
+// with zeros to a width that the kernels have) is, for each block of 32 columns (spec/adr/0004 says why 15 bits):
 //
-//   int8 [P][32]   codes = round(x / d), ties to even
-//   float [P]      d, the largest |x| of the block / 127
-//   float [P]      s = d * sum of the codes
-//   int32 [P] x 3  minus the sum of the codes: of columns 0..15, of 16..31, of all. A weight stored with an offset is corrected
-//                  by offset times this, in integers, so exactly.
+//   int8 [P][2][32]  hi, lo of the codes q = round(x / d), ties to even, |q| <= 16256: q = 128 hi + lo, |hi| <= 127, -64 <= lo < 64
+//   float [P]        d, the largest |x| of the block / 16256
+//   float [P]        s = d * sum of q
+//   int32 [P] x 5    what corrects the sums of weights that are stored with an offset, in integers, so exactly: minus the sum of q
+//                    times 8, 16 and 128; minus 32 times the sum over columns 0..15, and over 16..31
 #pragma once
 
 #include <stdint.h>
@@ -18,7 +18,10 @@
 namespace ignis {
 
 inline constexpr uint32_t MAX_TILE_TOKENS = 12;
-inline constexpr uint32_t TILE_TOKEN_BYTES = 32 + 5 * 4;  // of a token in a block
+inline constexpr uint32_t TILE_TOKEN_BYTES = 2 * 32 + 7 * 4;  // of a token in a block
+inline constexpr int LARGEST_CODE = 127 * 128;
+// Which of the int32 [P].
+inline constexpr uint32_t CORRECTION_8 = 0, CORRECTION_16 = 1, CORRECTION_128 = 2, CORRECTION_32_LOW = 3, CORRECTION_32_HIGH = 4;
 inline constexpr uint32_t MAX_WIDTHS = 6;
 
 enum class Format : uint32_t { Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K };
@@ -59,7 +62,7 @@ inline constexpr uint32_t NUM_FLOAT_FORMATS = 3;
 
 struct LinearKernels {
   uint32_t num_widths;
-  uint8_t widths[MAX_WIDTHS];  // of int8 tiles, rising
+  uint8_t widths[MAX_WIDTHS];  // of quantised tiles, rising
   bool has_bfloat_dot;
   uint32_t float_tokens;  // tokens of a tile of a float kernel
 

@@ -1,7 +1,7 @@
-// linear_quantized.h: groups of packed quantised weights (packed.h) times a tile of int8 activations (linear_kernels.h).
+// linear_quantized.h: groups of packed quantised weights (packed.h) times a tile of quantised activations (linear_kernels.h).
 //
 // The order of sums, the same for every tile width, thread count and phase: an accumulator for each (row, token) takes the blocks of
-// 32 columns in rising order. Within a block the products of codes are summed in int32, exactly; then
+// 32 columns in rising order. Within a block the products of codes are summed in int32, exactly (at most 255 * 16256 * 32 < 2^27); then
 //
 //   acc = fma(float(sum of code products), d_weight * d_activation, acc)
 //   acc = fma(m, s_activation, acc)                                       formats with a minimum; Q4_K, Q5_K subtract
@@ -37,8 +37,9 @@ struct Codes {
                                                                              : 5;
   static constexpr bool IS_K = DTYPE == IGNIS_Q4_K || DTYPE == IGNIS_Q5_K || DTYPE == IGNIS_Q6_K;
   static constexpr bool HAS_MINIMUM = DTYPE == IGNIS_Q4_1 || DTYPE == IGNIS_Q5_1 || DTYPE == IGNIS_Q4_K || DTYPE == IGNIS_Q5_K;
-  // Stored code = value + 2^(BITS - 1)
+  // Stored code = value + 2^(BITS - 1), which `CORRECTION` takes back.
   static constexpr bool HAS_OFFSET = !HAS_MINIMUM && !(DTYPE == IGNIS_Q8_0 && HAS_SIGNED_BYTES);
+  static constexpr uint32_t CORRECTION = BITS == 4 ? CORRECTION_8 : BITS == 5 ? CORRECTION_16 : BITS == 6 ? CORRECTION_32_LOW : CORRECTION_128;
   static constexpr bool HAS_HALVES = DTYPE == IGNIS_Q6_K;
 
   template <int QUAD>
@@ -70,24 +71,46 @@ struct Codes {
   }
 };
 
-// One quad of weights with every token of the tile.
-template <class C, int QUAD, int STEP, int T>
+// One quad of weights with one plane of every token of the tile.
+template <class C, int QUAD, int PLANE, int STEP, int T>
 inline void multiply_quad(Dot (&dots)[T], const uint8_t *codes, const uint8_t *tile) {
   const Bytes weights = C::template quad<QUAD>(codes);
 #pragma GCC unroll 16
-  for (int t = 0; t < T; t++) dot_add<C::BITS, STEP>(&dots[t], weights, tile + t * 32 + QUAD * 4);
+  for (int t = 0; t < T; t++) dot_add<C::BITS, STEP>(&dots[t], weights, tile + t * 64 + PLANE * 32 + QUAD * 4);
 }
 
-template <class C, int T>
-inline void start_dots(Dot (&dots)[T], const int32_t *minus_sums) {
+// Quads FIRST, FIRST + 1, .. 4 of them, or all eight in the order in which both nibbles of a slot are used while it is in a register.
+template <class C, int FIRST, int PLANE, int T>
+inline void multiply_plane(Dot (&dots)[T], const uint8_t *codes, const uint8_t *tile) {
+  if constexpr (C::HAS_HALVES) {
+    multiply_quad<C, FIRST, PLANE, 0, T>(dots, codes, tile);
+    multiply_quad<C, FIRST + 1, PLANE, 1, T>(dots, codes, tile);
+    multiply_quad<C, FIRST + 2, PLANE, 2, T>(dots, codes, tile);
+    multiply_quad<C, FIRST + 3, PLANE, 3, T>(dots, codes, tile);
+  } else {
+    multiply_quad<C, 0, PLANE, 0, T>(dots, codes, tile);
+    multiply_quad<C, 4, PLANE, 1, T>(dots, codes, tile);
+    multiply_quad<C, 1, PLANE, 2, T>(dots, codes, tile);
+    multiply_quad<C, 5, PLANE, 3, T>(dots, codes, tile);
+    multiply_quad<C, 2, PLANE, 4, T>(dots, codes, tile);
+    multiply_quad<C, 6, PLANE, 5, T>(dots, codes, tile);
+    multiply_quad<C, 3, PLANE, 6, T>(dots, codes, tile);
+    multiply_quad<C, 7, PLANE, 7, T>(dots, codes, tile);
+  }
+}
+
+// The sums of code products 128 hi + lo, corrected for the weights' offset.
+template <class C, int FIRST, int T>
+inline void multiply_codes(Dot (&dots)[T], const uint8_t *codes, const uint8_t *tile, const int32_t *corrections) {
+#pragma GCC unroll 16
+  for (int t = 0; t < T; t++) dots[t].sum = zero_ints();
+  multiply_plane<C, FIRST, 0, T>(dots, codes, tile);
 #pragma GCC unroll 16
   for (int t = 0; t < T; t++) {
-    if constexpr (C::HAS_OFFSET) {
-      dots[t].sum = broadcast_shifted<C::BITS - 1>(minus_sums + t);
-    } else {
-      dots[t].sum = zero_ints();
-    }
+    dots[t].sum = times_128(dots[t].sum);
+    if constexpr (C::HAS_OFFSET) dots[t].sum = add(dots[t].sum, broadcast_int(corrections + t));
   }
+  multiply_plane<C, FIRST, 1, T>(dots, codes, tile);
 }
 
 template <int T>
@@ -100,39 +123,19 @@ inline void scale_dots(Floats (&sums)[T], const Dot (&dots)[T], Floats d_weights
 template <ignis_dtype DTYPE, int T>
 inline void multiply_block(Floats (&sums)[T], const uint8_t *codes, const Scale &scale, const uint8_t *tile) {
   using C = Codes<DTYPE>;
-  const float *d = reinterpret_cast<const float *>(tile + T * 32), *s = d + T;
-  const int32_t *minus_sums = reinterpret_cast<const int32_t *>(s + T);
+  const float *d = reinterpret_cast<const float *>(tile + T * 64), *s = d + T;
+  const int32_t *corrections = reinterpret_cast<const int32_t *>(s + T) + C::CORRECTION * T;
   Dot dots[T];
+  multiply_codes<C, 0, T>(dots, codes, tile, corrections);
+  scale_dots<T>(sums, dots, scale.d, d);
   if constexpr (C::HAS_HALVES) {
-    start_dots<C, T>(dots, minus_sums);
-    multiply_quad<C, 0, 0, T>(dots, codes, tile);
-    multiply_quad<C, 1, 1, T>(dots, codes, tile);
-    multiply_quad<C, 2, 2, T>(dots, codes, tile);
-    multiply_quad<C, 3, 3, T>(dots, codes, tile);
-    scale_dots<T>(sums, dots, scale.d, d);
-    start_dots<C, T>(dots, minus_sums + T);
-    multiply_quad<C, 4, 0, T>(dots, codes, tile);
-    multiply_quad<C, 5, 1, T>(dots, codes, tile);
-    multiply_quad<C, 6, 2, T>(dots, codes, tile);
-    multiply_quad<C, 7, 3, T>(dots, codes, tile);
+    multiply_codes<C, 4, T>(dots, codes, tile, corrections + T);
     scale_dots<T>(sums, dots, scale.second, d);
-  } else {
-    // Both nibbles of a slot while it is in a register.
-    start_dots<C, T>(dots, minus_sums + 2 * T);
-    multiply_quad<C, 0, 0, T>(dots, codes, tile);
-    multiply_quad<C, 4, 1, T>(dots, codes, tile);
-    multiply_quad<C, 1, 2, T>(dots, codes, tile);
-    multiply_quad<C, 5, 3, T>(dots, codes, tile);
-    multiply_quad<C, 2, 4, T>(dots, codes, tile);
-    multiply_quad<C, 6, 5, T>(dots, codes, tile);
-    multiply_quad<C, 3, 6, T>(dots, codes, tile);
-    multiply_quad<C, 7, 7, T>(dots, codes, tile);
-    scale_dots<T>(sums, dots, scale.d, d);
-    if constexpr (C::HAS_MINIMUM) {
+  }
+  if constexpr (C::HAS_MINIMUM) {
 #pragma GCC unroll 16
-      for (int t = 0; t < T; t++)
-        sums[t] = C::IS_K ? multiply_subtract_from(scale.second, broadcast(s + t), sums[t]) : multiply_add(scale.second, broadcast(s + t), sums[t]);
-    }
+    for (int t = 0; t < T; t++)
+      sums[t] = C::IS_K ? multiply_subtract_from(scale.second, broadcast(s + t), sums[t]) : multiply_add(scale.second, broadcast(s + t), sums[t]);
   }
 }
 

@@ -14,12 +14,8 @@
 namespace ignis::IGNIS_ISA_NAMESPACE {
 namespace {
 
-// Below it 127 / largest overflows; such a block counts as zero, and no model's activations are there.
+// Below it LARGEST_CODE / largest overflows; such a block counts as zero, and no model's activations are there.
 constexpr float SMALLEST_LARGEST = 1e-30f;
-
-struct BlockSums {
-  int32_t low, high;  // of codes 0..15, 16..31
-};
 
 #if defined(__AVX512F__)
 
@@ -28,13 +24,14 @@ inline float largest_magnitude(const float *x) {
   return _mm512_reduce_max_ps(_mm512_max_ps(low, high));
 }
 
-inline BlockSums round_block(int8_t *codes, const float *x, float inverse) {
-  const __m512 factor = _mm512_set1_ps(inverse);
-  const __m512i low = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), factor));
-  const __m512i high = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16), factor));
-  _mm_storeu_si128(reinterpret_cast<__m128i *>(codes), _mm512_cvtsepi32_epi8(low));
-  _mm_storeu_si128(reinterpret_cast<__m128i *>(codes + 16), _mm512_cvtsepi32_epi8(high));
-  return {_mm512_reduce_add_epi32(low), _mm512_reduce_add_epi32(high)};
+// Sixteen codes; `planes` is hi [32], lo [32].
+inline int32_t round_half_block(int8_t *planes, const float *x, float inverse) {
+  const __m512i q = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), _mm512_set1_ps(inverse)));
+  const __m512i hi = _mm512_srai_epi32(_mm512_add_epi32(q, _mm512_set1_epi32(64)), 7);
+  const __m512i lo = _mm512_sub_epi32(q, _mm512_slli_epi32(hi, 7));
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(planes), _mm512_cvtsepi32_epi8(hi));
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(planes + 32), _mm512_cvtsepi32_epi8(lo));
+  return _mm512_reduce_add_epi32(q);
 }
 
 #elif defined(__AVX2__)
@@ -48,20 +45,26 @@ inline float largest_magnitude(const float *x) {
   return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
 }
 
-inline int32_t round_half_block(int8_t *codes, const float *x, float inverse) {
-  const __m256 factor = _mm256_set1_ps(inverse);
-  const __m256i low = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x), factor));
-  const __m256i high = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8), factor));
+inline __m128i bytes_of(__m256i low, __m256i high) {
   const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
-  _mm_storeu_si128(reinterpret_cast<__m128i *>(codes), _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
-  const __m256i eight = _mm256_add_epi32(low, high);
+  return _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+}
+
+// Sixteen codes; `planes` is hi [32], lo [32].
+inline int32_t round_half_block(int8_t *planes, const float *x, float inverse) {
+  const __m256 factor = _mm256_set1_ps(inverse);
+  __m256i q[2], hi[2], lo[2];
+  for (int i = 0; i < 2; i++) {
+    q[i] = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), factor));
+    hi[i] = _mm256_srai_epi32(_mm256_add_epi32(q[i], _mm256_set1_epi32(64)), 7);
+    lo[i] = _mm256_sub_epi32(q[i], _mm256_slli_epi32(hi[i], 7));
+  }
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(planes), bytes_of(hi[0], hi[1]));
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(planes + 32), bytes_of(lo[0], lo[1]));
+  const __m256i eight = _mm256_add_epi32(q[0], q[1]);
   __m128i four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
   four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
   return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
-}
-
-inline BlockSums round_block(int8_t *codes, const float *x, float inverse) {
-  return {round_half_block(codes, x, inverse), round_half_block(codes + 16, x + 16, inverse)};
 }
 
 #else
@@ -76,21 +79,22 @@ inline float largest_magnitude(const float *x) {
 }
 
 // 1.5 * 2^23 puts a value's units at the last bit, so that the addition rounds to the nearest integer, ties to even.
-inline int8_t round_code(float value) {
+inline int32_t round_code(float value) {
   const float shifted = value + 0x1.8p23f;
   const int32_t code = static_cast<int32_t>(bits_of_float(shifted) - bits_of_float(0x1.8p23f));
-  return static_cast<int8_t>(code < -127 ? -127 : code > 127 ? 127 : code);
+  return code < -LARGEST_CODE ? -LARGEST_CODE : code > LARGEST_CODE ? LARGEST_CODE : code;
 }
 
-inline BlockSums round_block(int8_t *codes, const float *x, float inverse) {
-  BlockSums sums{0, 0};
+// Sixteen codes; `planes` is hi [32], lo [32].
+inline int32_t round_half_block(int8_t *planes, const float *x, float inverse) {
+  int32_t sum = 0;
   for (int i = 0; i < 16; i++) {
-    codes[i] = round_code(x[i] * inverse);
-    codes[i + 16] = round_code(x[i + 16] * inverse);
-    sums.low += codes[i];
-    sums.high += codes[i + 16];
+    const int32_t q = round_code(x[i] * inverse), hi = (q + 64) >> 7;
+    planes[i] = static_cast<int8_t>(hi);
+    planes[32 + i] = static_cast<int8_t>(q - 128 * hi);
+    sum += q;
   }
-  return sums;
+  return sum;
 }
 
 #endif
@@ -104,15 +108,19 @@ void quantize_tile(uint8_t *tile, const float *x, uint32_t T, uint32_t K, uint32
       const float *values = x + static_cast<uint64_t>(t) * K + k;
       const float largest = largest_magnitude(values);
       const bool is_zero = !(largest > SMALLEST_LARGEST);
-      const float d = is_zero ? 0.0f : largest / 127.0f;
-      const BlockSums sums = round_block(reinterpret_cast<int8_t *>(block + 32 * t), values, is_zero ? 0.0f : 127.0f / largest);
-      float *floats = reinterpret_cast<float *>(block + 32 * width);
-      int32_t *minus_sums = reinterpret_cast<int32_t *>(floats + 2 * width);
+      const float d = is_zero ? 0.0f : largest / static_cast<float>(LARGEST_CODE);
+      const float inverse = is_zero ? 0.0f : static_cast<float>(LARGEST_CODE) / largest;
+      int8_t *planes = reinterpret_cast<int8_t *>(block + 64 * t);
+      const int32_t low = round_half_block(planes, values, inverse), high = round_half_block(planes + 16, values + 16, inverse);
+      float *floats = reinterpret_cast<float *>(block + 64 * width);
+      int32_t *corrections = reinterpret_cast<int32_t *>(floats + 2 * width);
       floats[t] = d;
-      floats[width + t] = d * static_cast<float>(sums.low + sums.high);
-      minus_sums[t] = -sums.low;
-      minus_sums[width + t] = -sums.high;
-      minus_sums[2 * width + t] = -sums.low - sums.high;
+      floats[width + t] = d * static_cast<float>(low + high);
+      corrections[CORRECTION_8 * width + t] = -8 * (low + high);
+      corrections[CORRECTION_16 * width + t] = -16 * (low + high);
+      corrections[CORRECTION_128 * width + t] = -128 * (low + high);
+      corrections[CORRECTION_32_LOW * width + t] = -32 * low;
+      corrections[CORRECTION_32_HIGH * width + t] = -32 * high;
       block += block_bytes;
     }
   }
