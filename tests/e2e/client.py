@@ -1,10 +1,11 @@
 """A small client on the standard library: what the end-to-end tests need below the OpenAI SDK (raw frames, cuts, timing)."""
 
+import contextlib
 import http.client
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,16 +57,15 @@ class Client:
 
     def events(self, body: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
         """The data of each event of a stream, as JSON; the last one is the string [DONE]."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=120)
         headers = {"Content-Type": "application/json"}
-        connection.request("POST", "/v1/chat/completions", json.dumps({**body, "stream": True}), headers)
-        response = connection.getresponse()
-        assert response.status == 200, (response.status, response.read())
-        while line := response.readline():
-            if line.startswith(b"data: "):
-                data = line[6:].strip()
-                yield "[DONE]" if data == b"[DONE]" else json.loads(data)
-        connection.close()
+        with contextlib.closing(http.client.HTTPConnection(self.host, self.port, timeout=120)) as connection:
+            connection.request("POST", "/v1/chat/completions", json.dumps({**body, "stream": True}), headers)
+            with connection.getresponse() as response:
+                assert response.status == 200, (response.status, response.read())
+                while line := response.readline():
+                    if line.startswith(b"data: "):
+                        data = line[6:].strip()
+                        yield "[DONE]" if data == b"[DONE]" else json.loads(data)
 
     def stream(self, **body: Any) -> Answer:
         answer = Answer()
@@ -85,8 +85,8 @@ class Client:
                 answer.finish = choice["finish_reason"] or answer.finish
         return answer
 
-    def cut(self, body: dict[str, Any], after_bytes: int) -> None:
-        """Sends a chat request and drops the connection once that many bytes of the answer have come."""
+    def cut(self, body: dict[str, Any], after_bytes: int, until: Callable[[], None] | None = None) -> None:
+        """Sends a chat request and drops the connection once that many bytes have come and `until` returned."""
         data = json.dumps(body).encode()
         head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n\r\n".encode()
         with socket.create_connection((self.host, self.port), timeout=60) as connection:
@@ -97,3 +97,5 @@ class Client:
                 if not piece:
                     return
                 received += len(piece)
+            if until is not None:
+                until()

@@ -22,7 +22,7 @@ def test_a_cut_stream_frees_its_lane_and_its_pages(server: Server) -> None:
 
 def test_a_cut_before_a_plain_answer_cancels_too(server: Server) -> None:
     cancelled = server.metric("ignis_requests_cancelled_total")
-    server.client.cut(LONG, 0)
+    server.client.cut(LONG, 0, lambda: server.wait_metric("ignis_scheduler_requests", 1, state="running"))
     server.wait_metric("ignis_requests_cancelled_total", cancelled + 1, limit_s=3)
     server.wait_metric("ignis_scheduler_requests", 0, state="running", limit_s=3)
 
@@ -30,8 +30,7 @@ def test_a_cut_before_a_plain_answer_cancels_too(server: Server) -> None:
 def test_a_cut_while_the_prompt_prefills_stops_the_prefill(server: Server) -> None:
     words = "harbour lantern anchor meadow copper signal winter summer planet ladder " * 600
     body = {"messages": [{"role": "user", "content": words}], "max_tokens": 5, "stream": True}
-    threading.Timer(0.3, lambda: None).start()
-    server.client.cut(body, 1)
+    server.client.cut(body, 0, lambda: server.wait_metric("ignis_scheduler_requests", 1, state="running"))
     start = time.perf_counter()
     assert server.client.chat(messages=[{"role": "user", "content": "Hi"}], max_tokens=1).finish is not None
     assert time.perf_counter() - start < 2
@@ -78,6 +77,7 @@ def test_sigterm_lets_a_stream_end(start_server: Any) -> None:
         server.wait_metric("ignis_scheduler_requests", 1, state="running")
         server.process.send_signal(signal.SIGTERM)
         thread.join()
+        server.process.wait(10)
     assert answers[0].is_done and answers[0].finish == "length"
 
 
@@ -92,6 +92,7 @@ def test_a_second_signal_quits_at_once(start_server: Any) -> None:
     server.process.send_signal(signal.SIGINT)
     server.process.wait(5)
     stream.close()
+    assert server.stop() != 0
 
 
 def test_a_key_guards_the_api_and_not_the_pages(start_server: Any) -> None:
