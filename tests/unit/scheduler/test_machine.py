@@ -74,7 +74,9 @@ class SchedulerMachine(RuleBasedStateMachine):
         request_class=strategies.sampled_from(RequestClass),
         timeout_s=strategies.none() | strategies.floats(0.1, 50),
     )
-    def submit(self, prompt: tuple[int, ...], max_tokens: int, request_class: RequestClass, timeout_s: float | None) -> None:
+    def submit(
+        self, prompt: tuple[int, ...], max_tokens: int, request_class: RequestClass, timeout_s: float | None
+    ) -> None:
         if len(self.open()) == NUM_LANES:
             assert self.scheduler.num_free_lanes == 0
             return
@@ -84,7 +86,9 @@ class SchedulerMachine(RuleBasedStateMachine):
         self.requests[request_id] = Expected(submission, request_id, self.now)
         self.scheduler.submit(request_id, submission, self.now)
 
-    @rule(choice=strategies.integers(0, 100), reason=strategies.sampled_from([FinishReason.CANCELLED, FinishReason.STOP]))
+    @rule(
+        choice=strategies.integers(0, 100), reason=strategies.sampled_from([FinishReason.CANCELLED, FinishReason.STOP])
+    )
     def leave(self, choice: int, reason: FinishReason) -> None:
         if self.open():
             request_id = sorted(self.open())[choice % len(self.open())]
@@ -112,7 +116,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         """Plans, runs and commits one step; returns whether there was one."""
         late = [request for request in self.open().values() if self.is_late(request)]
         step = self.scheduler.plan(self.now)
-        num_decoding = len(self.scheduler._lanes.round().lives)  # noqa: SLF001 - the rule is about what could have run
+        num_decoding = len(self.scheduler._lanes.round().lives)
         if isinstance(step, Idle):
             self.take(self.scheduler.commit(step, (), self.now))
             assert not self.open()

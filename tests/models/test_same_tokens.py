@@ -1,0 +1,171 @@
+"""Promise 1 at the engine, on the real model: a request's tokens are a function of the request alone, bit for bit."""
+
+import io
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import trio
+
+from ignis import bundle
+from ignis.engine.engine import Engine
+from ignis.engine.leaf import NativeLeaf
+from ignis.engine.mailbox import Mailbox
+from ignis.engine.settings import EngineSettings
+from ignis.log import open_log
+from ignis.metrics import Metrics
+from ignis.models.base import Checkpoint
+from ignis.models.registry import open_checkpoint
+from ignis.scheduler.request import SamplingParams, Submission, TokenLogprob
+from ignis.tokenizer import Tokenizer, load_tokenizer
+
+GREEDY = SamplingParams(temperature=0.0)
+SEEDED = SamplingParams(
+    temperature=0.9,
+    top_k=50,
+    top_p=0.95,
+    repetition_penalty=1.1,
+    presence_penalty=0.2,
+    seed=42,
+    logit_bias=((260, 1.0),),
+    top_logprobs=3,
+)
+TURN = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
+PLACES = ", ".join(f"the town of number {number} by the river" for number in range(90))
+
+Answer = tuple[tuple[int, ...], tuple[TokenLogprob, ...], int]
+"""Tokens, their log probabilities, and how many prompt tokens came from the cache."""
+
+
+@pytest.fixture(scope="module")
+def checkpoint(real_model: Path) -> Iterator[Checkpoint]:
+    checkpoint = open_checkpoint(real_model)
+    yield checkpoint
+    checkpoint.close()
+
+
+@pytest.fixture(scope="module")
+def tokenizer(checkpoint: Checkpoint) -> Tokenizer:
+    return load_tokenizer(checkpoint.vocabulary, checkpoint.special, checkpoint.shape.vocab_size)
+
+
+@pytest.fixture(autouse=True)
+def quick_switches() -> Iterator[None]:
+    """The engine's thread gets the GIL back at once after a step, as in the server."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(0.0005)
+    yield
+    sys.setswitchinterval(before)
+
+
+class Bench:
+    """Engines on the real model, one after the other, and what is asked of them."""
+
+    def __init__(self, checkpoint: Checkpoint, tokenizer: Tokenizer, nursery: trio.Nursery) -> None:
+        self.checkpoint = checkpoint
+        self.tokenizer = tokenizer
+        self.nursery = nursery
+
+    async def start(self, **settings: int) -> Engine:
+        engine = Engine(
+            EngineSettings(max_context=2048, **settings),  # type: ignore[arg-type]  # integers of the tests
+            lambda: NativeLeaf(bundle.library("libignis_cpu.so")),
+            open_log(io.StringIO()),
+            Metrics("test"),
+        )
+        await self.nursery.start(engine.run)
+        await engine.load(self.checkpoint)
+        return engine
+
+    def ask(self, text: str, sampling: SamplingParams, max_tokens: int) -> Submission:
+        prompt = self.tokenizer.encode(TURN.format(text), allow_special=True)
+        return Submission(tuple(prompt), max_tokens, sampling, self.checkpoint.special.stop_ids)
+
+
+@pytest.fixture
+async def bench(checkpoint: Checkpoint, tokenizer: Tokenizer, nursery: trio.Nursery) -> Bench:
+    return Bench(checkpoint, tokenizer, nursery)
+
+
+async def read(mailbox: Mailbox) -> Answer:
+    tokens: tuple[int, ...] = ()
+    logprobs: tuple[TokenLogprob, ...] = ()
+    while True:
+        event = await mailbox.receive()
+        tokens += event.tokens
+        logprobs += event.logprobs
+        if event.finish is not None:
+            assert event.usage is not None
+            return tokens, logprobs, event.usage.cached_tokens
+
+
+async def answer(engine: Engine, submission: Submission) -> Answer:
+    (mailbox,) = engine.submit([submission])
+    return await read(mailbox)
+
+
+async def answer_among(engine: Engine, submission: Submission, others: Sequence[Submission]) -> Answer:
+    """The answer while others start before and after it, each when the one before has its first tokens."""
+    async with trio.open_nursery() as nursery:
+        half = len(others) // 2
+        for other in others[:half]:
+            (mailbox,) = engine.submit([other])
+            await mailbox.receive()
+            nursery.start_soon(read, mailbox)
+        (mailbox,) = engine.submit([submission])
+        for other in others[half:]:
+            (later,) = engine.submit([other])
+            nursery.start_soon(read, later)
+            await trio.lowlevel.checkpoint()
+        return await read(mailbox)
+
+
+async def test_the_capital_of_france_is_paris(bench: Bench) -> None:
+    engine = await bench.start()
+    tokens, _, _ = await answer(engine, bench.ask("What is the capital of France?", GREEDY, 48))
+    assert "Paris" in bench.tokenizer.decode(tokens)
+
+
+@pytest.mark.parametrize("sampling", [GREEDY, SEEDED], ids=["greedy", "seeded"])
+async def test_a_request_has_the_same_tokens_however_it_is_served(bench: Bench, sampling: SamplingParams) -> None:
+    wanted = bench.ask(f"Write a story about {PLACES}.", sampling, 72)
+    others = [
+        bench.ask(f"Tell me about {'a very ' * (i * 9)}small thing", SamplingParams(temperature=0.3 * i, seed=i), 60)
+        for i in range(7)
+    ]
+    engine = await bench.start()
+    cold = await answer(engine, wanted)
+    cached = await answer(engine, wanted)
+    assert (cold[2], cached[2]) == (0, (len(wanted.prompt) - 1) // 64 * 64)
+    answers = {"cold": cold, "cached": cached}
+    answers["cached, among seven"] = await answer_among(engine, wanted, others)
+    for chunk in (64, 128, 512):
+        engine = await bench.start(prefill_chunk=chunk)
+        answers[f"cold, among seven, chunk {chunk}"] = await answer_among(engine, wanted, others)
+    engine = await bench.start(decode_lanes=1, num_threads=1)
+    answers["one lane, one thread"] = await answer(engine, wanted)
+    assert {name: (tokens, logprobs) for name, (tokens, logprobs, _) in answers.items()} == dict.fromkeys(
+        answers, cold[:2]
+    )
+
+
+async def test_eight_identical_requests_have_one_answer(bench: Bench) -> None:
+    engine = await bench.start()
+    mailboxes = engine.submit([bench.ask("Name a colour and say why.", SEEDED, 40)] * 8)
+    answers = [(await read(mailbox))[:2] for mailbox in mailboxes]
+    assert answers == [answers[0]] * 8
+
+
+async def test_a_prompt_resumed_from_generated_pages_is_the_prompt_prefilled(bench: Bench) -> None:
+    """The next turn of a chat finds pages that decode rounds wrote; a cold engine prefills the same tokens."""
+    engine = await bench.start()
+    first = bench.ask("Count as far as you can.", SamplingParams(temperature=0.7, seed=3), 200)
+    first = Submission(first.prompt, first.max_tokens, first.sampling, frozenset())
+    tokens, _, _ = await answer(engine, first)
+    turn = bench.tokenizer.encode("<|im_end|>\n" + TURN.format("Go on."), allow_special=True)
+    second = Submission((*first.prompt, *tokens, *turn), 60, SEEDED, frozenset())
+    warm = await answer(engine, second)
+    cold = await answer(await bench.start(), second)
+    assert warm[2] >= 192 > cold[2] == 0
+    assert warm[:2] == cold[:2]
