@@ -14,8 +14,8 @@ import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036 -- this line is for the interpreters that pyproject.toml refuses
     sys.exit(
-        "build.py: Python 3.11 or newer is needed, this is %d.%d; install it and run: python3.11 build.py"
-        % sys.version_info[:2]
+        f"build.py: Python 3.11 or newer is needed, this is {sys.version_info[0]}.{sys.version_info[1]};"
+        " install it (Debian 12, Ubuntu 24.04 and Fedora have it) and run: python3.11 build.py"
     )
 
 import concurrent.futures

@@ -32,7 +32,7 @@ class BusyError(IgnisError):
     """Time mends it."""
 
 
-class Fault(IgnisError):  # noqa: N818 - a family, as RequestError is; its leaves end in Error
+class Fault(IgnisError):
     """Ours to mend."""
 
 
