@@ -1,5 +1,7 @@
 """Detokenising and stop strings together."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,5 +41,5 @@ def test_the_replacement_of_a_broken_last_character_can_complete_a_stop_string()
 )
 def test_grouping_changes_nothing(data: bytes, stops: list[str], cuts: list[int]) -> None:
     bounds = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
-    groups = [list(data[start:stop]) for start, stop in zip(bounds, bounds[1:], strict=False)]
+    groups = [list(data[start:stop]) for start, stop in itertools.pairwise(bounds)]
     assert _run(stops, groups) == _run(stops, [[byte] for byte in data]) == _run(stops, [list(data)])

@@ -1,5 +1,7 @@
 """Token ids to text while they come."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,6 +48,6 @@ def test_eight_answers_side_by_side_keep_their_bytes_apart() -> None:
 @given(data=st.binary(max_size=40), cuts=st.lists(st.integers(0, 40), max_size=8), leads=st.booleans())
 def test_the_pieces_joined_are_the_text_of_all_tokens(data: bytes, cuts: list[int], leads: bool) -> None:
     bounds = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
-    groups = [list(data[start:stop]) for start, stop in zip(bounds, bounds[1:], strict=False)]
+    groups = [list(data[start:stop]) for start, stop in itertools.pairwise(bounds)]
     whole = byte_tokenizer(leads_with_space=leads).decode(list(data))
     assert "".join(_pieces(groups, leads)) == whole

@@ -1,5 +1,7 @@
 """Stop strings in text that comes in pieces."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,7 +68,7 @@ def test_a_long_stop_string_of_one_letter_costs_little() -> None:
 )
 def test_the_result_is_that_of_a_search_in_the_whole_text(text: str, stops: list[str], cuts: list[int]) -> None:
     bounds = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    pieces = [text[start:stop] for start, stop in zip(bounds, bounds[1:], strict=False)]
+    pieces = [text[start:stop] for start, stop in itertools.pairwise(bounds)]
     ends = [(text.find(stop) + len(stop), -len(stop)) for stop in stops if stop in text]
     expected = text
     if ends:
