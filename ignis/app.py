@@ -1,6 +1,7 @@
 """Puts the server together: the only code that knows both ports. Starts it, loads the model, and ends it in good order."""
 
 import os
+import resource
 import sys
 import time
 from dataclasses import replace
@@ -43,6 +44,7 @@ def run(config: Config) -> int:
         ModelFileError, DownloadError, ModelLoadError: there is no model to serve.
     """
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
+    _raise_file_limit()
     log = open_log(sys.stderr, LogFormat(config.log.format.value), config.log.level.value)
     try:
         trio.run(_App(config, log).serve)
@@ -165,6 +167,12 @@ class _App:
         """A second signal: nothing is waited for. The kernel takes back what the process holds."""
         self._log.emit("ignis.process.stopped", reason="second signal")
         os._exit(_QUIT_STATUS)
+
+
+def _raise_file_limit() -> None:
+    """Takes all the descriptors that the system allows: two listeners at their cap need more than the usual 1,024."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _open_leaf() -> NativeLeaf:

@@ -65,7 +65,7 @@ def client_loop(server: Server, seed: int, until: float, counts: Counts) -> None
                 print("wrong:", str(error)[:300])
 
 
-def soak(server: Server, seconds: float, seed: int = 1) -> dict[str, object]:
+def soak(server: Server, seconds: float, seed: int = 1) -> dict[str, Any]:
     """Runs the load and returns what the server holds before and after, once it is idle again."""
     server.client.chat(messages=[{"role": "user", "content": "warm up"}], max_tokens=5)
     before = state(server)
