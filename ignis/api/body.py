@@ -15,7 +15,7 @@ from ignis.exchange import Exchange
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 IGNORED_HEADER = "X-Ignis-Ignored"
-_MAX_IGNORED = 16
+_MAX_IGNORED = 32
 _MAX_NAME_LENGTH = 64
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 _FORMS = ("multipart/form-data",)
@@ -34,7 +34,7 @@ class Read(Generic[Body]):
     @property
     def headers(self) -> list[tuple[str, str]]:
         """Tells the client what was ignored."""
-        shown = [name for name in self.ignored if _is_plain(name)][:_MAX_IGNORED]
+        shown = [name for name in self.ignored if _is_plain(name)]
         return [(IGNORED_HEADER, ", ".join(shown))] if shown else []
 
 
@@ -69,6 +69,8 @@ def parse_body(data: bytes, struct: type[Body]) -> Read[Body]:
     if not isinstance(raw, dict):
         raise refuse(msgspec.ValidationError("Expected `object`"), raw, struct)
     ignored = tuple(name for name in raw if name not in known)
+    if len(ignored) > _MAX_IGNORED:
+        raise InvalidRequestError(f"the body holds {len(ignored)} unknown fields, at most {_MAX_IGNORED} are ignored")
     for name in ignored:
         if meant := nearest(name, known):
             raise InvalidRequestError(f"{name} is not a known field, did you mean {meant}", name)

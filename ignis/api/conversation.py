@@ -21,6 +21,7 @@ _OWN_VARIABLES = frozenset(
         "strftime_now",
     }
 )
+_MAX_DEPTH = 128
 _CHOICES = ("none", "auto", "required")
 
 
@@ -68,6 +69,7 @@ def template_variables(
             raise InvalidRequestError(f"{param} is set by the server", param)
         if name in flags and not isinstance(value, bool):
             raise InvalidRequestError(f"{param} must be true or false", param)
+        _check_depth(value, param)
         variables[name] = value
         _check_mentioned(source, name, value, param, is_flag=name in flags)
     for name, flag in flags.items():
@@ -124,14 +126,33 @@ def _text(parts: Sequence[ContentPart], param: str) -> str:
 def _template_call(call: ToolCall, param: str) -> dict[str, Any]:
     """Templates read the arguments as an object; clients send its JSON text."""
     arguments = call.function.arguments
+    name = f"{param}.function.arguments"
     if isinstance(arguments, str):
         try:
             arguments = msgspec.json.decode(arguments or "{}", type=dict[str, Any])
         except msgspec.DecodeError as error:
-            name = f"{param}.function.arguments"
             raise InvalidRequestError(f"{name} must be the JSON text of an object", name) from error
+        except RecursionError as error:
+            raise InvalidRequestError(f"{name} is nested too deeply", name) from error
+    _check_depth(arguments, name)
     return {
         "id": call.id or "",
         "type": "function",
         "function": {"name": call.function.name, "arguments": arguments},
     }
+
+
+def _check_depth(value: object, param: str) -> None:
+    """Raises InvalidRequestError where a value that a template will walk is nested too deeply to be walked."""
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        inner: list[object] = []
+        for container in level:
+            if isinstance(container, dict):
+                inner += container.values()
+            elif isinstance(container, list):
+                inner += container
+        if not inner:
+            return
+        level = inner
+    raise InvalidRequestError(f"{param} is nested more than {_MAX_DEPTH} levels deep", param)

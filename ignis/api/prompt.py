@@ -21,8 +21,7 @@ class Prompts:
 
     def __init__(self) -> None:
         self._limiter = trio.CapacityLimiter(_NUM_WORKERS)
-        self._template: ChatTemplate | None = None
-        self._template_model: LoadedModel | None = None
+        self._template: tuple[LoadedModel, ChatTemplate] | None = None
 
     async def build(
         self, model: LoadedModel, messages: Sequence[Mapping[str, Any]], variables: Mapping[str, Any]
@@ -32,8 +31,7 @@ class Prompts:
         Raises:
             TemplateError: the template refused it.
         """
-        template = self._compiled(model)
-        return await self._work(build_prompt, model.tokenizer, template, messages, variables=variables)
+        return await self._work(self._build, model, messages, variables)
 
     async def encode(self, model: LoadedModel, text: str) -> tuple[int, ...]:
         """Returns the ids of plain text."""
@@ -43,13 +41,19 @@ class Prompts:
         """Returns the text of ids."""
         return await self._work(model.tokenizer.decode, ids)
 
+    def _build(
+        self, model: LoadedModel, messages: Sequence[Mapping[str, Any]], variables: Mapping[str, Any]
+    ) -> tuple[int, ...]:
+        return build_prompt(model.tokenizer, self._compiled(model), messages, variables=variables)
+
     def _compiled(self, model: LoadedModel) -> ChatTemplate:
-        if self._template is None or self._template_model is not model:
+        """Compiles a model's template once. Two workers that meet here both compile it, and either result will do."""
+        known = self._template
+        if known is None or known[0] is not model:
             if model.template is None:
                 raise UnsupportedValueError(f"the model {model.name} has no chat template", "messages")
-            self._template = ChatTemplate(model.template, model.tokenizer)
-            self._template_model = model
-        return self._template
+            self._template = known = (model, ChatTemplate(model.template, model.tokenizer))
+        return known[1]
 
     async def _work(self, work: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
         # Abandoned on a cancel: the thread ends by itself, for templates run under a budget.

@@ -297,6 +297,27 @@ def test_deep_nesting_inside_a_known_field_is_no_fault() -> None:
     assert refusal_of(json.dumps({"messages": nested}).encode()).param == "messages[0]"
 
 
+@pytest.mark.parametrize("depth", [100, 700, 950, 2000, 50_000])
+async def test_values_that_a_template_walks_are_shallow(depth: int) -> None:
+    nest = "[" * depth + "]" * depth
+    arguments = json.dumps('{"a": ' + nest + "}")
+    bench = Bench(model=byte_model(template="{{ tone is defined }}{{ messages[0].content }}"))
+    for body in (
+        f'{{"messages": {json.dumps(HI)}, "chat_template_kwargs": {{"tone": {nest}}}}}',
+        f'{{"messages": [{{"role": "assistant", "tool_calls": [{{"function": {{"name": "f", '
+        f'"arguments": {arguments}}}}}]}}]}}',
+        f'{{"messages": {json.dumps(HI)}, "metadata": {nest}, "unheard_of": {nest}}}',
+    ):
+        answer = await bench.answer("POST", CHAT, body)
+        is_inert = "metadata" in body and depth < 900
+        assert answer.status == (200 if depth == 100 or is_inert else 400), answer.body
+
+
+async def test_unknown_fields_without_end_are_refused() -> None:
+    fields = {f"unknown_{number}": 1 for number in range(33)}
+    assert await Bench().refusal(**fields) == (400, INVALID, None)
+
+
 def test_too_many_messages_are_refused() -> None:
     assert refusal_of(json.dumps({"messages": HI * (MAX_MESSAGES + 1)}).encode()).param == "messages"
     assert len(read(messages=HI * MAX_MESSAGES).messages) == MAX_MESSAGES
