@@ -5,8 +5,7 @@
 
 namespace ignis {
 
-// Initial-exec: the usual model would make the library need the dynamic loader by name.
-static thread_local char error_text[512] __attribute__((tls_model("initial-exec")));
+static thread_local char error_text[512];
 
 ignis_status fail(ignis_status status, const char *format, ...) {
   va_list arguments;

@@ -228,7 +228,9 @@ def load_params(
     tensors = (Tensor * len(weights.tensors))()
     for index, tensor in enumerate(weights.tensors):
         files[index] = File(tensor.data.ctypes.data, tensor.data.nbytes)
-        tensors[index] = Tensor(tensor.name.encode(), tensor.dtype, index, 0, tensor.data.nbytes, tensor.rows, tensor.cols)
+        tensors[index] = Tensor(
+            tensor.name.encode(), tensor.dtype, index, 0, tensor.data.nbytes, tensor.rows, tensor.cols
+        )
     return LoadParams(
         ctypes.sizeof(LoadParams),
         len(files),
@@ -273,12 +275,20 @@ class Model:
         check(self.library, status)
 
     def prefill(
-        self, tokens: Sequence[int] | Ids, pages: Sequence[int], *, start: int = 0, lane: int = -1, wants_logits: bool = False
+        self,
+        tokens: Sequence[int] | Ids,
+        pages: Sequence[int],
+        *,
+        start: int = 0,
+        lane: int = -1,
+        wants_logits: bool = False,
     ) -> tuple[Draw, Floats]:
         """Runs tokens at [start, start + len). Returns the draw (where lane >= 0) and the logits [len, V] or [0, V]."""
         ids, table, draw = ints(tokens), ints(pages), Draw()
         logits = np.full((len(ids) if wants_logits else 0, self.vocab_size), np.nan, np.float32)
-        span = Span(ctypes.sizeof(Span), start, start + len(ids), len(table), int_pointer(ids), int_pointer(table), lane, 0)
+        span = Span(
+            ctypes.sizeof(Span), start, start + len(ids), len(table), int_pointer(ids), int_pointer(table), lane, 0
+        )
         span.sampling = self.sampling
         if wants_logits:
             span.logits = float_pointer(logits)

@@ -9,6 +9,7 @@ import argparse
 import ctypes
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,9 @@ def read_weights(path: Path) -> leaf.Weights:
     shape = checkpoint.shape
     maps = [np.frombuffer(file.map, np.uint8) for file in checkpoint.files]
     tensors = tuple(
-        leaf.StoredTensor(view.name, int(view.dtype), view.rows, view.cols, maps[view.file][view.offset :][: view.size_bytes])
+        leaf.StoredTensor(
+            view.name, int(view.dtype), view.rows, view.cols, maps[view.file][view.offset :][: view.size_bytes]
+        )
         for view in checkpoint.tensors
     )
     struct = leaf.Shape(
@@ -102,8 +105,9 @@ def main() -> None:
                     model.prefill(tokens, pages[lane], start=start)
             for lanes in options.lanes:
                 rows = [(lane, 7 + lane, context - 1, pages[lane]) for lane in range(lanes)]
-                seconds = best_s(lambda rows=rows: model.decode(rows), options.seconds, clock)
-                print(f"decode {lanes} lanes at {context:5}: {lanes / seconds:8.0f} tok/s, {seconds * 1e3:7.2f} ms a round")
+                seconds = best_s(partial(model.decode, rows), options.seconds, clock)
+                rate, round_ms = lanes / seconds, seconds * 1e3
+                print(f"decode {lanes} lanes at {context:5}: {rate:8.0f} tok/s, {round_ms:7.2f} ms a round")
 
 
 if __name__ == "__main__":

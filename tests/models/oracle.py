@@ -1,0 +1,73 @@
+"""The dense decoders' forward pass in numpy float64, one whole sequence at a time: what the leaf is held against."""
+
+import numpy as np
+import numpy.typing as npt
+
+from tests.abi import leaf
+from tests.models.tiny import Tiny
+
+Wide = npt.NDArray[np.float64]
+
+
+def rms_norm(x: Wide, weight: Wide, eps: float) -> Wide:
+    normed: Wide = weight * x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps)
+    return normed
+
+
+def rope(x: Wide, inv_freq: Wide, scale: float) -> Wide:
+    """x [T, heads, D], row t at position t; dims i and i + D/2 turn together."""
+    angles = np.arange(len(x))[:, None, None] * inv_freq
+    cos, sin = np.cos(angles) * scale, np.sin(angles) * scale
+    half = x.shape[-1] // 2
+    a, b = x[..., :half], x[..., half:]
+    return np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1)
+
+
+def attention(q: Wide, k: Wide, v: Wide) -> Wide:
+    """q [T, NH, D], k and v [T, NK, D] -> [T, NH * D]; each row sees its own position and those before."""
+    num_rows, num_heads, head_dim = q.shape
+    repeats = num_heads // k.shape[1]
+    keys, values = np.repeat(k, repeats, axis=1), np.repeat(v, repeats, axis=1)
+    scores = np.einsum("thd,shd->hts", q, keys) / np.sqrt(head_dim)
+    scores = np.where(np.tri(num_rows, dtype=bool), scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    mixed: Wide = np.einsum("hts,shd->thd", weights, values).reshape(num_rows, -1)
+    return mixed
+
+
+def forward(tiny: Tiny, tokens: leaf.Ids, *, rounds_kv: bool = False) -> Wide:
+    """Logits [T, V] of every position. rounds_kv: K and V are kept as float16."""
+    config = tiny.config
+    arrays = {name: values.astype(np.float64) for name, values in tiny.arrays.items()}
+    inv_freq = tiny.inv_freq.astype(np.float64)
+    num_rows = len(tokens)
+
+    def heads(name: str, normed: Wide) -> Wide:
+        projected: Wide = (normed @ arrays[name].T).reshape(num_rows, -1, config.head_dim)
+        return projected
+
+    def kept(values: Wide) -> Wide:
+        return values.astype(np.float16).astype(np.float64) if rounds_kv else values
+
+    x = arrays["token_embd.weight"][tokens]
+    for layer in range(config.num_layers):
+        block = f"blk.{layer}."
+        normed = rms_norm(x, arrays[block + "attn_norm.weight"], config.rms_eps)
+        q, k, v = (heads(f"{block}attn_{part}.weight", normed) for part in "qkv")
+        if config.architecture == leaf.QWEN3:
+            q = rms_norm(q, arrays[block + "attn_q_norm.weight"], config.rms_eps)
+            k = rms_norm(k, arrays[block + "attn_k_norm.weight"], config.rms_eps)
+        q, k = rope(q, inv_freq, config.rope_scale), rope(k, inv_freq, config.rope_scale)
+        x = x + attention(q, kept(k), kept(v)) @ arrays[block + "attn_output.weight"].T
+        normed = rms_norm(x, arrays[block + "ffn_norm.weight"], config.rms_eps)
+        gate, up = normed @ arrays[block + "ffn_gate.weight"].T, normed @ arrays[block + "ffn_up.weight"].T
+        x = x + (gate / (1 + np.exp(-gate)) * up) @ arrays[block + "ffn_down.weight"].T
+    normed = rms_norm(x, arrays["output_norm.weight"], config.rms_eps)
+    logits: Wide = normed @ arrays["token_embd.weight" if config.is_tied else "output.weight"].T
+    return logits
+
+
+def relative_error(got: npt.NDArray[np.floating], expected: npt.NDArray[np.floating]) -> float:
+    """Largest difference over the largest expected magnitude."""
+    return float(np.abs(got - expected).max() / np.abs(expected).max())
