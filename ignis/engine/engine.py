@@ -1,7 +1,6 @@
 """The engine as the event loop's thread sees it: load and unload, submit, mailboxes, and what it says of itself."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import trio
 
@@ -12,42 +11,19 @@ from ignis.engine.estimate import Estimate
 from ignis.engine.flight import Account, Flight
 from ignis.engine.leaf import Leaf
 from ignis.engine.lifecycle import TABLE, EngineEvent, EngineState
+from ignis.engine.limits import check_bounds, check_lanes, check_state, rejection
 from ignis.engine.loop import Attach, Delivery, Detach, Leave, Quit, StepLoop, Submit
 from ignis.engine.mailbox import Mailbox
 from ignis.engine.settings import EngineSettings
+from ignis.engine.snapshot import EngineSnapshot
 from ignis.engine.vram import LoadPlan, plan_load
-from ignis.errors import (
-    ContextLengthExceededError,
-    DrainingError,
-    EngineFullError,
-    IgnisError,
-    InvalidRequestError,
-    RequestTooLargeError,
-    ServerNotReadyError,
-)
+from ignis.errors import EngineError, IgnisError
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.models.base import Checkpoint
-from ignis.scheduler.live import pages_of
-from ignis.scheduler.plan import DecodeRound, PrefillSpan
+from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan
 from ignis.scheduler.request import FinishReason, Submission, TokenEvent
 from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
-
-
-@dataclass(frozen=True, slots=True)
-class EngineSnapshot:
-    """The numbers that gauges read. Zero where nothing is loaded."""
-
-    waiting: int
-    running: int
-    free_lanes: int
-    kv_pages: int
-    kv_used_pages: int
-    kv_page_bytes: int
-    weights_bytes: int
-    workspace_bytes: int
-    kv_pool_bytes: int
-    step_age_s: float
 
 
 class Engine:
@@ -82,6 +58,8 @@ class Engine:
         self._num_submitted = 0
         self._num_held = 0
         self._counted_evictions = 0
+        self._num_steps = 0
+        self._logged_load = (0, 0)
         self._emptied = trio.Event()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -109,6 +87,8 @@ class Engine:
             ModelLoadError: the plan does not fit, or the leaf refuses the model. The state is FAILED then.
         """
         assert self._loop is not None, "load before run"
+        if self._loop.has_ended:
+            raise EngineError("the step loop broke, and only a new process has another")
         self._advance(EngineEvent.LOAD)
         try:
             plan = await trio.to_thread.run_sync(self._load_leaf, checkpoint)
@@ -126,7 +106,7 @@ class Engine:
                 has_prefix_cache=self._settings.has_prefix_cache,
             )
         )
-        self._counted_evictions = 0
+        self._counted_evictions = self._num_steps = 0
         self._loop.post(Attach(self._scheduler, self._leaf_in_use()))
         self._advance(EngineEvent.READY)
         self._log_plan(plan)
@@ -194,56 +174,21 @@ class Engine:
             EngineFullError: too few lanes are free; retry_after_s is an estimate of when they are.
         """
         try:
-            self._check_state()
-            for submission in submissions:
-                self._check_bound(submission)
-            self._check_lanes(len(submissions))
+            check_state(self.state)
+            check_bounds(submissions, self._loaded_plan().layout)
+            check_lanes(len(submissions), self._settings.decode_lanes, self._num_held, self._retry_after_s)
         except IgnisError as error:
-            self._account.rejected(
-                submissions[0], _REJECTIONS.get(type(error), "oversized"), error.code, error.retry_after_s
-            )
+            self._account.rejected(submissions[0], rejection(error), error.code, error.retry_after_s)
             raise
         return [self._accept(submission) for submission in submissions]
 
-    def _check_state(self) -> None:
-        if self.state is EngineState.DRAINING:
-            raise DrainingError("The server is shutting down")
-        if self.state is not EngineState.SERVING:
-            raise ServerNotReadyError(
-                "The model could not be loaded" if self.state is EngineState.FAILED else "The model is being loaded"
-            )
+    def _retry_after_s(self) -> int:
+        held = [flight for flight in self._flights.values() if not flight.has_left]
+        return self._estimate.retry_after_s((flight.num_drawn, flight.submission.max_tokens) for flight in held)
 
-    def _check_bound(self, submission: Submission) -> None:
+    def _loaded_plan(self) -> LoadPlan:
         assert self._loaded is not None
-        layout = self._loaded.layout
-        bound_tokens = len(submission.prompt) + submission.max_tokens
-        if not submission.prompt or submission.max_tokens < 1:
-            raise InvalidRequestError("A request needs a token of prompt and a cap of one token at least")
-        if bound_tokens > layout.max_context:
-            raise ContextLengthExceededError(
-                f"{len(submission.prompt)} tokens of prompt and {submission.max_tokens} of answer are more than the "
-                f"context of {layout.max_context} tokens"
-            )
-        if pages_of(bound_tokens) > layout.num_pages:
-            raise RequestTooLargeError(f"{bound_tokens} tokens are more than the KV pool holds")
-
-    def _check_lanes(self, count: int) -> None:
-        lanes = self._settings.decode_lanes
-        if count > lanes:
-            raise InvalidRequestError(
-                f"{count} answers at once are more than the {lanes} lanes of this server", param="n"
-            )
-        if self._num_held + count > lanes:
-            held = ((flight.num_drawn, flight.submission.max_tokens) for flight in self._held())
-            raise EngineFullError(
-                f"All {lanes} lanes are taken"
-                if self._num_held == lanes
-                else f"Only {lanes - self._num_held} lanes are free",
-                retry_after_s=self._estimate.retry_after_s(held),
-            )
-
-    def _held(self) -> list[Flight]:
-        return [flight for flight in self._flights.values() if not flight.has_left]
+        return self._loaded
 
     def _accept(self, submission: Submission) -> Mailbox:
         assert self._loop is not None
@@ -293,10 +238,24 @@ class Engine:
             self._estimate.note_round(delivery.ended_at_s)
         elif isinstance(delivery.step, PrefillSpan):
             self._metrics.count("ignis_engine_steps", label="prefill")
-        if self._scheduler is not None and self._scheduler.residency.evictions > self._counted_evictions:
-            evictions = self._scheduler.residency.evictions
-            self._metrics.count("ignis_kv_cache_evictions", evictions - self._counted_evictions)
-            self._counted_evictions = evictions
+        self._num_steps += not isinstance(delivery.step, Idle)
+        scheduler = self._scheduler
+        if scheduler is None:
+            return
+        residency = scheduler.residency
+        if residency.evictions > self._counted_evictions:
+            self._metrics.count("ignis_kv_cache_evictions", residency.evictions - self._counted_evictions)
+            self._counted_evictions = residency.evictions
+        if (scheduler.num_waiting, scheduler.num_running) != self._logged_load:
+            self._logged_load = scheduler.num_waiting, scheduler.num_running
+            self._log.emit(
+                "ignis.scheduler.interval",
+                tick=self._num_steps,
+                waiting=self._logged_load[0],
+                running=self._logged_load[1],
+                kv_used_pct=round(100 * residency.num_used / residency.pool.num_pages, 1),
+                kv_cache_evictions=residency.evictions,
+            )
 
     def _end(self, request_id: int, event: TokenEvent, now: float) -> None:
         flight = self._flights.pop(request_id)
@@ -367,10 +326,3 @@ class Engine:
 
     def _advance(self, event: EngineEvent) -> None:
         self.state = machine.advance(TABLE, self.state, event)
-
-
-_REJECTIONS: dict[type[IgnisError], str] = {
-    EngineFullError: "full",
-    ServerNotReadyError: "not_ready",
-    DrainingError: "not_ready",
-}

@@ -49,6 +49,7 @@ TABLE: machine.Table[EngineState, EngineEvent] = {
         EngineEvent.DRAIN: EngineState.DRAINING,
     },
     EngineState.DRAINING: {
+        EngineEvent.LOAD: EngineState.DRAINING,
         EngineEvent.READY: EngineState.DRAINING,
         EngineEvent.ERROR: EngineState.DRAINING,
         EngineEvent.UNLOAD: EngineState.DRAINING,

@@ -78,6 +78,7 @@ class StepLoop:
         self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
         self._scheduler: Scheduler | None = None
         self._leaf: Leaf | None = None
+        self._pending: Delivery | None = None
         self._is_running = True
         self._is_waiting = False
         self._turned_at_s = clock()
@@ -109,6 +110,7 @@ class StepLoop:
             failure = EngineError(f"the step loop broke: {type(error).__name__}: {error}")
             failure.__cause__ = error
             self._scheduler = self._leaf = None
+            self._flush()
             self._hand_over(Delivery((), Idle(), self._turned_at_s, self._clock(), failure))
 
     def _turn(self) -> None:
@@ -119,6 +121,8 @@ class StepLoop:
             return
         started = self._clock()
         step = scheduler.plan(started)
+        # Waking the event loop before the next step is planned would hand it the GIL just when the device waits for us.
+        self._flush()
         failure = None
         draws: Sequence[Draw] = ()
         try:
@@ -138,9 +142,15 @@ class StepLoop:
             events = scheduler.fail(scheduler.request_ids(), error.message, self._clock())
             self._scheduler = self._leaf = None
         if events or not isinstance(step, Idle):
-            self._hand_over(Delivery(events, step, started, self._clock(), failure))
+            self._pending = Delivery(events, step, started, self._clock(), failure)
         if isinstance(step, Idle):
             self._wait_for_command()
+
+    def _flush(self) -> None:
+        """Hands over what the turn before did: one wake of the event loop a step."""
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            self._hand_over(pending)
 
     def _hand_over(self, delivery: Delivery) -> None:
         self._wake(self._take, delivery)
@@ -157,6 +167,7 @@ class StepLoop:
             self._apply(self._commands.get())
 
     def _wait_for_command(self) -> None:
+        self._flush()
         if not self._is_running:
             return
         self._is_waiting = True
@@ -177,6 +188,7 @@ class StepLoop:
         elif isinstance(command, Attach):
             self._scheduler, self._leaf = command.scheduler, command.leaf
         elif isinstance(command, Detach):
+            self._flush()
             if scheduler is not None:
                 for request_id in scheduler.request_ids():
                     scheduler.cancel(request_id, now)

@@ -114,7 +114,7 @@ class TokenLogprob:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Sent with the last event of a request. Seconds are differences of the engine's monotonic clock."""
+    """Sent with a request's first token and its last event. Seconds are differences of the engine's monotonic clock."""
 
     prompt_tokens: int
     cached_tokens: int

@@ -6,7 +6,7 @@ from threading import Thread
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ignis.engine.engine import EngineSnapshot
+from ignis.engine.snapshot import EngineSnapshot
 from ignis.metric_families import FAMILIES
 from ignis.metrics import Metrics
 
