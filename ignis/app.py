@@ -68,6 +68,7 @@ class _App:
         self._metrics.read_snapshots_from(self._engine.snapshot)
         self._serving = Serving(self._engine, self._metrics)
         self._server = Server(_server_limits(config), log)
+        self._metrics.read_gauge_from("ignis_http_connections", lambda: self._server.statistics().num_connections)
 
     async def serve(self) -> None:
         """Runs everything in one nursery; the server's end is the end of all."""

@@ -62,7 +62,8 @@ class Serving:
     def describe_state(self) -> str:
         """Says in a sentence why no model serves."""
         match self._engine.state:
-            case EngineState.LOADING:
+            case EngineState.LOADING | EngineState.SERVING:
+                # The engine is ready a moment before the model is put up.
                 return "the model is being loaded"
             case EngineState.FAILED:
                 return f"the model could not be loaded: {without_folders(self._engine.reason)}"

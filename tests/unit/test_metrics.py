@@ -41,12 +41,14 @@ def test_counting_observing_and_setting_show() -> None:
     metrics.count("ignis_requests_accepted")
     metrics.count("ignis_requests_rejected", 2, label="full")
     metrics.observe("ignis_request_ttft_seconds", 0.2)
+    metrics.read_gauge_from("ignis_http_connections", lambda: 3)
     found = samples(metrics)
     assert found["ignis_requests_accepted_total", ()] == 1
     assert found["ignis_requests_rejected_total", (("reason", "full"),)] == 2
     assert found["ignis_request_ttft_seconds_bucket", (("le", "0.1"),)] == 0
     assert found["ignis_request_ttft_seconds_bucket", (("le", "0.25"),)] == 1
     assert found["ignis_request_ttft_seconds_sum", ()] == 0.2
+    assert found["ignis_http_connections", ()] == 3
 
 
 def test_what_is_not_declared_is_refused() -> None:
