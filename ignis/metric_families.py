@@ -134,6 +134,6 @@ FAMILIES: dict[str, Family] = {
     ),
     "ignis_http_connections": Family(
         kind="gauge",
-        text="Open connections of the API listener.",
+        text="Open connections, over all listeners.",
     ),
 }
