@@ -1,8 +1,8 @@
 // activations.h: where the prepared forms of a linear layer's input lie in Activations.memory.
 //
-//   int8 tiles    tile i holds tokens [i * MAX width, ...): every tile but the last is as wide as the kernels' widest; see
+//   tiles         int8 planes; tile i holds tokens [i * MAX width, ...): every tile but the last is as wide as the kernels' widest; see
 //                 linear_kernels.h
-//   bfloat16      [T, K rounded up to 32], behind the int8 tiles
+//   bfloat16      [T][2][K rounded up to 32], hi and lo, behind the tiles
 #pragma once
 
 #include <stdint.h>
@@ -14,7 +14,7 @@ namespace ignis {
 
 inline constexpr uint64_t rounded_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// Bytes of the int8 form of one tile.
+// Bytes of the quantised form of one tile.
 inline constexpr uint64_t tile_bytes(uint32_t width, uint32_t K) {
   return rounded_up(static_cast<uint64_t>(width) * TILE_TOKEN_BYTES * (K / 32), 64);
 }
@@ -34,6 +34,6 @@ inline constexpr uint64_t bfloat_offset(uint32_t T, uint32_t K) {
          64 * (static_cast<uint64_t>(T) + 1);
 }
 
-inline constexpr uint64_t bfloat_stride(uint32_t K) { return rounded_up(K, 32); }
+inline constexpr uint64_t bfloat_plane(uint32_t K) { return rounded_up(K, 32); }
 
 }  // namespace ignis

@@ -8,9 +8,8 @@
 namespace ignis::IGNIS_ISA_NAMESPACE {
 namespace {
 
-// 2 x 4 sums, 2 weights and 1 activation of 16 registers.
-constexpr int WIDE_ROWS = 2, WIDE_TOKENS = 4;
-constexpr int NARROW_ROWS = 4;
+// 3 x 4 sums, 3 weights and 1 activation of 16 registers.
+constexpr int WIDE_ROWS = 3, WIDE_TOKENS = 4;
 
 struct FloatSums {
   using Activation = float;
@@ -18,8 +17,8 @@ struct FloatSums {
   using Weights = __m256;
   static constexpr uint32_t STEP = 8;
   static inline Sums zero() { return _mm256_setzero_ps(); }
-  static inline __m256 activations(const float *x, uint32_t k) { return _mm256_loadu_ps(x + k); }
-  static inline __m256 activations_first(const float *x, uint32_t k, uint32_t count) {
+  static inline __m256 activations(const float *x, uint32_t k, uint64_t) { return _mm256_loadu_ps(x + k); }
+  static inline __m256 activations_first(const float *x, uint32_t k, uint32_t count, uint64_t) {
     float values[8] = {};
     memcpy(values, x + k, count * sizeof(float));
     return _mm256_loadu_ps(values);

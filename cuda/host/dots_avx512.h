@@ -9,7 +9,6 @@ namespace {
 
 // 4 x 6 sums, 4 weights and 1 activation of 32 registers; two loads for five multiply-adds.
 constexpr int WIDE_ROWS = 4, WIDE_TOKENS = 6;
-constexpr int NARROW_ROWS = 4;
 
 struct FloatSums {
   using Activation = float;
@@ -18,8 +17,8 @@ struct FloatSums {
   static constexpr uint32_t STEP = 16;
   static inline Sums zero() { return _mm512_setzero_ps(); }
   static inline __mmask16 mask(uint32_t count) { return static_cast<__mmask16>((1u << count) - 1); }
-  static inline __m512 activations(const float *x, uint32_t k) { return _mm512_loadu_ps(x + k); }
-  static inline __m512 activations_first(const float *x, uint32_t k, uint32_t count) { return _mm512_maskz_loadu_ps(mask(count), x + k); }
+  static inline __m512 activations(const float *x, uint32_t k, uint64_t) { return _mm512_loadu_ps(x + k); }
+  static inline __m512 activations_first(const float *x, uint32_t k, uint32_t count, uint64_t) { return _mm512_maskz_loadu_ps(mask(count), x + k); }
   static inline Sums multiply_add(__m512 w, __m512 a, Sums sum) { return _mm512_fmadd_ps(w, a, sum); }
   static inline float total(Sums sum) {
     const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps(sum, 1));
@@ -47,10 +46,15 @@ struct WeightsF16 : FloatSums {
 
 #if defined(__AVX512BF16__)
 
-// vdpbf16ps: lane i takes k = 2i, 2i + 1 of 32. Activations are rounded to bfloat16 and filled up with zeros to a multiple of 32.
+// vdpbf16ps: lane i takes k = 2i, 2i + 1 of 32. Activations come as the sum of two bfloat16, so that they keep sixteen bits; rounded to
+// one they moved the logits of a 135M model by 1 % of the largest. It costs as much as widened weights with float32 activations would
+// from the cache, and fewer instructions from memory.
 struct WeightsBF16 : FloatSums {
   using Activation = uint16_t;
   using Weights = __m512bh;
+  struct Split {
+    __m512bh hi, lo;
+  };
   static constexpr uint32_t STEP = 32;
   static inline __m512bh weights(const uint8_t *row, uint32_t k) {
     return reinterpret_cast<__m512bh>(_mm512_loadu_si512(row + 2 * static_cast<uint64_t>(k)));
@@ -58,9 +62,13 @@ struct WeightsBF16 : FloatSums {
   static inline __m512bh weights_first(const uint8_t *row, uint32_t k, uint32_t count) {
     return reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi16((1u << count) - 1, row + 2 * static_cast<uint64_t>(k)));
   }
-  static inline __m512bh activations(const uint16_t *x, uint32_t k) { return reinterpret_cast<__m512bh>(_mm512_loadu_si512(x + k)); }
-  static inline __m512bh activations_first(const uint16_t *x, uint32_t k, uint32_t) { return activations(x, k); }
-  static inline Sums multiply_add(__m512bh w, __m512bh a, Sums sum) { return _mm512_dpbf16_ps(sum, w, a); }
+  static inline Split activations(const uint16_t *x, uint32_t k, uint64_t plane) {
+    return {reinterpret_cast<__m512bh>(_mm512_loadu_si512(x + k)), reinterpret_cast<__m512bh>(_mm512_loadu_si512(x + plane + k))};
+  }
+  static inline Split activations_first(const uint16_t *x, uint32_t k, uint32_t, uint64_t plane) { return activations(x, k, plane); }
+  static inline Sums multiply_add(__m512bh w, const Split &a, Sums sum) {
+    return _mm512_dpbf16_ps(_mm512_dpbf16_ps(sum, w, a.hi), w, a.lo);
+  }
 };
 
 #else

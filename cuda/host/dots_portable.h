@@ -9,8 +9,7 @@
 namespace ignis::IGNIS_ISA_NAMESPACE {
 namespace {
 
-constexpr int WIDE_ROWS = 2, WIDE_TOKENS = 2;
-constexpr int NARROW_ROWS = 2;
+constexpr int WIDE_ROWS = 2, WIDE_TOKENS = 4;
 
 struct EightFloats {
   float lane[8];
@@ -22,8 +21,8 @@ struct FloatSums {
   using Weights = EightFloats;
   static constexpr uint32_t STEP = 8;
   static inline Sums zero() { return {}; }
-  static inline EightFloats activations(const float *x, uint32_t k) { return activations_first(x, k, STEP); }
-  static inline EightFloats activations_first(const float *x, uint32_t k, uint32_t count) {
+  static inline EightFloats activations(const float *x, uint32_t k, uint64_t) { return activations_first(x, k, STEP, 0); }
+  static inline EightFloats activations_first(const float *x, uint32_t k, uint32_t count, uint64_t) {
     EightFloats values = {};
     memcpy(values.lane, x + k, count * sizeof(float));
     return values;

@@ -57,9 +57,10 @@ struct Dot {
 };
 template <int BITS, int STEP>
 inline void dot_add(Dot *dot, Bytes weights, const uint8_t *four) {
-  int32_t word;
-  __builtin_memcpy(&word, four, 4);
-  dot->sum = _mm512_dpbusd_epi32(dot->sum, weights, _mm512_set1_epi32(word));
+  // The four bytes broadcast from memory by the instruction itself. gcc 12 has no such form of the intrinsic: it spends a second
+  // instruction and a register on each.
+  using Word = int32_t __attribute__((may_alias));
+  __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(dot->sum) : "v"(weights), "m"(*reinterpret_cast<const Word *>(four)));
 }
 
 #else

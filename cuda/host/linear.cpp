@@ -90,7 +90,8 @@ static void run_floats(const LinearKernels &kernels, const Linear &job, const Ac
   task.K = a.K;
   task.T = a.T;
   task.x = is_bfloat ? static_cast<const void *>(static_cast<const uint8_t *>(a.memory) + bfloat_offset(a.T, a.K)) : a.x;
-  task.ldx = is_bfloat ? bfloat_stride(a.K) : a.K;
+  task.plane = bfloat_plane(a.K);
+  task.ldx = is_bfloat ? 2 * task.plane : a.K;
   task.y = job.y + start * GROUP_ROWS;
   task.ldy = job.ldy;
   task.accumulates = job.accumulates;

@@ -1,8 +1,8 @@
 // linear_float.h: rows of float32, float16 or bfloat16 weights, as stored, times a tile of activations.
 //
-// The order of sums, the same for every tile shape: k goes to accumulator lane k mod FLOAT_LANES (with the bfloat16 dot, k / 2 mod 16, two
-// at a time), rising k within a lane by fused multiply-add, and the lanes are added by halving: lane i + lane i + n/2, then n/4 ...
-// What y held is added last.
+// The order of sums, the same for every tile shape: k goes to accumulator lane k mod 8 or 16, rising k within a lane by fused
+// multiply-add, and the lanes are added by halving: lane i + lane i + n/2, then n/4 ... With the bfloat16 dot product lane k / 2 mod 16
+// takes two k at a time, first with the activations' hi, then with lo. What y held is added last.
 #pragma once
 
 #include "lanes.h"
@@ -39,14 +39,14 @@ inline void multiply_rows(const FloatTask &task, uint32_t row, uint32_t token) {
     for (int r = 0; r < R; r++) w[r] = W::weights(weights[r], k);
 #pragma GCC unroll 16
     for (int t = 0; t < T; t++) {
-      const auto a = W::activations(x[t], k);
+      const auto a = W::activations(x[t], k, task.plane);
 #pragma GCC unroll 16
       for (int r = 0; r < R; r++) sums[r][t] = W::multiply_add(w[r], a, sums[r][t]);
     }
   }
   if (k < task.K) {
     for (int t = 0; t < T; t++) {
-      const auto a = W::activations_first(x[t], k, task.K - k);
+      const auto a = W::activations_first(x[t], k, task.K - k, task.plane);
       for (int r = 0; r < R; r++) sums[r][t] = W::multiply_add(W::weights_first(weights[r], k, task.K - k), a, sums[r][t]);
     }
   }
@@ -61,13 +61,29 @@ inline void multiply_rows(const FloatTask &task, uint32_t row, uint32_t token) {
     }
 }
 
+template <class W, int R, int T>
+inline void multiply_tokens(const FloatTask &task, uint32_t token) {
+  for (uint32_t row = 0; row < task.num_rows; row += R) multiply_rows<W, R, T>(task, row, token);
+}
+
 template <class W>
 void multiply_floats(const FloatTask &task) {
-  if (task.T == 1) {
-    for (uint32_t row = 0; row < task.num_rows; row += NARROW_ROWS) multiply_rows<W, NARROW_ROWS, 1>(task, row, 0);
-  } else {
-    for (uint32_t token = 0; token < task.T; token += WIDE_TOKENS)
-      for (uint32_t row = 0; row < task.num_rows; row += WIDE_ROWS) multiply_rows<W, WIDE_ROWS, WIDE_TOKENS>(task, row, token);
+  // Tiles as even as may be: 8 tokens are 4 and 4, not 6 and 2.
+  for (uint32_t token = 0; token < task.T;) {
+    const uint32_t left = task.T - token;
+    if (left == 1) {
+      multiply_tokens<W, WIDE_ROWS, 1>(task, token);
+      token += 1;
+    } else if (left == 2) {
+      multiply_tokens<W, WIDE_ROWS, 2>(task, token);
+      token += 2;
+    } else if (left <= 4 || left == 7 || left == 8 || WIDE_TOKENS == 4) {
+      multiply_tokens<W, WIDE_ROWS, 4>(task, token);
+      token += 4;
+    } else {
+      multiply_tokens<W, WIDE_ROWS, WIDE_TOKENS>(task, token);
+      token += WIDE_TOKENS;
+    }
   }
 }
 

@@ -8,11 +8,11 @@
 namespace ignis::IGNIS_ISA_NAMESPACE {
 namespace {
 
-// Each width's int32 and float32 sums have to fit the registers: 2 x 12 of 32, 2 x 4 of 16.
-#if defined(__AVX512F__)
+// Each width's sums have to fit the registers: int32 and float32, 2 x 12 of 32; without VNNI int16, int32 and float32, 3 x 4.
+#if defined(__AVX512VNNI__)
 #define IGNIS_WIDTHS(ENTRY, DTYPE) ENTRY(DTYPE, 1), ENTRY(DTYPE, 2), ENTRY(DTYPE, 4), ENTRY(DTYPE, 6), ENTRY(DTYPE, 8), ENTRY(DTYPE, 12)
 #define IGNIS_NUM_WIDTHS 6
-#elif defined(__AVX2__)
+#elif defined(__AVX2__)  // and AVX-512 without VNNI
 #define IGNIS_WIDTHS(ENTRY, DTYPE) ENTRY(DTYPE, 1), ENTRY(DTYPE, 2), ENTRY(DTYPE, 4)
 #define IGNIS_NUM_WIDTHS 3
 #else
@@ -25,19 +25,18 @@ namespace {
 
 #if defined(__AVX512BF16__)
 constexpr bool HAS_BFLOAT_DOT = true;
-constexpr auto ROUND_BFLOAT = round_bfloat;
+constexpr auto SPLIT_BFLOAT = split_bfloat;
 #else
 constexpr bool HAS_BFLOAT_DOT = false;
-constexpr void (*ROUND_BFLOAT)(uint16_t *, const float *, uint32_t, uint32_t) = nullptr;
+constexpr void (*SPLIT_BFLOAT)(uint16_t *, uint16_t *, const float *, uint32_t, uint32_t) = nullptr;
 #endif
 
 constexpr LinearKernels KERNELS = {
     IGNIS_NUM_WIDTHS,
     {IGNIS_WIDTHS(IGNIS_WIDTH, )},
     HAS_BFLOAT_DOT,
-    WIDE_TOKENS,
     quantize_tile,
-    ROUND_BFLOAT,
+    SPLIT_BFLOAT,
     // in the order of Format
     {IGNIS_FORMAT(IGNIS_Q4_0), IGNIS_FORMAT(IGNIS_Q4_1), IGNIS_FORMAT(IGNIS_Q5_0), IGNIS_FORMAT(IGNIS_Q5_1), IGNIS_FORMAT(IGNIS_Q8_0),
      IGNIS_FORMAT(IGNIS_Q4_K), IGNIS_FORMAT(IGNIS_Q5_K), IGNIS_FORMAT(IGNIS_Q6_K)},

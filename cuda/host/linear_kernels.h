@@ -49,8 +49,9 @@ struct FloatTask {
   uint32_t num_rows;
   uint32_t K;
   uint32_t T;
-  const void *x;  // float32 [T, ldx], or bfloat16 [T, ldx] filled up with zeros to ldx (only BF16 weights, where has_bfloat_dot)
+  const void *x;  // float32 [T, ldx]; for BF16 weights where has_bfloat_dot, bfloat16 [T, 2, plane], ldx = 2 plane
   uint64_t ldx;
+  uint64_t plane;
   float *y;
   uint64_t ldy;
   bool accumulates;
@@ -64,12 +65,12 @@ struct LinearKernels {
   uint32_t num_widths;
   uint8_t widths[MAX_WIDTHS];  // of quantised tiles, rising
   bool has_bfloat_dot;
-  uint32_t float_tokens;  // tokens of a tile of a float kernel
 
   // One tile: x float32 [T, K], T <= width, K a multiple of 32.
   void (*quantize)(uint8_t *tile, const float *x, uint32_t T, uint32_t K, uint32_t width);
-  // y bfloat16 [ldy] from x [K], ties to even, filled up with zeros. Null without has_bfloat_dot.
-  void (*round_bfloat)(uint16_t *y, const float *x, uint32_t K, uint32_t ldy);
+  // hi, lo bfloat16 [plane] from x [K]: hi is x and lo is x - hi, rounded with ties to even; filled up with zeros. Null without
+  // has_bfloat_dot.
+  void (*split_bfloat)(uint16_t *hi, uint16_t *lo, const float *x, uint32_t K, uint32_t plane);
 
   QuantizedFunction quantized[NUM_FORMATS][MAX_WIDTHS];
   FloatFunction floats[NUM_FLOAT_FORMATS];

@@ -128,14 +128,15 @@ void quantize_tile(uint8_t *tile, const float *x, uint32_t T, uint32_t K, uint32
 
 #if defined(__AVX512BF16__)
 
-void round_bfloat(uint16_t *y, const float *x, uint32_t K, uint32_t ldy) {
-  uint32_t k = 0;
-  for (; k + 16 <= K; k += 16)
-    _mm256_storeu_si256(reinterpret_cast<__m256i *>(y + k), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_loadu_ps(x + k))));
-  for (; k < ldy; k += 16) {
-    const __mmask16 mask = k < K ? static_cast<__mmask16>((1u << (K - k)) - 1) : 0;
-    _mm256_storeu_si256(reinterpret_cast<__m256i *>(y + k),
-                        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(mask, x + k))));
+// plane is a multiple of 32.
+void split_bfloat(uint16_t *hi, uint16_t *lo, const float *x, uint32_t K, uint32_t plane) {
+  for (uint32_t k = 0; k < plane; k += 16) {
+    const uint32_t count = k >= K ? 0 : K - k < 16 ? K - k : 16;
+    const __m512 value = _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), x + k);
+    const __m256i high = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(value));
+    const __m512 rest = _mm512_sub_ps(value, _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16)));
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(hi + k), high);
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(lo + k), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(rest)));
   }
 }
 
