@@ -620,14 +620,13 @@ cdef class SamplingTable:
 
     def write(self, int lane, params):
         """Writes a lane's row from SamplingParams."""
-        cdef ignis_sampling *c_row
+        cdef ignis_sampling c_row
         cdef Bias c_bias
         if not 0 <= lane < self.num_lanes:
             raise IndexError(lane)
+        # A value that does not fit its C type raises before the table is touched.
         c_bias = Bias(params.logit_bias)
-        c_row = &self.c_rows[lane]
-        memset(c_row, 0, sizeof(ignis_sampling))
-        self.c_biases[lane] = c_bias
+        memset(&c_row, 0, sizeof(c_row))
         c_row.temperature = params.temperature
         c_row.top_p = params.top_p
         c_row.min_p = params.min_p
@@ -641,6 +640,8 @@ cdef class SamplingTable:
         if c_bias.count:
             c_row.bias_ids = c_bias.c_ids
             c_row.bias_values = c_bias.c_values
+        self.c_rows[lane] = c_row
+        self.c_biases[lane] = c_bias
 
     def row(self, int lane):
         """Returns a lane's row as a dict, for tests and the scripted leaf."""

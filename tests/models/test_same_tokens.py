@@ -140,7 +140,7 @@ async def test_a_request_has_the_same_tokens_however_it_is_served(bench: Bench, 
     assert (cold[2], cached[2]) == (0, (len(wanted.prompt) - 1) // 64 * 64)
     answers = {"cold": cold, "cached": cached}
     answers["cached, among seven"] = await answer_among(engine, wanted, others)
-    for chunk in (64, 128, 512):
+    for chunk in (64, 192, 512):
         engine = await bench.start(prefill_chunk=chunk)
         answers[f"cold, among seven, chunk {chunk}"] = await answer_among(engine, wanted, others)
     engine = await bench.start(decode_lanes=1, num_threads=1)

@@ -42,10 +42,11 @@ def test_biases_live_as_long_as_their_row() -> None:
 
 def test_a_refused_row_leaves_the_one_before() -> None:
     table = SamplingTable(1)
-    table.write(0, SamplingParams(seed=5))
-    with pytest.raises(OverflowError):
-        table.write(0, SamplingParams(seed=6, logit_bias=((2**40, 0.0),)))
-    assert table.row(0)["seed"] == 5
+    table.write(0, SamplingParams(temperature=0.5, seed=5))
+    for refused in (SamplingParams(logit_bias=((2**40, 0.0),)), SamplingParams(top_k=2**40), SamplingParams(seed=-1)):
+        with pytest.raises(OverflowError):
+            table.write(0, refused)
+    assert (table.row(0)["temperature"], table.row(0)["seed"]) == (0.5, 5)
 
 
 @pytest.mark.parametrize("lane", [-1, 2])

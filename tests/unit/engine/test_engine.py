@@ -1,6 +1,8 @@
 """The engine under trio, its loop thread on the scripted leaf."""
 
+import contextlib
 import io
+import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -332,3 +334,34 @@ async def test_a_scripted_answer_reaches_its_reader() -> None:
         tokens, last = await read(mailbox)
         assert (tokens, last.finish) == ([7, 8, 9], FinishReason.STOP)
         nursery.cancel_scope.cancel()
+
+
+async def test_readers_that_leave_at_random_leave_nothing_behind(bench: Bench) -> None:
+    choices = random.Random(3)
+
+    async def reader() -> None:
+        for _ in range(10):
+            with trio.move_on_after(choices.random() * 0.01) as patience:
+                prompt = range(choices.choice((0, 500)), 700)
+                try:
+                    mailboxes = bench.engine.submit([ask(prompt, choices.randint(1, 60))] * choices.randint(1, 3))
+                except EngineFullError:
+                    continue
+                with contextlib.ExitStack() as held:
+                    for mailbox in mailboxes:
+                        held.enter_context(mailbox)
+                    for mailbox in mailboxes:
+                        await read(mailbox)
+            assert patience.cancelled_caught or all(mailbox.usage for mailbox in mailboxes)
+
+    async with trio.open_nursery() as readers:
+        for _ in range(6):
+            readers.start_soon(reader)
+    with trio.fail_after(5):
+        await bench.engine.wait_empty()
+    snapshot = bench.engine.snapshot()
+    assert (snapshot.waiting, snapshot.running, snapshot.free_lanes) == (0, 0, 8)
+    (accepted, completed, cancelled) = (
+        bench.metric(f"ignis_requests_{state}_total") for state in ("accepted", "completed", "cancelled")
+    )
+    assert accepted == completed + cancelled
