@@ -193,8 +193,9 @@ def install(groups: Sequence[str]) -> None:
         pip = ["install", "--quiet", "--no-input", "--no-deps", "--disable-pip-version-check", "--progress-bar", "off"]
         if subprocess.run([*pip_command(), *pip, *packages], cwd=ROOT).returncode:
             raise Problem(
-                "pip could not install the pinned packages (its own lines are above); without a way to pypi.org, point pip to"
-                " a mirror: PIP_INDEX_URL=https://mirror.example/simple python3 build.py ..., or pip config set global.index-url"
+                "pip could not install the pinned packages (its own lines are above); without a way to pypi.org,"
+                " point pip to a mirror: PIP_INDEX_URL=https://mirror.example/simple python3 build.py ...,"
+                " or pip config set global.index-url"
             )
     for group in missing:
         (VENV / f".{group}.stamp").write_text(stamps[group])
@@ -258,8 +259,10 @@ class Compiler:
         return all(self._digest(file) == content for file, content in inputs.items())
 
     def build(self, output: Path, command: Sequence[str], inputs: Sequence[Path], depfile: Path | None = None) -> None:
-        """Runs the command unless the output is fresh. It writes to `output`.new, which takes the place at once: a server
-        that has the old file mapped keeps it. A depfile adds the headers that were read to the inputs."""
+        """Runs the command unless the output is fresh. A depfile adds the headers that were read to the inputs.
+
+        The command writes to `output`.new, which takes the place at once: who has mapped the old file keeps it.
+        """
         if self.is_fresh(output, command):
             return
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -289,13 +292,14 @@ class Compiler:
         return self._digests[file]
 
 
-def native() -> None:
-    """Builds ignis/_core and the leaves that this machine has the tools for."""
+def native(python: Path = PYTHON) -> None:
+    """Builds ignis/_core, with the Cython of that interpreter, and the leaves that this machine has the tools for."""
+    WORK.mkdir(exist_ok=True)
     compiler = Compiler(WORK / "native.json")
     leaf = tomllib.loads((ROOT / "cuda" / "SOURCES.toml").read_text(encoding="utf-8"))
     try:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            core = pool.submit(build_core, compiler)
+            core = pool.submit(build_core, compiler, python)
             tasks = [pool.submit(build_object, compiler, *job) for job in leaf_objects(leaf)]
             objects = [task.result() for task in tasks]
             link = [find_tool("CC", "gcc"), *map(str, objects), "-o", f"{CPU_LEAF}.new", *leaf["flags"]["link"]]
@@ -306,8 +310,10 @@ def native() -> None:
 
 
 def leaf_objects(leaf: dict[str, Any]) -> Iterator[tuple[Path, str, list[str]]]:
-    """Lists (source, instruction set, flags) of cuda/SOURCES.toml, which says what its keys mean. A machine that is not an
-    x86-64 has the portable one only, with its compiler's own idea of the architecture."""
+    """Lists (source, instruction set, flags) of cuda/SOURCES.toml, which says what its keys mean.
+
+    A machine that is not an x86-64 has the portable one only, with its compiler's own idea of the architecture.
+    """
     is_x86 = platform.machine() == "x86_64"
     for unit in leaf["unit"]:
         for isa in unit.get("isa", ["portable"]):
@@ -326,13 +332,11 @@ def build_object(compiler: Compiler, source: Path, isa: str, flags: list[str]) -
     return output
 
 
-def build_core(compiler: Compiler) -> None:
+def build_core(compiler: Compiler, python: Path) -> None:
     headers = Path(sysconfig.get_path("include"))
     source = ROOT / "ignis" / "_core.pyx"
-    if not source.exists():
-        return
     written = WORK / "_core.c"
-    cython = [str(PYTHON), "-m", "cython", "-3", str(source), "-o", f"{written}.new"]
+    cython = [str(python), "-m", "cython", "-3", str(source), "-o", f"{written}.new"]
     compiler.build(written, cython, [source, *sorted((ROOT / "ignis").glob("*.pxd"))])
     if not (headers / "Python.h").exists():
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -414,7 +418,7 @@ def build_stub(compiler: Compiler) -> Path:
     source = ROOT / "packaging" / "stub.c"
     version = re.search(r'VERSION = "(.+)"', (ROOT / "ignis" / "version.py").read_text())
     assert version is not None
-    # Static where libc comes that way: it starts faster, and says a clear word on a system that is too old for the rest.
+    # Static where libc comes that way, for a faster start; what is behind the stub needs this system's libc anyway.
     libc = subprocess.run([gcc, "-print-file-name=libc.a"], capture_output=True, text=True).stdout.strip()
     static = ["-static"] if Path(libc).is_absolute() else []
     warnings = ["-Wall", "-Wextra", "-Werror", f'-DIGNIS_VERSION="{version[1]}"', f"-I{zstd}"]

@@ -37,7 +37,13 @@ def main(stub: Path, folder: Path, output: Path) -> int:
     raw = archive.getvalue()
     build_id = hashlib.sha256(raw).hexdigest()[:32].encode()
     parameters = zstandard.ZstdCompressionParameters.from_level(
-        LEVEL, source_size=len(raw), window_log=WINDOW_LOG, enable_ldm=True, threads=-1, write_content_size=True
+        LEVEL,
+        source_size=len(raw),
+        window_log=WINDOW_LOG,
+        enable_ldm=True,
+        threads=-1,
+        write_content_size=True,
+        write_checksum=True,
     )
     payload = zstandard.ZstdCompressor(compression_params=parameters).compress(raw)
     part = output.with_name(f"{output.name}.part")
