@@ -55,7 +55,7 @@ class Tiny:
     @property
     def inv_freq(self) -> Array:
         dims = np.arange(0, self.config.head_dim, 2, dtype=np.float64)
-        return np.power(self.config.rope_theta, -dims / self.config.head_dim).astype(np.float32)
+        return np.power(self.config.rope_theta, -dims / self.config.head_dim, dtype=np.float64).astype(np.float32)
 
     def weights(self, store: Callable[[str, Array], tuple[int, npt.NDArray[np.uint8]]] | None = None) -> leaf.Weights:
         """As the leaf takes them. store gives a tensor's dtype and bytes; float32 without it."""
@@ -104,10 +104,10 @@ def make(config: TinyConfig) -> Tiny:
     random = np.random.Generator(np.random.PCG64(sum(config.name.encode())))
 
     def matrix(rows: int, cols: int, scale: float = 1.0) -> Array:
-        return (random.standard_normal((rows, cols)) * (scale / np.sqrt(cols))).astype(np.float32)
+        return np.multiply(random.standard_normal((rows, cols)), scale / np.sqrt(cols)).astype(np.float32)
 
     def norm(size: int) -> Array:
-        return (1 + 0.2 * random.standard_normal(size)).astype(np.float32)
+        return np.add(1, 0.2 * random.standard_normal(size)).astype(np.float32)
 
     hidden, head_dim = config.hidden_size, config.head_dim
     queries, keys = config.num_heads * head_dim, config.num_kv_heads * head_dim
