@@ -1,4 +1,4 @@
-// lanes_portable.h: four lanes in plain C++, for any machine. See lanes.h.
+// lanes_portable.h: four lanes, a quarter of a group, in the compiler's own vectors, for any machine. See lanes.h.
 #pragma once
 
 #include <stdint.h>
@@ -9,98 +9,61 @@ namespace ignis::IGNIS_ISA_NAMESPACE {
 namespace {
 
 constexpr uint32_t LANES = 4;
-struct Floats {
-  float lane[LANES];
-};
-struct Ints {
-  int32_t lane[LANES];
-};
-struct Bytes {
-  uint8_t byte[4 * LANES];
-};
+typedef float Floats __attribute__((vector_size(16)));
+typedef int32_t Ints __attribute__((vector_size(16)));
+typedef uint8_t Bytes __attribute__((vector_size(16)));
 
-template <class Function>
-inline Floats floats_of(const Function &function) {
-  Floats result;
-  for (uint32_t i = 0; i < LANES; i++) result.lane[i] = function(i);
-  return result;
+template <class Vector>
+inline Vector load_vector(const void *p) {
+  Vector vector;
+  memcpy(&vector, p, sizeof vector);
+  return vector;
 }
 
-template <class Function>
-inline Bytes bytes_of(const Function &function) {
-  Bytes result;
-  for (uint32_t i = 0; i < 4 * LANES; i++) result.byte[i] = static_cast<uint8_t>(function(i));
-  return result;
-}
-
-inline Floats zero_floats() { return {}; }
-inline Floats broadcast(const float *value) {
-  return floats_of([=](uint32_t) { return *value; });
-}
+inline Floats zero_floats() { return Floats{}; }
+inline Floats broadcast(const float *value) { return Floats{} + *value; }
 inline Floats load_halves(const void *p) {
-  return floats_of([=](uint32_t i) { return float_of_half(read_u16(static_cast<const uint8_t *>(p) + 2 * i)); });
+  const uint8_t *bytes = static_cast<const uint8_t *>(p);
+  return Floats{float_of_half(read_u16(bytes)), float_of_half(read_u16(bytes + 2)), float_of_half(read_u16(bytes + 4)),
+                float_of_half(read_u16(bytes + 6))};
 }
 inline Floats load_unsigned(const void *p) {
-  return floats_of([=](uint32_t i) { return static_cast<float>(static_cast<const uint8_t *>(p)[i]); });
+  typedef uint8_t Four __attribute__((vector_size(4)));
+  return __builtin_convertvector(load_vector<Four>(p), Floats);
 }
 inline Floats load_signed(const void *p) {
-  return floats_of([=](uint32_t i) { return static_cast<float>(static_cast<const int8_t *>(p)[i]); });
+  typedef int8_t Four __attribute__((vector_size(4)));
+  return __builtin_convertvector(load_vector<Four>(p), Floats);
 }
-inline Floats multiply(const Floats &a, const Floats &b) {
-  return floats_of([&](uint32_t i) { return a.lane[i] * b.lane[i]; });
-}
-inline Floats add(const Floats &a, const Floats &b) {
-  return floats_of([&](uint32_t i) { return a.lane[i] + b.lane[i]; });
-}
-inline Floats multiply_add(const Floats &a, const Floats &b, const Floats &c) {
-  return floats_of([&](uint32_t i) { return a.lane[i] * b.lane[i] + c.lane[i]; });
-}
-inline Floats multiply_subtract_from(const Floats &a, const Floats &b, const Floats &c) {
-  return floats_of([&](uint32_t i) { return c.lane[i] - a.lane[i] * b.lane[i]; });
-}
-inline Floats to_floats(const Ints &a) {
-  return floats_of([&](uint32_t i) { return static_cast<float>(a.lane[i]); });
-}
+inline Floats multiply(Floats a, Floats b) { return a * b; }
+inline Floats add(Floats a, Floats b) { return a + b; }
+inline Floats multiply_add(Floats a, Floats b, Floats c) { return a * b + c; }
+inline Floats multiply_subtract_from(Floats a, Floats b, Floats c) { return c - a * b; }
+inline Floats to_floats(Ints a) { return __builtin_convertvector(a, Floats); }
 inline Floats load_first(const float *p, uint32_t count) {
-  return floats_of([=](uint32_t i) { return i < count ? p[i] : 0.0f; });
+  Floats a{};
+  for (uint32_t i = 0; i < LANES && i < count; i++) a[i] = p[i];
+  return a;
 }
-inline void store_first(float *p, const Floats &a, uint32_t count) {
-  for (uint32_t i = 0; i < LANES && i < count; i++) p[i] = a.lane[i];
-}
-
-inline Ints zero_ints() { return {}; }
-template <class Function>
-inline Ints ints_of(const Function &function) {
-  Ints result;
-  for (uint32_t i = 0; i < LANES; i++) result.lane[i] = function(i);
-  return result;
+inline void store_first(float *p, Floats a, uint32_t count) {
+  for (uint32_t i = 0; i < LANES && i < count; i++) p[i] = a[i];
 }
 
-inline Ints broadcast_int(const int32_t *value) {
-  return ints_of([=](uint32_t) { return *value; });
-}
-inline Ints add(const Ints &a, const Ints &b) {
-  return ints_of([&](uint32_t i) { return a.lane[i] + b.lane[i]; });
-}
-inline Ints times_128(const Ints &a) {
-  return ints_of([&](uint32_t i) { return a.lane[i] * 128; });
-}
+inline Ints zero_ints() { return Ints{}; }
+inline Ints broadcast_int(const int32_t *value) { return Ints{} + *value; }
+inline Ints add(Ints a, Ints b) { return a + b; }
+inline Ints times_128(Ints a) { return a * 128; }
 
-inline Bytes load_bytes(const uint8_t *p) {
-  return bytes_of([=](uint32_t i) { return p[i]; });
-}
-inline Bytes low_nibbles(const Bytes &a) {
-  return bytes_of([&](uint32_t i) { return a.byte[i] & 15; });
-}
-inline Bytes high_nibbles(const Bytes &a) {
-  return bytes_of([&](uint32_t i) { return a.byte[i] >> 4; });
-}
+inline Bytes load_bytes(const uint8_t *p) { return load_vector<Bytes>(p); }
+inline Bytes low_nibbles(Bytes a) { return a & static_cast<uint8_t>(15); }
+inline Bytes high_nibbles(Bytes a) { return a >> 4; }
 template <int SHIFT, int MASK>
-inline Bytes merge(const Bytes &low, const Bytes &plane) {
-  return bytes_of([&](uint32_t i) {
-    const uint32_t moved = SHIFT >= 0 ? plane.byte[i] >> (SHIFT < 0 ? 0 : SHIFT) : plane.byte[i] << (SHIFT < 0 ? -SHIFT : 0);
-    return low.byte[i] | (moved & MASK);
-  });
+inline Bytes merge(Bytes low, Bytes plane) {
+  if constexpr (SHIFT < 0) {
+    return low | ((plane << -SHIFT) & static_cast<uint8_t>(MASK));
+  } else {
+    return low | ((plane >> SHIFT) & static_cast<uint8_t>(MASK));
+  }
 }
 
 constexpr bool HAS_SIGNED_BYTES = false;
@@ -108,14 +71,23 @@ constexpr bool HAS_SIGNED_BYTES = false;
 struct Dot {
   Ints sum;
 };
+
+// The sums of pairs of eight products. A product is at most 255 * 127 = 32385: it fits 16 bits, the sum of two does not.
+template <class EightUnsigned, class EightSigned>
+inline Ints sum_pairs(EightUnsigned weights, EightSigned a) {
+  typedef int16_t Products __attribute__((vector_size(16)));
+  const Ints products = reinterpret_cast<Ints>(__builtin_convertvector(weights, Products) * __builtin_convertvector(a, Products));
+  return (products << 16 >> 16) + (products >> 16);
+}
+
 template <int BITS, int STEP>
-inline void dot_add(Dot *dot, const Bytes &weights, const uint8_t *four) {
-  int32_t a[4];
-  for (int i = 0; i < 4; i++) a[i] = static_cast<int8_t>(four[i]);
-  for (uint32_t i = 0; i < LANES; i++) {
-    const uint8_t *w = weights.byte + 4 * i;
-    dot->sum.lane[i] += w[0] * a[0] + w[1] * a[1] + w[2] * a[2] + w[3] * a[3];
-  }
+inline void dot_add(Dot *dot, Bytes weights, const uint8_t *four) {
+  typedef int8_t EightSigned __attribute__((vector_size(8)));
+  typedef int32_t Two __attribute__((vector_size(8)));
+  const EightSigned a = reinterpret_cast<EightSigned>(Two{} + static_cast<int32_t>(read_u32(four)));
+  const Ints low = sum_pairs(__builtin_shufflevector(weights, weights, 0, 1, 2, 3, 4, 5, 6, 7), a);
+  const Ints high = sum_pairs(__builtin_shufflevector(weights, weights, 8, 9, 10, 11, 12, 13, 14, 15), a);
+  dot->sum += __builtin_shufflevector(low, high, 0, 2, 4, 6) + __builtin_shufflevector(low, high, 1, 3, 5, 7);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // linear_kernels.h: the table of inner loops that each instruction set brings, and the activations' layout that they read.
 //
 // A tile is up to MAX_TILE_TOKENS tokens that a kernel keeps in registers. The quantised form of a tile of width P (tokens, filled up
-// with zeros to a width that the kernels have) is, for each block of 32 columns (spec/adr/0004 says why 15 bits):
+// with zeros to a width that the kernels have) is, for each block of 32 columns (spec/adr/0005 says why 15 bits):
 //
 //   int8 [P][2][32]  hi, lo of the codes q = round(x / d), ties to even, |q| <= 16256: q = 128 hi + lo, |hi| <= 127, -64 <= lo < 64
 //   float [P]        d, the largest |x| of the block / 16256

@@ -31,7 +31,7 @@ uint64_t matrix_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols);
 void matrix_pack(Device &device, Matrix *m, void *packed);
 
 // Rows x of a linear layer in the forms that its weights' kernels read (float32, bfloat16, or 15 bits with a scale and a sum for
-// each 32 columns, as two planes of int8: int8 alone moves SmolLM2's logits by 5 % and changes its answers, spec/adr/0004).
+// each 32 columns, as two planes of int8: int8 alone moves SmolLM2's logits by 5 % and changes its answers, spec/adr/0005).
 // Prepared once, used by every matrix with that input.
 struct Activations {
   uint32_t T = 0, K = 0;
