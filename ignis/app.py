@@ -114,9 +114,7 @@ class _App:
         source = await trio.to_thread.run_sync(self._resolve)
         checkpoint = await trio.to_thread.run_sync(open_checkpoint, source.path)
         name = self._config.model.id or (source.entry.id if source.entry else _file_name(source.path))
-        self._log.emit(
-            "ignis.model.load_started", id=name, artifact=source.path.name, format=checkpoint.format
-        )
+        self._log.emit("ignis.model.load_started", id=name, artifact=source.path.name, format=checkpoint.format)
         try:
             await self._load_into_engine(checkpoint, source, name, start)
         except BaseException:
@@ -127,9 +125,7 @@ class _App:
         tokenizers: list[Tokenizer] = []
 
         def make_tokenizer() -> None:
-            tokenizers.append(
-                load_tokenizer(checkpoint.vocabulary, checkpoint.special, checkpoint.shape.vocab_size)
-            )
+            tokenizers.append(load_tokenizer(checkpoint.vocabulary, checkpoint.special, checkpoint.shape.vocab_size))
 
         async with trio.open_nursery() as both:
             both.start_soon(trio.to_thread.run_sync, make_tokenizer)

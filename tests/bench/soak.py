@@ -17,7 +17,7 @@ from typing import Any
 from tests.e2e.conftest import free_port
 from tests.e2e.server import Server
 
-WORDS = "river stone garden window market paper silver morning bridge cotton engine harbor letter candle forest".split()
+WORDS = ["river", "stone", "garden", "window", "market", "paper", "silver", "morning", "bridge", "cotton", "engine", "harbor", "letter", "candle", "forest"]
 
 
 @dataclass

@@ -88,7 +88,15 @@ class Client:
     def cut(self, body: dict[str, Any], after_bytes: int, until: Callable[[], None] | None = None) -> None:
         """Sends a chat request and drops the connection once that many bytes have come and `until` returned."""
         data = json.dumps(body).encode()
-        head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(data)}\r\n\r\n".encode()
+        lines = (
+            "POST /v1/chat/completions HTTP/1.1",
+            "Host: x",
+            "Connection: close",
+            f"Content-Length: {len(data)}",
+            "",
+            "",
+        )
+        head = "\r\n".join(lines).encode()
         with socket.create_connection((self.host, self.port), timeout=60) as connection:
             connection.sendall(head + data)
             received = 0

@@ -16,7 +16,9 @@ from tests.e2e.client import Client
 class Server:
     """A running server. As a context manager it is stopped by SIGTERM and must end by itself with status 0."""
 
-    def __init__(self, command: Sequence[str], port: int, metrics_port: int, log: Path, environment: dict[str, str]) -> None:
+    def __init__(
+        self, command: Sequence[str], port: int, metrics_port: int, log: Path, environment: dict[str, str]
+    ) -> None:
         self.port, self.metrics_port, self.log_path = port, metrics_port, log
         self.client = Client("127.0.0.1", port)
         self.base_url = f"http://127.0.0.1:{port}/v1"
@@ -86,7 +88,9 @@ class Server:
         self.wait_ready()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         status = self.stop()
         if kind is None:
             assert status == 0, f"exit status {status}\n{self.log_text()}"

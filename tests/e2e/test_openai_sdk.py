@@ -34,12 +34,21 @@ def test_stream_and_non_stream_say_the_same(sdk: openai.OpenAI) -> None:
 
 def test_two_choices_come_back_and_differ_by_seed(sdk: openai.OpenAI) -> None:
     answer = sdk.chat.completions.create(
-        model="", messages=[{"role": "user", "content": "Name an animal and say why."}], n=2, temperature=1.0, seed=3, max_tokens=24
+        model="",
+        messages=[{"role": "user", "content": "Name an animal and say why."}],
+        n=2,
+        temperature=1.0,
+        seed=3,
+        max_tokens=24,
     )
     assert [choice.index for choice in answer.choices] == [0, 1]
     assert answer.choices[0].message.content != answer.choices[1].message.content
     single = sdk.chat.completions.create(
-        model="", messages=[{"role": "user", "content": "Name an animal and say why."}], temperature=1.0, seed=4, max_tokens=24
+        model="",
+        messages=[{"role": "user", "content": "Name an animal and say why."}],
+        temperature=1.0,
+        seed=4,
+        max_tokens=24,
     )
     assert single.choices[0].message.content == answer.choices[1].message.content
 
@@ -69,13 +78,17 @@ def test_log_probabilities_name_the_chosen_token_first_at_temperature_zero(sdk: 
 
 
 def test_a_stop_string_ends_the_text_before_it(sdk: openai.OpenAI) -> None:
-    full = sdk.chat.completions.create(model="", messages=PARIS, temperature=0, max_tokens=30).choices[0].message.content
+    full = (
+        sdk.chat.completions.create(model="", messages=PARIS, temperature=0, max_tokens=30).choices[0].message.content
+    )
     assert full is not None
     stop = full[5:12]
     for is_stream in (False, True):
         if is_stream:
             chunks = list(
-                sdk.chat.completions.create(model="", messages=PARIS, temperature=0, max_tokens=30, stop=[stop], stream=True)
+                sdk.chat.completions.create(
+                    model="", messages=PARIS, temperature=0, max_tokens=30, stop=[stop], stream=True
+                )
             )
             text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
             finish = chunks[-1].choices[0].finish_reason

@@ -10,8 +10,8 @@ from tests.e2e.client import Answer, Client
 from tests.e2e.server import Server
 
 STORY = (
-    "You are a careful librarian. The catalogue of the old harbour library lists ships, storms, maps and letters; every entry has "
-    "a year, a place and a short remark. Answer in plain English and name the year first. "
+    "You are a careful librarian. The catalogue of the old harbour library lists ships, storms, maps and letters; every "
+    "entry has a year, a place and a short remark. Answer in plain English and name the year first. "
 ) * 6
 REQUESTS: dict[str, dict[str, Any]] = {
     "greedy": {"temperature": 0, "max_tokens": 48},
@@ -44,7 +44,8 @@ def among_seven(client: Client, request: dict[str, Any], position: int) -> Answe
         answers[name] = client.stream(**wanted)
 
     def other(index: int) -> dict[str, Any]:
-        text = f"Write a long story about a {('river', 'stone', 'garden', 'harbour', 'lantern', 'meadow', 'anchor')[index]}. "
+        thing = ("river", "stone", "garden", "harbour", "lantern", "meadow", "anchor")[index]
+        text = f"Write a long story about a {thing}. "
         return {
             "messages": [{"role": "user", "content": text * (1 + 11 * index)}],
             "temperature": 0.8,
@@ -76,7 +77,9 @@ def test_a_request_has_one_digest_alone_among_seven_cold_and_cached(server: Serv
 
 @pytest.mark.parametrize("chunk", [64, 128, 512])
 @pytest.mark.parametrize("name", REQUESTS)
-def test_the_prefill_chunk_and_the_lane_count_are_no_input(server: Server, start_server: Any, name: str, chunk: int) -> None:
+def test_the_prefill_chunk_and_the_lane_count_are_no_input(
+    server: Server, start_server: Any, name: str, chunk: int
+) -> None:
     expected = digest(server.client.stream(**body(name)))
     with start_server("--model-prefill-chunk", str(chunk), "--model-decode-lanes", "2", "--cpu-threads", "1") as other:
         assert digest(other.client.stream(**body(name))) == expected
@@ -86,7 +89,11 @@ def test_a_turn_that_resumes_generated_pages_equals_a_cold_one(server: Server, s
     """Pages that decode rounds wrote serve the next turn's prompt; a server that never saw them must agree."""
     opening = [{"role": "user", "content": "List twelve colours with a sentence for each."}]
     first = server.client.chat(messages=opening, temperature=0, max_tokens=200)
-    turn = [*opening, {"role": "assistant", "content": first.text}, {"role": "user", "content": "Which of them is warmest?"}]
+    turn = [
+        *opening,
+        {"role": "assistant", "content": first.text},
+        {"role": "user", "content": "Which of them is warmest?"},
+    ]
     resumed = server.client.chat(messages=turn, temperature=0, max_tokens=40)
     assert resumed.usage is not None and resumed.usage["prompt_tokens_details"]["cached_tokens"] >= 128
     with start_server() as other:

@@ -1,4 +1,4 @@
-"""Eight clients that leave at random: nothing may stay behind. tests/bench/soak.py runs the same for as long as asked."""
+"""Eight clients that leave at random: nothing may stay behind. tests/bench/soak.py runs it for as long as asked."""
 
 from typing import Any
 
