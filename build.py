@@ -190,7 +190,7 @@ def install(groups: Sequence[str]) -> None:
     packages = sorted({package for group in missing for package in pins[group]})
     with step(f"installing {len(packages)} packages ({', '.join(missing)})"):
         # --no-deps: the lock is complete. pip's own configuration decides which index and mirrors are asked.
-        pip = ["install", "--quiet", "--no-input", "--no-deps", "--disable-pip-version-check", "--progress-bar", "off"]
+        pip = ["install", "-qq", "--no-input", "--no-deps", "--disable-pip-version-check", "--progress-bar", "off"]
         if subprocess.run([*pip_command(), *pip, *packages], cwd=ROOT).returncode:
             raise Problem(
                 "pip could not install the pinned packages (its own lines are above); without a way to pypi.org,"
@@ -342,7 +342,7 @@ def build_core(compiler: Compiler, python: Path) -> None:
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
         raise Problem(f"no Python.h in {headers}; on Debian and Ubuntu: apt-get install python{version}-dev")
     includes = [f"-I{headers}", f"-I{ROOT / 'cuda' / 'include'}"]
-    flags = ["-O3", "-g0", "-fPIC", "-shared", "-fvisibility=hidden", "-fwrapv", "-DNDEBUG", "-s"]
+    flags = ["-O2", "-g0", "-fPIC", "-shared", "-fvisibility=hidden", "-fwrapv", "-DNDEBUG", "-s"]
     command = [find_tool("CC", "gcc"), *flags, *includes, str(written), "-o", f"{CORE}.new", "-ldl"]
     compiler.build(CORE, command, [written, ROOT / "cuda" / "include" / "ignis_step.h"])
 
