@@ -1,4 +1,4 @@
-"""Puts the server together: the only code that knows both ports. Starts it, loads the model, and ends it in good order."""
+"""Puts the server together: the only code that knows both ports. Starts it, loads the model, ends it in order."""
 
 import os
 import resource
@@ -30,8 +30,8 @@ from ignis.server.listener import Listen, Server, on_signals
 from ignis.tokenizer import Tokenizer, load_tokenizer
 from ignis.version import VERSION
 
-# The engine's thread has to get the interpreter back when a step ends; the default lets the event loop keep it for 5 ms,
-# which is longer than a step of a small model.
+# The engine's thread has to get the interpreter back when a step ends; the default lets the event loop keep it for
+# 5 ms, which is longer than a step of a small model.
 _SWITCH_INTERVAL_S = 0.0005
 _QUIT_STATUS = 130
 

@@ -1,4 +1,4 @@
-"""Eight clients that leave at random, for as long as asked: prints what leaked. Asserts nothing; tests/e2e holds a short run.
+"""Eight clients that leave at random, for as long as asked: prints what leaked. Asserts nothing; tests/e2e does.
 
 python3 -m tests.bench.soak --seconds 600 -- python3 -m ignis --model-artifact models/SmolLM2-135M-Instruct.Q4_1.gguf
 """
@@ -17,7 +17,23 @@ from typing import Any
 from tests.e2e.conftest import free_port
 from tests.e2e.server import Server
 
-WORDS = ["river", "stone", "garden", "window", "market", "paper", "silver", "morning", "bridge", "cotton", "engine", "harbor", "letter", "candle", "forest"]
+WORDS = [
+    "river",
+    "stone",
+    "garden",
+    "window",
+    "market",
+    "paper",
+    "silver",
+    "morning",
+    "bridge",
+    "cotton",
+    "engine",
+    "harbor",
+    "letter",
+    "candle",
+    "forest",
+]
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A small client on the standard library: what the end-to-end tests need below the OpenAI SDK (raw frames, cuts, timing)."""
+"""A small client on the standard library: what end-to-end tests need below the OpenAI SDK (raw frames, cuts, times)."""
 
 import contextlib
 import http.client

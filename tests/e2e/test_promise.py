@@ -10,8 +10,8 @@ from tests.e2e.client import Answer, Client
 from tests.e2e.server import Server
 
 STORY = (
-    "You are a careful librarian. The catalogue of the old harbour library lists ships, storms, maps and letters; every "
-    "entry has a year, a place and a short remark. Answer in plain English and name the year first. "
+    "You are a careful librarian. The catalogue of the old harbour library lists ships, storms, maps and letters; "
+    "every entry has a year, a place and a short remark. Answer in plain English and name the year first. "
 ) * 6
 REQUESTS: dict[str, dict[str, Any]] = {
     "greedy": {"temperature": 0, "max_tokens": 48},
