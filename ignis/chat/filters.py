@@ -25,7 +25,7 @@ Function = Callable[..., object]
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _WORD_STARTS = re.compile(r"([-\s({\[<]+)")
 _FREE = ("attr", "count", "d", "default", "filesizeformat", "first", "float", "length")
-_BY_LENGTH = ("items", "last", "list", "map", "reject", "rejectattr", "reverse", "select", "selectattr", "wordcount")
+_BY_LENGTH = ("items", "last", "list", "map", "reject", "rejectattr", "reverse", "select", "selectattr")
 _BY_CONTENT = ("groupby", "max", "min", "unique")
 """They compare items with each other."""
 _BY_WIDTH = ("abs", "batch", "center", "round", "slice")
@@ -78,11 +78,11 @@ def _charged(function: Function, weigh: Callable[..., None], current: Callable[[
     passes = getattr(function, "jinja_pass_arg", None)
     num_passed = 0 if passes is None else 1
 
-    def charged(*arguments: object, **named: object) -> object:
+    def charged(*arguments: Any, **named: object) -> object:
         render = current()
         passed, value, rest = arguments[:num_passed], arguments[num_passed], arguments[num_passed + 1 :]
-        if isinstance(value, GeneratorType) and weigh is _weigh_content:
-            value = list(value)
+        if weigh is _weigh_content and not isinstance(value, str | list | tuple | dict):
+            value = list(render.budget.metered(value))
         weigh(render, value, *rest, *named.values())
         result = function(*passed, value, *rest, **named)
         return render.budget.metered(result) if isinstance(result, GeneratorType) else result
@@ -93,7 +93,9 @@ def _charged(function: Function, weigh: Callable[..., None], current: Callable[[
 
 
 def _weigh_length(render: Render, value: object, *rest: object) -> None:
-    render.budget.step(len(value) if isinstance(value, str | list | tuple | dict | range) else 0)
+    # A range makes its numbers as they are asked for.
+    weight = 8 if isinstance(value, range) else 1
+    render.budget.step(weight * len(value) if isinstance(value, str | list | tuple | dict | range) else 0)
 
 
 def _weigh_content(render: Render, value: object, *rest: object) -> None:
@@ -115,7 +117,7 @@ def _comparison(symbol: str, current: Callable[[], Render]) -> Function:
 
 def _is_cased(method: str) -> Function:
     def test(render: Render, value: object) -> object:
-        return getattr(render.text(value), method)()
+        return getattr(render.clean(render.text(value)), method)()
 
     return test
 
@@ -195,11 +197,18 @@ def _wordwrap(
     wrapstring: str | None = None,
     break_on_hyphens: bool = True,
 ) -> str:
-    text = render.text(s)
+    text = str(render.clean(render.text(s)))
     lines = len(text) // max(width, 1) + 1
     # textwrap copies the rest of a long word for every line that it cuts from it.
     render.budget.make((lines * len(text) >> 4) + len(text) * (1 + len(wrapstring or "")))
-    return jinja_filters.do_wordwrap(environment, text, width, break_long_words, wrapstring, break_on_hyphens)
+    wrapped = jinja_filters.do_wordwrap(environment, text, width, break_long_words, wrapstring, break_on_hyphens)
+    return _marked(render, wrapped)
+
+
+def _wordcount(render: Render, value: object) -> int:
+    text = str(render.clean(render.text(value)))
+    render.budget.make(len(text))
+    return jinja_filters.do_wordcount(text)
 
 
 def _striptags(render: Render, value: object) -> str:
@@ -222,7 +231,7 @@ def _safe(render: Render, value: object) -> Markup:
 
 def _urlencode(render: Render, value: object) -> str:
     render.budget.walk(value)
-    return jinja_filters.do_urlencode(render.clean(value))  # type: ignore[arg-type]
+    return _marked(render, jinja_filters.do_urlencode(render.clean(value)))  # type: ignore[arg-type]
 
 
 def _dictsort(
@@ -346,5 +355,6 @@ _OWN: Mapping[str, Function] = {
     "truncate": _truncate,
     "upper": _case("upper"),
     "urlencode": _urlencode,
+    "wordcount": _wordcount,
     "wordwrap": _wordwrap,
 }

@@ -14,6 +14,7 @@ Failing that, it would decide differently; it could never let a user's text beco
 """
 
 import re
+import string
 from collections.abc import Iterable, Mapping, Sequence
 
 # Caseless, printable, neither letters, digits nor space: no string method treats them in a special way.
@@ -23,6 +24,8 @@ _PLAIN_KEYS = frozenset({"role", "type"})
 """Words that templates compare, not text that they print between brackets of their own."""
 _NAMED_BY_USERS = frozenset({"arguments", "properties"})
 """Objects whose keys users choose."""
+_WITH_MEANING = frozenset('_"\\' + string.whitespace)
+"""Space has meaning to string methods, quotes and backslashes have it in JSON, and names are made of underscores."""
 
 
 class Marks:
@@ -31,18 +34,14 @@ class Marks:
     def __init__(self, spellings: Iterable[str], template: str) -> None:
         """`template`: its source; what it writes itself cannot serve as a twin."""
         spellings = [spelling for spelling in spellings if spelling]
-        ends = {spelling[index] for spelling in spellings for index in (0, -1)}
-        markers = {character for character in ends if not _is_plain(character)}
-        # A spelling between two plain characters is broken where a user writes it whole.
-        words = [word for word in spellings if not markers.intersection((word[0], word[-1]))]
-        self.names = frozenset(name for spelling in spellings for name in _inner_names(spelling, markers))
+        brackets = set().union(*map(_brackets, spellings))
+        letters = {_first_letter(spelling) for spelling in spellings if not _brackets(spelling)} - {""}
+        self.names = frozenset(name for spelling in spellings for name in _inner_names(spelling))
         """What stands between the brackets of a spelling: a template that writes <{{ key }}> must not be given it."""
-        self._marker_pattern = re.compile(f"[{re.escape(''.join(sorted(markers)))}]") if markers else None
-        self._word_pattern = (
-            re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True)))) if words else None
-        )
-        starts = {word[0] for word in words} | {name[0] for name in self.names}
-        self._twinned = "".join(sorted(markers | starts | {chr(code) for code in range(0x21, 0x7F)} - {'"', "\\"}))
+        self._bracket_pattern = _any_of(brackets)
+        self._marker_pattern = _any_of(brackets | letters)
+        printable = {chr(code) for code in range(0x21, 0x7F)} - _WITH_MEANING
+        self._twinned = "".join(sorted(printable | brackets | letters | {name[0] for name in self.names}))
         self._free = [symbol for symbol in _POOL if symbol not in template]
 
     def begin(self, values: Sequence[object]) -> "Marking | None":
@@ -65,18 +64,13 @@ class Marks:
         return Marking(self, dict(zip(self._twinned, free, strict=False)))
 
     def needs_marks(self, text: str) -> bool:
-        return (
-            (self._marker_pattern is not None and self._marker_pattern.search(text) is not None)
-            or (self._word_pattern is not None and self._word_pattern.search(text) is not None)
-            or text.strip() in self.names
-        )
+        return self._marker_pattern.search(text) is not None or text.strip() in self.names
 
-    def twin_places(self, text: str, is_name: bool) -> list[int]:
-        """Where text needs twins."""
-        places = [match.start() for match in self._marker_pattern.finditer(text)] if self._marker_pattern else []
-        if self._word_pattern is not None:
-            places += [match.start() for match in self._word_pattern.finditer(text)]
-        if is_name and text.strip() in self.names:
+    def twin_places(self, text: str, is_free: bool) -> list[int]:
+        """Where text needs twins. `is_free`: it is not a word that templates look for by its letters."""
+        pattern = self._marker_pattern if is_free else self._bracket_pattern
+        places = [match.start() for match in pattern.finditer(text)]
+        if is_free and text.strip() in self.names:
             places.append(len(text) - len(text.lstrip()))
         return places
 
@@ -90,9 +84,9 @@ class Marking:
         self._originals = {twin: character for character, twin in twins.items()}
         self._twin_pattern = re.compile(f"[{''.join(self._originals)}]")
 
-    def mark(self, text: str, is_name: bool = True) -> str:
-        """Puts twins into user text. `is_name`: it may be printed between brackets that the template writes."""
-        places = self._marks.twin_places(text, is_name)
+    def mark(self, text: str, is_free: bool = True) -> str:
+        """Puts twins into user text."""
+        places = self._marks.twin_places(text, is_free)
         if not places:
             return text
         characters = list(text)
@@ -103,10 +97,10 @@ class Marking:
     def mark_value(self, value: object, key: str | None = None) -> object:
         """Puts twins into every string of a value of JSON. `key`: under which it stands."""
         if isinstance(value, str):
-            return self.mark(value, is_name=key not in _PLAIN_KEYS)
+            return self.mark(value, is_free=key not in _PLAIN_KEYS)
         if isinstance(value, Mapping):
-            names = key in _NAMED_BY_USERS
-            return {self.mark(inner, is_name=names): self.mark_value(child, inner) for inner, child in value.items()}
+            is_free = key in _NAMED_BY_USERS
+            return {self.mark(inner, is_free): self.mark_value(child, inner) for inner, child in value.items()}
         if isinstance(value, list | tuple):
             return [self.mark_value(child, key) for child in value]
         return value
@@ -127,17 +121,26 @@ class Marking:
         return "".join(characters)
 
 
-def _is_plain(character: str) -> bool:
-    """Letters, digits and space have meaning to string methods; quotes and backslashes have it in JSON."""
-    return character.isalnum() or character.isspace() or character in '_"\\'
+def _brackets(spelling: str) -> set[str]:
+    """The ends of a spelling that are symbols. Either one breaks it, so only these must have twins in user text."""
+    return {end for end in (spelling[0], spelling[-1]) if not end.isalnum() and end not in _WITH_MEANING}
 
 
-def _inner_names(spelling: str, markers: set[str]) -> Iterable[str]:
-    """The parts of a spelling that hold no marker and stand between its ends: </s> has /s and s, <|im_end|> im_end."""
-    if len(spelling) > 2 and markers.intersection((spelling[0], spelling[-1])):
+def _first_letter(spelling: str) -> str:
+    """What breaks a spelling without brackets."""
+    return next((character for character in spelling if character not in _WITH_MEANING), "")
+
+
+def _any_of(characters: set[str]) -> re.Pattern[str]:
+    return re.compile(f"[{re.escape(''.join(sorted(characters)))}]" if characters else "(?!)")
+
+
+def _inner_names(spelling: str) -> Iterable[str]:
+    """What brackets could be written around to make the spelling: </s> has /s and s, <|im_end|> has im_end."""
+    if _brackets(spelling) and len(spelling) > 2:
         inner = spelling[1:-1]
-        stripped = inner.strip("".join(character for character in inner if not character.isalnum()))
-        yield from {name for name in (inner, stripped) if name and not markers.intersection(name)}
+        word = inner.strip("".join(character for character in inner if not character.isalnum()))
+        yield from {name for name in (inner, word) if name and name[0] not in _WITH_MEANING}
 
 
 def _strings(value: object) -> Iterable[str]:

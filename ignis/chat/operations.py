@@ -12,7 +12,7 @@ from markupsafe import Markup
 from ignis.chat.budget import Budget, TemplateCut
 from ignis.chat.marks import Marking
 
-_CONTAINERS = frozenset({dict, list, tuple})
+_CONTAINERS = frozenset({dict, list, tuple, type({}.items()), type({}.keys()), type({}.values())})
 WIDTH = re.compile(r"\d+")
 _PERCENT_FIELD = re.compile(r"%(?:\([^)]*\))?([-#0 +]*[\d*]*(?:\.[\d*]*)?)")
 

@@ -14,7 +14,8 @@ from ignis.chat.sandbox import TemplateEnvironment, TemplateRefusal
 from ignis.errors import ModelFileError, TemplateError
 from ignis.tokenizer import ControlText, Tokenizer
 
-_MAX_SOURCE_CHARACTERS = 1 << 20
+_MAX_SOURCE_CHARACTERS = 1 << 17
+_PROBE_DIVISOR = 16
 
 
 class ChatTemplate:
@@ -43,7 +44,7 @@ class ChatTemplate:
             raise ModelFileError(f"the chat template is malformed at line {fault.lineno}: {fault.message}") from fault
         except (SyntaxError, RecursionError, MemoryError, ValueError, OverflowError) as fault:
             raise ModelFileError(f"the chat template cannot be compiled: {fault}") from fault
-        self.dialect = probe_dialect(source, lambda messages: prompt_text(self.render(messages)))
+        self.dialect = probe_dialect(source, self._probe)
 
     def render(
         self,
@@ -62,13 +63,21 @@ class ChatTemplate:
             TemplateError: the template refused, failed, or was cut because it would not end.
         """
         given: dict[str, object] = {"messages": messages, "tools": tools, "documents": documents, **(variables or {})}
+        return self._render(given, add_generation_prompt, divisor=1)
+
+    def _probe(self, messages: Sequence[Mapping[str, object]]) -> str:
+        """Renders a few small messages, at a small price: several of these are made while a model loads."""
+        given: dict[str, object] = {"messages": messages, "tools": None, "documents": None}
+        return prompt_text(self._render(given, add_generation_prompt=True, divisor=_PROBE_DIVISOR))
+
+    def _render(self, given: dict[str, object], add_generation_prompt: bool, divisor: int) -> list[str | ControlText]:
         try:
             marking = self._marks.begin(list(given.values()))
         except ValueError as fault:
             raise TemplateError(str(fault), "messages") from fault
         if marking is not None:
             given = {name: marking.mark_value(value) for name, value in given.items()}
-        render = Render(Budget(_num_characters(given)), marking)
+        render = Render(Budget(_num_characters(given), divisor=divisor), marking)
         text = self._run(render, {**self._special, **given, "add_generation_prompt": add_generation_prompt})
         pieces = self._tokenizer.split_controls(text)
         if marking is None:

@@ -18,11 +18,12 @@ from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.runtime import BlockReference, Context, LoopContext, Macro, Undefined
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
+from jinja2.sandbox import MAX_RANGE, ImmutableSandboxedEnvironment, SandboxedFormatter
 from jinja2.utils import Cycler, Joiner, Namespace
 from markupsafe import Markup
 
 from ignis.chat import operations
+from ignis.chat.budget import TemplateCut
 from ignis.chat.filters import build_filters, build_tests
 from ignis.chat.operations import Render
 
@@ -99,13 +100,24 @@ class _Generation(Extension):
 class _Namespace(Namespace):
     """namespace(): a template may not reach Python's own attributes by it, nor print what it holds."""
 
+    def __init__(*arguments: Any, **named: object) -> None:
+        self, *pairs = arguments  # so that a template may set an attribute called self
+        attributes = dict(*pairs, **named)
+        for name in attributes:
+            _check_attribute(name)
+        Namespace.__init__(self, attributes)
+
     def __setitem__(self, name: str, value: object) -> None:
-        if name.startswith("_"):
-            raise SecurityError(f"a namespace cannot hold {name!r}")
+        _check_attribute(name)
         super().__setitem__(name, value)
 
     def __repr__(self) -> str:
         return "<Namespace>"
+
+
+def _check_attribute(name: str) -> None:
+    if name.startswith("_"):
+        raise SecurityError(f"a namespace cannot hold {name!r}")
 
 
 class _Formatter(SandboxedFormatter):
@@ -261,7 +273,8 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
 
     def _range(self, *arguments: int) -> range:
         numbers = range(*arguments)
-        self.current().budget.make(len(numbers))
+        if len(numbers) > MAX_RANGE:
+            raise TemplateCut(f"it counts to more than {MAX_RANGE}")
         return numbers
 
     def _strftime_now(self, format: str) -> str:

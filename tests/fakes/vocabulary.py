@@ -14,6 +14,7 @@ def byte_tokenizer(
     *,
     user_defined: Sequence[str] = (),
     bos: str | None = None,
+    eos: str | None = None,
     adds_bos: bool = False,
     leads_with_space: bool = False,
 ) -> Tokenizer:
@@ -31,8 +32,8 @@ def byte_tokenizer(
         adds_eos=False,
         adds_space_prefix=leads_with_space,
     )
-    bos_id = None if bos is None else NUM_BYTES + controls.index(bos)
-    special = SpecialTokens(bos=bos_id, eos=None, pad=None, unk=None, stop_ids=frozenset())
+    bos_id, eos_id = (None if text is None else NUM_BYTES + controls.index(text) for text in (bos, eos))
+    special = SpecialTokens(bos=bos_id, eos=eos_id, pad=None, unk=None, stop_ids=frozenset())
     return load_tokenizer(vocabulary, special, len(vocabulary.tokens))
 
 
