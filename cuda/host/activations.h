@@ -14,10 +14,12 @@ namespace ignis {
 
 inline constexpr uint64_t rounded_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// Bytes of the quantised form of one tile.
-inline constexpr uint64_t tile_bytes(uint32_t width, uint32_t K) {
-  return rounded_up(static_cast<uint64_t>(width) * TILE_TOKEN_BYTES * (K / 32), 64);
+inline constexpr uint64_t tile_bytes_of_blocks(uint32_t width, uint32_t num_blocks) {
+  return static_cast<uint64_t>(width) * TILE_TOKEN_BYTES * num_blocks;
 }
+
+// Bytes between two tiles.
+inline constexpr uint64_t tile_bytes(uint32_t width, uint32_t K) { return rounded_up(tile_bytes_of_blocks(width, K / 32), 64); }
 
 // Index of the narrowest width that holds T tokens; T <= the widest.
 inline uint32_t width_index(const LinearKernels &kernels, uint32_t T) {

@@ -52,7 +52,9 @@ struct WeightsF32 : FloatSums {
 
 struct WeightsF16 : FloatSums {
   static inline __m256 weights(const uint8_t *row, uint32_t k) { return _mm256_cvtph_ps(halves(row, k)); }
-  static inline __m256 weights_first(const uint8_t *row, uint32_t k, uint32_t count) { return _mm256_cvtph_ps(halves_first(row, k, count)); }
+  static inline __m256 weights_first(const uint8_t *row, uint32_t k, uint32_t count) {
+    return _mm256_cvtph_ps(halves_first(row, k, count));
+  }
 };
 
 struct WeightsBF16 : FloatSums {

@@ -18,7 +18,9 @@ struct FloatSums {
   static inline Sums zero() { return _mm512_setzero_ps(); }
   static inline __mmask16 mask(uint32_t count) { return static_cast<__mmask16>((1u << count) - 1); }
   static inline __m512 activations(const float *x, uint32_t k, uint64_t) { return _mm512_loadu_ps(x + k); }
-  static inline __m512 activations_first(const float *x, uint32_t k, uint32_t count, uint64_t) { return _mm512_maskz_loadu_ps(mask(count), x + k); }
+  static inline __m512 activations_first(const float *x, uint32_t k, uint32_t count, uint64_t) {
+    return _mm512_maskz_loadu_ps(mask(count), x + k);
+  }
   static inline Sums multiply_add(__m512 w, __m512 a, Sums sum) { return _mm512_fmadd_ps(w, a, sum); }
   static inline float total(Sums sum) {
     const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps(sum, 1));

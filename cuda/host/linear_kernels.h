@@ -19,7 +19,7 @@ namespace ignis {
 
 inline constexpr uint32_t MAX_TILE_TOKENS = 12;
 inline constexpr uint32_t TILE_TOKEN_BYTES = 2 * 32 + 7 * 4;  // of a token in a block
-inline constexpr int LARGEST_CODE = 127 * 128;
+inline constexpr float LARGEST_CODE = 127 * 128;
 // Which of the int32 [P].
 inline constexpr uint32_t CORRECTION_8 = 0, CORRECTION_16 = 1, CORRECTION_128 = 2, CORRECTION_32_LOW = 3, CORRECTION_32_HIGH = 4;
 inline constexpr uint32_t MAX_WIDTHS = 6;
@@ -66,8 +66,9 @@ struct LinearKernels {
   uint8_t widths[MAX_WIDTHS];  // of quantised tiles, rising
   bool has_bfloat_dot;
 
-  // One tile: x float32 [T, K], T <= width, K a multiple of 32.
-  void (*quantize)(uint8_t *tile, const float *x, uint32_t T, uint32_t K, uint32_t width);
+  // One tile, or a run of its blocks: x float32 [T, ldx], of which K columns, T <= width, K a multiple of 32. The corrections are
+  // written where has_corrections.
+  void (*quantize)(uint8_t *tile, const float *x, uint32_t T, uint64_t ldx, uint32_t K, uint32_t width, bool has_corrections);
   // hi, lo bfloat16 [plane] from x [K]: hi is x and lo is x - hi, rounded with ties to even; filled up with zeros. Null without
   // has_bfloat_dot.
   void (*split_bfloat)(uint16_t *hi, uint16_t *lo, const float *x, uint32_t K, uint32_t plane);

@@ -37,7 +37,10 @@ struct Codes {
   static constexpr bool HAS_MINIMUM = DTYPE == IGNIS_Q4_1 || DTYPE == IGNIS_Q5_1 || DTYPE == IGNIS_Q4_K || DTYPE == IGNIS_Q5_K;
   // Stored code = value + 2^(BITS - 1), which `CORRECTION` takes back.
   static constexpr bool HAS_OFFSET = !HAS_MINIMUM && !(DTYPE == IGNIS_Q8_0 && HAS_SIGNED_BYTES);
-  static constexpr uint32_t CORRECTION = BITS == 4 ? CORRECTION_8 : BITS == 5 ? CORRECTION_16 : BITS == 6 ? CORRECTION_32_LOW : CORRECTION_128;
+  static constexpr uint32_t CORRECTION = BITS == 4   ? CORRECTION_8
+                                         : BITS == 5 ? CORRECTION_16
+                                         : BITS == 6 ? CORRECTION_32_LOW
+                                                     : CORRECTION_128;
   static constexpr bool HAS_HALVES = DTYPE == IGNIS_Q6_K;
 
   template <int QUAD>
@@ -156,8 +159,10 @@ inline void multiply_block(Floats (&sums)[T], const uint8_t *codes, const Scale 
   }
   if constexpr (C::HAS_MINIMUM) {
 #pragma GCC unroll 16
-    for (int t = 0; t < T; t++)
-      sums[t] = C::IS_K ? multiply_subtract_from(scale.second, broadcast(s + t), sums[t]) : multiply_add(scale.second, broadcast(s + t), sums[t]);
+    for (int t = 0; t < T; t++) {
+      const Floats sum = broadcast(s + t);
+      sums[t] = C::IS_K ? multiply_subtract_from(scale.second, sum, sums[t]) : multiply_add(scale.second, sum, sums[t]);
+    }
   }
 }
 

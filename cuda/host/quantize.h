@@ -17,21 +17,37 @@ namespace {
 // Below it LARGEST_CODE / largest overflows; such a block counts as zero, and no model's activations are there.
 constexpr float SMALLEST_LARGEST = 1e-30f;
 
+struct BlockSums {
+  int32_t low, high;  // of the codes of columns 0..15, of 16..31
+};
+
 #if defined(__AVX512F__)
 
 inline float largest_magnitude(const float *x) {
-  const __m512 low = _mm512_abs_ps(_mm512_loadu_ps(x)), high = _mm512_abs_ps(_mm512_loadu_ps(x + 16));
-  return _mm512_reduce_max_ps(_mm512_max_ps(low, high));
+  const __m512 largest = _mm512_max_ps(_mm512_abs_ps(_mm512_loadu_ps(x)), _mm512_abs_ps(_mm512_loadu_ps(x + 16)));
+  const __m256 eight = _mm256_max_ps(_mm512_castps512_ps256(largest), _mm512_extractf32x8_ps(largest, 1));
+  const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
-// Sixteen codes; `planes` is hi [32], lo [32].
-inline int32_t round_half_block(int8_t *planes, const float *x, float inverse) {
-  const __m512i q = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), _mm512_set1_ps(inverse)));
-  const __m512i hi = _mm512_srai_epi32(_mm512_add_epi32(q, _mm512_set1_epi32(64)), 7);
-  const __m512i lo = _mm512_sub_epi32(q, _mm512_slli_epi32(hi, 7));
-  _mm_storeu_si128(reinterpret_cast<__m128i *>(planes), _mm512_cvtsepi32_epi8(hi));
-  _mm_storeu_si128(reinterpret_cast<__m128i *>(planes + 32), _mm512_cvtsepi32_epi8(lo));
-  return _mm512_reduce_add_epi32(q);
+inline BlockSums round_block(int8_t *planes, const float *x, float inverse) {
+  const __m512 factor = _mm512_set1_ps(inverse);
+  __m512i hi[2], lo[2];
+  for (int i = 0; i < 2; i++) {
+    const __m512i q = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16 * i), factor));
+    hi[i] = _mm512_srai_epi32(_mm512_add_epi32(q, _mm512_set1_epi32(64)), 7);
+    lo[i] = _mm512_sub_epi32(q, _mm512_slli_epi32(hi[i], 7));
+  }
+  // Words of 4 codes: packing leaves in each 128 bits one of hi of columns 0..15, of hi of 16..31, of lo of 0..15, of lo of 16..31.
+  const __m512i codes = _mm512_packs_epi16(_mm512_packs_epi32(hi[0], hi[1]), _mm512_packs_epi32(lo[0], lo[1]));
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  _mm512_storeu_si512(planes, _mm512_permutexvar_epi32(order, codes));
+  const __m512i sums = _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_set1_epi8(1), codes), _mm512_set1_epi16(1));
+  const __m256i eight = _mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64(sums, 1));
+  const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+  const __m128i two = _mm_add_epi32(_mm_slli_epi32(four, 7), _mm_unpackhi_epi64(four, four));
+  return {_mm_cvtsi128_si32(two), _mm_extract_epi32(two, 1)};
 }
 
 #elif defined(__AVX2__)
@@ -39,7 +55,8 @@ inline int32_t round_half_block(int8_t *planes, const float *x, float inverse) {
 inline __m256 magnitudes(const float *x) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_loadu_ps(x)); }
 
 inline float largest_magnitude(const float *x) {
-  const __m256 eight = _mm256_max_ps(_mm256_max_ps(magnitudes(x), magnitudes(x + 8)), _mm256_max_ps(magnitudes(x + 16), magnitudes(x + 24)));
+  const __m256 low = _mm256_max_ps(magnitudes(x), magnitudes(x + 8)), high = _mm256_max_ps(magnitudes(x + 16), magnitudes(x + 24));
+  const __m256 eight = _mm256_max_ps(low, high);
   __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   four = _mm_max_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
@@ -67,6 +84,10 @@ inline int32_t round_half_block(int8_t *planes, const float *x, float inverse) {
   return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
 }
 
+inline BlockSums round_block(int8_t *planes, const float *x, float inverse) {
+  return {round_half_block(planes, x, inverse), round_half_block(planes + 16, x + 16, inverse)};
+}
+
 #else
 
 inline float largest_magnitude(const float *x) {
@@ -82,7 +103,7 @@ inline float largest_magnitude(const float *x) {
 inline int32_t round_code(float value) {
   const float shifted = value + 0x1.8p23f;
   const int32_t code = static_cast<int32_t>(bits_of_float(shifted) - bits_of_float(0x1.8p23f));
-  return code < -LARGEST_CODE ? -LARGEST_CODE : code > LARGEST_CODE ? LARGEST_CODE : code;
+  return code < -16256 ? -16256 : code > 16256 ? 16256 : code;
 }
 
 // Sixteen codes; `planes` is hi [32], lo [32].
@@ -97,31 +118,36 @@ inline int32_t round_half_block(int8_t *planes, const float *x, float inverse) {
   return sum;
 }
 
+inline BlockSums round_block(int8_t *planes, const float *x, float inverse) {
+  return {round_half_block(planes, x, inverse), round_half_block(planes + 16, x + 16, inverse)};
+}
+
 #endif
 
-void quantize_tile(uint8_t *tile, const float *x, uint32_t T, uint32_t K, uint32_t width) {
+// A block's 64 bytes of codes: hi [32], lo [32].
+void quantize_tile(uint8_t *tile, const float *x, uint32_t T, uint64_t ldx, uint32_t K, uint32_t width, bool has_corrections) {
   const uint64_t block_bytes = static_cast<uint64_t>(width) * TILE_TOKEN_BYTES;
   if (T < width) memset(tile, 0, K / BLOCK_COLS * block_bytes);
   for (uint32_t t = 0; t < T; t++) {
     uint8_t *block = tile;
     for (uint32_t k = 0; k < K; k += BLOCK_COLS) {
-      const float *values = x + static_cast<uint64_t>(t) * K + k;
+      const float *values = x + t * ldx + k;
       const float largest = largest_magnitude(values);
       const bool is_zero = !(largest > SMALLEST_LARGEST);
-      const float d = is_zero ? 0.0f : largest / static_cast<float>(LARGEST_CODE);
-      const float inverse = is_zero ? 0.0f : static_cast<float>(LARGEST_CODE) / largest;
-      int8_t *planes = reinterpret_cast<int8_t *>(block + 64 * t);
-      const int32_t low = round_half_block(planes, values, inverse), high = round_half_block(planes + 16, values + 16, inverse);
+      const float d = is_zero ? 0.0f : largest * (1.0f / LARGEST_CODE);
+      const float inverse = is_zero ? 0.0f : LARGEST_CODE / largest;
+      const auto [low, high] = round_block(reinterpret_cast<int8_t *>(block + 64 * t), values, inverse);
       float *floats = reinterpret_cast<float *>(block + 64 * width);
       int32_t *corrections = reinterpret_cast<int32_t *>(floats + 2 * width);
       floats[t] = d;
       floats[width + t] = d * static_cast<float>(low + high);
+      block += block_bytes;
+      if (!has_corrections) continue;
       corrections[CORRECTION_8 * width + t] = -8 * (low + high);
       corrections[CORRECTION_16 * width + t] = -16 * (low + high);
       corrections[CORRECTION_128 * width + t] = -128 * (low + high);
       corrections[CORRECTION_32_LOW * width + t] = -32 * low;
       corrections[CORRECTION_32_HIGH * width + t] = -32 * high;
-      block += block_bytes;
     }
   }
 }

@@ -2,10 +2,10 @@
 
     python -m tests.bench.bench_linear [--library PATH] [--isa NAME] [--threads N] [--rounds N] [--all-formats]
 
-The layers are those of a 135M llama (30 blocks of width 576, ffn 1536, Q4_1; a 49152 x 576 Q8_0 head): one sweep is what
-a step multiplies with. Each figure is the best of several rounds, taken in turn with the roofs because the machine's
-memory rate changes. Int8 figures count a weight times an activation as two operations, though it takes two products of
-bytes (spec/adr/0005): half of the peak is the roof.
+The layers are those of a 135M llama (30 blocks of width 576, ffn 1536, Q4_1; a 49152 x 576 Q8_0 head): one sweep is
+what a step multiplies with. Each figure is the best of several rounds, taken in turn with the roofs because the memory
+rate of a machine changes. Int8 figures count a weight times an activation as two operations, though it takes two
+products of bytes (spec/adr/0005): half of the peak is the roof.
 """
 
 import argparse

@@ -25,11 +25,11 @@ def tolerance(name: str, matrix: stored.Matrix, x: Floats) -> stored.Doubles:
     exact = np.abs(x.astype(np.float64))
     if name in stored.FLOATS:
         relative = (x.shape[1] + 8) * UNIT + (2.0**-17 if name == "BF16" else 0)
-        return relative * exact @ np.abs(matrix.values).T
+        return np.asarray(relative * exact @ np.abs(matrix.values).T)
     num_blocks = x.shape[1] // 32
     steps = np.repeat(exact.reshape(len(x), num_blocks, 32).max(-1) / 16256, 32, axis=1)
     coding = (0.5 + 1e-3) * steps @ np.abs(matrix.values).T
-    return coding + (num_blocks + 8) * UNIT * (exact + steps) @ matrix.magnitudes.T
+    return np.asarray(coding + (num_blocks + 8) * UNIT * (exact + steps) @ matrix.magnitudes.T)
 
 
 def random_x(tokens: int, cols: int) -> Floats:
