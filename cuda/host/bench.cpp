@@ -12,12 +12,12 @@
 
 using namespace ignis;
 
-struct ignis_bench {
-  Device device;
-};
-
 struct ignis_bench_matrix {
   Matrix matrix;
+};
+
+struct ignis_bench {
+  Device device;
   Arena arena;
 };
 
@@ -40,16 +40,17 @@ static double best_of(uint32_t num_rounds, const Function &function) {
   return best_s;
 }
 
-ignis_status ignis_bench_open(uint32_t isa, uint32_t num_threads, ignis_bench **bench) {
+ignis_status ignis_bench_open(uint32_t isa, uint32_t num_threads, uint64_t size_bytes, ignis_bench **bench) {
   clear_last_error();
   if (isa > static_cast<uint32_t>(isa_chosen())) return fail(IGNIS_UNSUPPORTED, "instruction set %u is not to be had here", isa);
   ignis_bench *made = static_cast<ignis_bench *>(calloc(1, sizeof(ignis_bench)));
   if (!made) return fail(IGNIS_NO_MEMORY, "no memory for a bench");
   made->device.isa = static_cast<Isa>(isa);
   made->device.pool = thread_pool_start(num_threads);
-  if (!made->device.pool) {
+  if (!made->device.pool || !arena_open(&made->arena, size_bytes)) {
+    thread_pool_stop(made->device.pool);
     free(made);
-    return fail(IGNIS_NO_MEMORY, "%u threads cannot be started", num_threads);
+    return fail(IGNIS_NO_MEMORY, "no memory for %u threads or %llu bytes", num_threads, static_cast<unsigned long long>(size_bytes));
   }
   *bench = made;
   return IGNIS_OK;
@@ -58,6 +59,7 @@ ignis_status ignis_bench_open(uint32_t isa, uint32_t num_threads, ignis_bench **
 void ignis_bench_close(ignis_bench *bench) {
   if (!bench) return;
   thread_pool_stop(bench->device.pool);
+  arena_close(&bench->arena);
   free(bench);
 }
 
@@ -67,28 +69,21 @@ ignis_status ignis_bench_matrix_open(ignis_bench *bench, uint32_t dtype, const v
   const ignis_dtype type = static_cast<ignis_dtype>(dtype);
   if (block_values(type) == 0 || rows == 0 || cols == 0 || cols % block_values(type) != 0)
     return fail(IGNIS_INVALID, "dtype %u with %u rows of %u values", dtype, rows, cols);
-  ignis_bench_matrix *made = static_cast<ignis_bench_matrix *>(calloc(1, sizeof(ignis_bench_matrix)));
-  if (!made || !arena_open(&made->arena, matrix_bytes(type, rows, cols))) {
-    free(made);
-    return fail(IGNIS_NO_MEMORY, "no memory for %u rows of %u values", rows, cols);
-  }
+  const uint64_t packed_bytes = matrix_bytes(type, rows, cols), room_bytes = bench->arena.size_bytes - bench->arena.used_bytes;
+  if (align_up(packed_bytes, ARENA_ALIGNMENT) + align_up(sizeof(ignis_bench_matrix), ARENA_ALIGNMENT) > room_bytes)
+    return fail(IGNIS_NO_MEMORY, "no room for %u rows of %u values", rows, cols);
+  ignis_bench_matrix *made = static_cast<ignis_bench_matrix *>(arena_take(&bench->arena, sizeof(ignis_bench_matrix)));
   made->matrix.rows = rows;
   made->matrix.cols = cols;
   made->matrix.dtype = type;
   made->matrix.source = data;
-  matrix_pack(bench->device, &made->matrix, made->arena.base);
+  matrix_pack(bench->device, &made->matrix, arena_take(&bench->arena, packed_bytes));
   *matrix = made;
   return IGNIS_OK;
 }
 
-void ignis_bench_matrix_close(ignis_bench_matrix *matrix) {
-  if (!matrix) return;
-  arena_close(&matrix->arena);
-  free(matrix);
-}
-
 ignis_status ignis_bench_pack(ignis_bench *bench, ignis_bench_matrix *matrix, uint32_t num_rounds, double *best_s) {
-  *best_s = best_of(num_rounds, [&] { matrix_pack(bench->device, &matrix->matrix, matrix->arena.base); });
+  *best_s = best_of(num_rounds, [&] { matrix_pack(bench->device, &matrix->matrix, const_cast<void *>(matrix->matrix.packed)); });
   return IGNIS_OK;
 }
 

@@ -12,7 +12,7 @@ namespace ignis {
 static constexpr uint64_t TASK_BYTES = 256 * 1024;
 static constexpr uint32_t TASKS_A_WORKER = 4;
 static constexpr uint32_t MAX_JOBS = 8;
-static constexpr uint32_t MAX_RANGES = 64;
+static constexpr uint32_t MAX_RANGES = 256;
 
 static inline uint32_t min_of(uint32_t a, uint32_t b) { return a < b ? a : b; }
 

@@ -14,14 +14,14 @@ extern "C" {
 typedef struct ignis_bench ignis_bench;
 typedef struct ignis_bench_matrix ignis_bench_matrix;
 
-/* isa: 0 portable, 1 avx2, 2 avx512, 3 avx512-vnni, 4 avx512-vnni-bf16. IGNIS_UNSUPPORTED where the machine lacks it. */
-IGNIS_API ignis_status ignis_bench_open(uint32_t isa, uint32_t num_threads, ignis_bench **bench);
+/* isa: 0 portable, 1 avx2, 2 avx512, 3 avx512-vnni, 4 avx512-vnni-bf16. IGNIS_UNSUPPORTED where the machine lacks it. Its packed
+ * matrices lie in one mapping of size_bytes, as a model's do; memory that is never written costs nothing. */
+IGNIS_API ignis_status ignis_bench_open(uint32_t isa, uint32_t num_threads, uint64_t size_bytes, ignis_bench **bench);
 IGNIS_API void ignis_bench_close(ignis_bench *bench);
 
-/* data stays the caller's and stays mapped until the matrix is closed. */
+/* data stays the caller's and stays where it is until the bench is closed, and the matrix with it. */
 IGNIS_API ignis_status ignis_bench_matrix_open(ignis_bench *bench, uint32_t dtype, const void *data, uint32_t rows, uint32_t cols,
                                                ignis_bench_matrix **matrix);
-IGNIS_API void ignis_bench_matrix_close(ignis_bench_matrix *matrix);
 /* Packs the matrix again num_rounds times; the fastest round's seconds. */
 IGNIS_API ignis_status ignis_bench_pack(ignis_bench *bench, ignis_bench_matrix *matrix, uint32_t num_rounds, double *best_s);
 

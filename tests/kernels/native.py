@@ -39,7 +39,7 @@ class Library:
 
     def has(self, isa: str) -> bool:
         bench = ctypes.c_void_p()
-        if self.c.ignis_bench_open(ISAS.index(isa), 1, ctypes.byref(bench)) != 0:
+        if self.c.ignis_bench_open(ISAS.index(isa), 1, ctypes.c_uint64(0), ctypes.byref(bench)) != 0:
             return False
         self.c.ignis_bench_close(bench)
         return True
@@ -59,20 +59,21 @@ def pointer(array: npt.NDArray[np.generic]) -> ctypes.c_void_p:
 
 
 class Bench:
-    """A thread pool on one instruction set. A context manager; closes the matrices that it opened."""
+    """A thread pool on one instruction set, and memory for packed matrices. A context manager."""
 
-    def __init__(self, library: Library, isa: str, num_threads: int) -> None:
+    def __init__(self, library: Library, isa: str, num_threads: int, size_bytes: int = 1 << 30) -> None:
         self.library = library
         self._bench = ctypes.c_void_p()
-        self._matrices: list[tuple[ctypes.c_void_p, Weights]] = []
-        library.check(library.c.ignis_bench_open(ISAS.index(isa), num_threads, ctypes.byref(self._bench)))
+        self._weights: list[Weights] = []  # matrices of float weights are read where they are
+        status = library.c.ignis_bench_open(
+            ISAS.index(isa), num_threads, ctypes.c_uint64(size_bytes), ctypes.byref(self._bench)
+        )
+        library.check(status)
 
     def __enter__(self) -> "Bench":
         return self
 
     def __exit__(self, *_: object) -> None:
-        for matrix, _weights in self._matrices:
-            self.library.c.ignis_bench_matrix_close(matrix)
         self.library.c.ignis_bench_close(self._bench)
 
     def matrix(self, weights: Weights) -> ctypes.c_void_p:
@@ -81,7 +82,7 @@ class Bench:
             self._bench, weights.dtype, pointer(weights.data), weights.rows, weights.cols, ctypes.byref(matrix)
         )
         self.library.check(status)
-        self._matrices.append((matrix, weights))
+        self._weights.append(weights)
         return matrix
 
     def pack_s(self, matrix: ctypes.c_void_p, num_rounds: int) -> float:
