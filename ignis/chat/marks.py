@@ -42,7 +42,8 @@ class Marks:
         self._marker_pattern = _any_of(brackets | letters)
         printable = {chr(code) for code in range(0x21, 0x7F)} - _WITH_MEANING
         self._twinned = "".join(sorted(printable | brackets | letters | {name[0] for name in self.names}))
-        self._free = [symbol for symbol in _POOL if symbol not in template]
+        written = set(template)
+        self._free = [symbol for symbol in _POOL if symbol not in written]
 
     def begin(self, values: Sequence[object]) -> "Marking | None":
         """Looks at a request's values; None where none of their strings needs a mark.

@@ -92,7 +92,7 @@ def _spell_call(call: object, dialect: Dialect) -> object:
     if isinstance(arguments, str) and dialect.reads_objects:
         try:
             value = json.loads(arguments or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             return call  # what is no JSON is shown to the model as it was sent
         arguments = value if isinstance(value, dict) else arguments
     elif isinstance(arguments, Mapping) and not dialect.reads_objects:

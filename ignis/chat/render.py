@@ -12,7 +12,7 @@ from ignis.chat.marks import Marks
 from ignis.chat.operations import Render
 from ignis.chat.sandbox import TemplateEnvironment, TemplateRefusal
 from ignis.errors import ModelFileError, TemplateError
-from ignis.tokenizer import ControlText, Tokenizer
+from ignis.tokenizer import ControlText, Tokenizer, without_surrogates
 
 _MAX_SOURCE_CHARACTERS = 1 << 17
 _PROBE_DIVISOR = 16
@@ -73,11 +73,13 @@ class ChatTemplate:
     def _render(self, given: dict[str, object], add_generation_prompt: bool, divisor: int) -> list[str | ControlText]:
         try:
             marking = self._marks.begin(list(given.values()))
+            if marking is not None:
+                given = {name: marking.mark_value(value) for name, value in given.items()}
+            render = Render(Budget(_num_characters(given), divisor=divisor), marking)
         except ValueError as fault:
             raise TemplateError(str(fault), "messages") from fault
-        if marking is not None:
-            given = {name: marking.mark_value(value) for name, value in given.items()}
-        render = Render(Budget(_num_characters(given), divisor=divisor), marking)
+        except RecursionError as fault:
+            raise TemplateError("the messages or tools are nested too deeply", "messages") from fault
         text = self._run(render, {**self._special, **given, "add_generation_prompt": add_generation_prompt})
         pieces = self._tokenizer.split_controls(text)
         if marking is None:
@@ -100,7 +102,7 @@ class ChatTemplate:
             except Exception as fault:  # whatever a template does wrong, Python raises what it likes
                 reason = re.sub(r"\s+", " ", str(fault)) or type(fault).__name__
                 raise TemplateError(f"the chat template failed: {reason}", "messages") from fault
-        return "".join(parts)
+        return without_surrogates("".join(parts))
 
 
 def prompt_text(pieces: Sequence[str | ControlText]) -> str:

@@ -127,7 +127,7 @@ class Tokenizer:
     def _encode_run(self, text: str, is_first: bool) -> list[int]:
         if not text:
             return []
-        ids = self._encoder.encode(_without_surrogates(text), is_first)
+        ids = self._encoder.encode(without_surrogates(text), is_first)
         if self._never_from_text.isdisjoint(ids):
             return ids
         # A vocabulary can reach a control token by its merges. Cutting inside the spelling stops that.
@@ -170,7 +170,8 @@ class Tokenizer:
         return self._spelling.leads_with_space
 
 
-def _without_surrogates(text: str) -> str:
+def without_surrogates(text: str) -> str:
+    """Text that has a UTF-8: what JSON can spell and UTF-8 cannot becomes U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:

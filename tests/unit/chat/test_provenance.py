@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ignis.chat.budget import Budget
@@ -90,6 +90,7 @@ USES = [
 
 
 @pytest.mark.parametrize("use", USES)
+@settings(max_examples=50)
 @given(content=hostile)
 def test_no_use_of_user_text_makes_a_control_token(use: str, content: str) -> None:
     source = "<s>{% set c = messages[0].content %}" + use + "</s>"

@@ -91,6 +91,18 @@ def test_the_opener_can_be_left_out() -> None:
     assert [template.render([], add_generation_prompt=opener) for opener in (True, False)] == [["True"], ["False"]]
 
 
+def test_values_that_are_nested_too_deeply_are_refused() -> None:
+    value: object = "<s>"
+    for _ in range(5000):
+        value = [value]
+    with pytest.raises(TemplateError, match="nested too deeply"):
+        render("{{ deep }}", deep=value)
+
+
+def test_a_lone_surrogate_comes_out_as_a_replacement() -> None:
+    assert render("{{ messages[0].content }}", "a\ud800<\ud83d\ude00") == "a\ufffd<\U0001f600"
+
+
 def test_safe_text_escapes_its_neighbours_as_jinja_does() -> None:
     assert render("{{ ('<b>%s</b>' | safe) % messages[0].content }}", "<i>") == "<b>&lt;i&gt;</b>"
     assert render("{{ '<' + ('<' | safe) + messages[0].content }}", "<s>") == "&lt;<&lt;s&gt;"
