@@ -4,13 +4,16 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import trio
 
 from ignis import bundle
-from ignis.api.auth import generate_key
+from ignis.api.auth import AUTO, generate_key
+from ignis.api.prompt import Prompts
 from ignis.api.routes import ApiSettings, build_metrics_router, build_router
 from ignis.api.serving import Serving
 from ignis.banner import banner
@@ -20,10 +23,9 @@ from ignis.engine.engine import Engine
 from ignis.engine.leaf import NativeLeaf
 from ignis.engine.lifecycle import describe
 from ignis.engine.settings import EngineSettings
-from ignis.errors import IgnisError
+from ignis.errors import IgnisError, ModelFileError
 from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
-from ignis.models.base import Checkpoint
 from ignis.models.registry import open_checkpoint
 from ignis.server.limits import ServerLimits
 from ignis.server.listener import Listen, Server, on_signals
@@ -60,13 +62,15 @@ class _App:
         self._config = config
         self._log = log
         self._key = config.server.api_key
-        if self._key == "auto":
-            self._key = generate_key()
+        self._shown_key = None if self._key is None else "$IGNIS_SERVER_API_KEY"
+        if self._key == AUTO:
+            self._key = self._shown_key = generate_key()
             log.emit("ignis.process.key_generated", key=self._key)
         self._metrics = Metrics(VERSION)
         self._engine = Engine(_engine_settings(config), _open_leaf, log, self._metrics)
         self._metrics.read_snapshots_from(self._engine.snapshot)
         self._serving = Serving(self._engine, self._metrics)
+        self._prompts = Prompts()
         self._server = Server(_server_limits(config), log)
         self._metrics.read_gauge_from("ignis_http_connections", lambda: self._server.statistics().num_connections)
 
@@ -97,7 +101,7 @@ class _App:
             has_ui=server.ui,
             has_metrics=server.metrics,
         )
-        router = build_router(self._serving, settings, self._metrics, self._log)
+        router = build_router(self._serving, self._prompts, settings, self._metrics, self._log)
         listens = [Listen(str(server.bind), router)]
         if server.metrics:
             listens.append(Listen(str(server.metrics_bind), build_metrics_router(self._metrics, self._log)))
@@ -107,7 +111,7 @@ class _App:
         for address in addresses:
             self._log.emit("ignis.process.listening", url=f"http://{address}", started_ms=_age_ms())
         bound = replace(self._config.server.bind, port=int(addresses[0].rpartition(":")[2]))
-        print(banner(bound, self._config.server.ui, self._key), flush=True)
+        print(banner(bound, self._config.server.ui, self._shown_key), flush=True)
 
     async def _load(self) -> None:
         start = time.monotonic()
@@ -115,17 +119,13 @@ class _App:
         checkpoint = await trio.to_thread.run_sync(open_checkpoint, source.path)
         name = self._config.model.id or (source.entry.id if source.entry else _file_name(source.path))
         self._log.emit("ignis.model.load_started", id=name, artifact=source.path.name, format=checkpoint.format)
-        try:
-            await self._load_into_engine(checkpoint, source, name, start)
-        except BaseException:
-            checkpoint.close()
-            raise
-
-    async def _load_into_engine(self, checkpoint: Checkpoint, source: ModelSource, name: str, start: float) -> None:
         tokenizers: list[Tokenizer] = []
 
         def make_tokenizer() -> None:
-            tokenizers.append(load_tokenizer(checkpoint.vocabulary, checkpoint.special, checkpoint.shape.vocab_size))
+            with _naming(source.path):
+                tokenizers.append(
+                    load_tokenizer(checkpoint.vocabulary, checkpoint.special, checkpoint.shape.vocab_size)
+                )
 
         async with trio.open_nursery() as both:
             both.start_soon(trio.to_thread.run_sync, make_tokenizer)
@@ -139,6 +139,8 @@ class _App:
         )
         if source.entry is not None:
             model = replace(model, sampling_defaults={**source.entry.sampling, **model.sampling_defaults})
+        with _naming(source.path):
+            await self._prompts.prepare(model)
         self._serving.model = model
         self._log.emit(
             "ignis.process.ready", id=name, load_ms=round((time.monotonic() - start) * 1e3, 1), started_ms=_age_ms()
@@ -164,6 +166,15 @@ class _App:
         """A second signal: nothing is waited for. The kernel takes back what the process holds."""
         self._log.emit("ignis.process.stopped", reason="second signal")
         os._exit(_QUIT_STATUS)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Puts the file's name before the fault of a part that was given values and knows no file."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(f"{path.name}: {error.message}") from error
 
 
 def _raise_file_limit() -> None:

@@ -220,7 +220,7 @@ FIELDS: tuple[Field, ...] = (
         "request_timeout",
         Kind.SECONDS,
         "600",
-        "a generation that takes longer is ended with its reason; counted from admission",
+        "a generation that takes longer is ended with its reason; counted from its submission, waiting included",
         minimum=1,
         maximum=86400,
         zero="never",

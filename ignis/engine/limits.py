@@ -30,10 +30,10 @@ def check_state(state: EngineState) -> None:
         DrainingError, ServerNotReadyError
     """
     if state is EngineState.DRAINING:
-        raise DrainingError("The server is shutting down")
+        raise DrainingError("the server is shutting down")
     if state is not EngineState.SERVING:
         is_failed = state is EngineState.FAILED
-        raise ServerNotReadyError("The model could not be loaded" if is_failed else "The model is being loaded")
+        raise ServerNotReadyError("the model could not be loaded" if is_failed else "the model is being loaded")
 
 
 def check_bounds(submissions: Sequence[Submission], layout: Layout) -> None:
@@ -47,7 +47,7 @@ def check_bounds(submissions: Sequence[Submission], layout: Layout) -> None:
     for submission in submissions:
         bound_tokens = len(submission.prompt) + submission.max_tokens
         if not submission.prompt or submission.max_tokens < 1:
-            raise InvalidRequestError("A request needs a token of prompt and a cap of one token at least")
+            raise InvalidRequestError("a request needs a token of prompt and a cap of one token at least")
         if bound_tokens > layout.max_context:
             raise ContextLengthExceededError(
                 f"{len(submission.prompt)} tokens of prompt and {submission.max_tokens} of answer are more than the "
@@ -70,7 +70,7 @@ def check_lanes(count: int, num_lanes: int, num_held: int, retry_after_s: Callab
         )
     if num_held + count > num_lanes:
         free = num_lanes - num_held
-        message = f"All {num_lanes} lanes are taken" if not free else f"{free} lanes are free, and {count} are needed"
+        message = f"all {num_lanes} lanes are taken" if not free else f"{free} lanes are free, and {count} are needed"
         raise EngineFullError(message, retry_after_s=retry_after_s())
 
 

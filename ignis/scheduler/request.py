@@ -44,7 +44,7 @@ class Submission:
     """Drawing one of these ends the request with STOP; it is counted but not delivered as text."""
     request_class: RequestClass = RequestClass.INTERACTIVE
     timeout_s: float | None = None
-    """Counts from admission."""
+    """Counts from submission, so that a request that waits for pages cannot wait for ever."""
     trace: str = ""
     """The exchange's request id, for the log."""
 

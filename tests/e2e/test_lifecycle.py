@@ -102,6 +102,7 @@ def test_a_key_guards_the_api_and_not_the_pages(start_server: Any) -> None:
         assert keyed.request("GET", "/v1/models")[0] == 200
         assert server.client.request("GET", "/ui/")[0] == 200
         assert server.client.request("GET", "/health")[0] == 200
+    assert "sk-test" not in server.log_text()
 
 
 def test_tokenize_counts_what_chat_counts_and_detokenize_gives_it_back(server: Server) -> None:

@@ -75,7 +75,7 @@ def test_a_request_has_one_digest_alone_among_seven_cold_and_cached(server: Serv
     assert len({digest(answer) for answer in (cold, cached, whole, *crowded)}) == 1
 
 
-@pytest.mark.parametrize("chunk", [64, 128, 512])
+@pytest.mark.parametrize("chunk", [64, 192, 512])
 @pytest.mark.parametrize("name", REQUESTS)
 def test_the_prefill_chunk_and_the_lane_count_are_no_input(
     server: Server, start_server: Any, name: str, chunk: int
