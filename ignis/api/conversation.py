@@ -26,7 +26,7 @@ _CHOICES = ("none", "auto", "required")
 
 
 def template_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Spells messages for a template. A developer message is a system message; parts are joined by a line break.
+    """Gives the messages as plain dictionaries; chat/messages.py spells them for the template that is loaded.
 
     Raises:
         InvalidRequestError: content is missing where a role needs it, or a part has no text.
@@ -94,8 +94,8 @@ def _template_message(message: Message, param: str) -> dict[str, Any]:
     if content is None and message.role != "assistant":
         raise InvalidRequestError(f"{param}.content must be a string or an array, not null", f"{param}.content")
     spelled: dict[str, Any] = {
-        "role": "system" if message.role == "developer" else message.role,
-        "content": _text(content, f"{param}.content") if isinstance(content, list) else content or "",
+        "role": message.role,
+        "content": _parts(content, f"{param}.content") if isinstance(content, list) else content,
     }
     if message.reasoning_content:
         spelled["reasoning_content"] = message.reasoning_content
@@ -112,29 +112,30 @@ def _template_message(message: Message, param: str) -> dict[str, Any]:
     return spelled
 
 
-def _text(parts: Sequence[ContentPart], param: str) -> str:
+def _parts(parts: Sequence[ContentPart], param: str) -> list[dict[str, str]]:
     texts = []
     for index, part in enumerate(parts):
         text = part.text if part.type == "text" else part.refusal
         if text is None:
             missing = f"{param}[{index}].{part.type}"
             raise InvalidRequestError(f"{missing} is missing", missing)
-        texts.append(text)
-    return "\n".join(texts)
+        texts.append({"type": "text", "text": text})
+    return texts
 
 
 def _template_call(call: ToolCall, param: str) -> dict[str, Any]:
-    """Templates read the arguments as an object; clients send its JSON text."""
+    """The arguments stay as they were sent, so that a template that prints them gives the model its own text back."""
     arguments = call.function.arguments
     name = f"{param}.function.arguments"
+    value: object = arguments
     if isinstance(arguments, str):
         try:
-            arguments = msgspec.json.decode(arguments or "{}", type=dict[str, Any])
+            value = msgspec.json.decode(arguments or "{}", type=dict[str, Any])
         except msgspec.DecodeError as error:
             raise InvalidRequestError(f"{name} must be the JSON text of an object", name) from error
         except RecursionError as error:
             raise InvalidRequestError(f"{name} is nested too deeply", name) from error
-    _check_depth(arguments, name)
+    _check_depth(value, name)
     return {
         "id": call.id or "",
         "type": "function",

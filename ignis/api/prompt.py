@@ -33,6 +33,15 @@ class Prompts:
         """
         return await self._work(self._build, model, messages, variables)
 
+    async def prepare(self, model: LoadedModel) -> None:
+        """Compiles the model's template, so that no request pays for it.
+
+        Raises:
+            ModelFileError: the template is malformed.
+        """
+        if model.template is not None:
+            await self._work(self._compiled, model)
+
     async def encode(self, model: LoadedModel, text: str) -> tuple[int, ...]:
         """Returns the ids of plain text."""
         return tuple(await self._work(model.tokenizer.encode, text))

@@ -40,10 +40,15 @@ class ApiSettings:
 
 
 def build_router(
-    serving: Serving, settings: ApiSettings, metrics: Metrics, log: Log, *, shipped: Path = bundle.ROOT
+    serving: Serving,
+    prompts: Prompts,
+    settings: ApiSettings,
+    metrics: Metrics,
+    log: Log,
+    *,
+    shipped: Path = bundle.ROOT,
 ) -> Router:
     """Makes the handler of the API listener. `shipped` holds spec/openapi.json and ui/."""
-    prompts = Prompts()
     orders = Orders(
         serving, prompts, OrderSettings(settings.default_max_tokens, settings.request_timeout_s), metrics, log
     )

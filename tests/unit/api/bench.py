@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ignis.api.prompt import Prompts
 from ignis.api.router import Router
 from ignis.api.routes import ApiSettings, build_router
 from ignis.api.serving import Serving
@@ -39,7 +40,7 @@ class Bench:
         self.serving.model = model or byte_model()
         options = {} if shipped is None else {"shipped": shipped}
         self.router: Router = build_router(
-            self.serving, replace(ApiSettings(), **settings), self.metrics, self.log, **options
+            self.serving, Prompts(), replace(ApiSettings(), **settings), self.metrics, self.log, **options
         )
 
     async def call(self, method: str, path: str, body: Any = b"", **options: Any) -> FakeExchange:
