@@ -179,8 +179,8 @@ def test_every_stored_type_computes_what_its_values_say(store: str, library: cty
     for each in (weights, plain):
         with leaf.Model(each, leaf.load_params(each), library) as model:
             logits.append(model.prefill(tokens, (0, 1), wants_logits=True)[1])
-    # bfloat16 and quantised kernels round the activations too (spec/adr); others only sum in another order.
-    tolerance = 1e-5 if store in ("f32", "f16") else 5e-2
+    # bfloat16 and quantised kernels round the activations too (ADR 5); others only sum in another order.
+    tolerance = 1e-5 if store in ("f32", "f16") else 1e-3
     assert np.abs(logits[0] - logits[1]).max() < tolerance * np.abs(logits[1]).max()
 
 
