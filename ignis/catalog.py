@@ -138,8 +138,8 @@ class ProgressReport:
     def _line(self, done_bytes: int, total_bytes: int, now_s: float) -> str:
         rate = done_bytes / max(now_s - self._started_s, 1e-3)
         share = (
-            f"{100 * done_bytes // total_bytes:3d} % of {total_bytes >> 20} MB"
+            f"{100 * done_bytes // total_bytes:3d} % of {total_bytes // 10**6} MB"
             if total_bytes
-            else f"{done_bytes >> 20} MB"
+            else f"{done_bytes // 10**6} MB"
         )
-        return f"fetching {self._title}: {share}, {rate / (1 << 20):.1f} MB/s"
+        return f"fetching {self._title}: {share}, {rate / 1e6:.1f} MB/s"

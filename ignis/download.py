@@ -91,12 +91,17 @@ def fetch(wanted: WantedFile, folder: Path, client: IndexClient, progress: Progr
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder / f"{wanted.name}.wheel.part") as wheel:
-            path = verified(wanted, folder)
-            if path is None:
-                _check_space(wanted, folder, wheel)
-                path = _fetch_from_any(wanted, folder, client, wheel, progress)
-            (folder / f"{wanted.name}.wheel.part").unlink(missing_ok=True)
-            return path
+            is_done = False
+            try:
+                path = verified(wanted, folder)
+                if path is None:
+                    _check_space(wanted, folder, wheel)
+                    path = _fetch_from_any(wanted, folder, client, wheel, progress)
+                is_done = True
+                return path
+            finally:
+                if is_done or wheel.seek(0, os.SEEK_END) == 0:
+                    (folder / f"{wanted.name}.wheel.part").unlink(missing_ok=True)
     except OSError as error:
         hint = "; free some disk space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         raise DownloadError(f"{wanted.name} cannot be kept in {folder}: {error}{hint}") from error
@@ -222,7 +227,7 @@ def _check_space(wanted: WantedFile, folder: Path, wheel: BinaryIO) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise DownloadError(
-            f"{folder} has {free >> 20} MB free, {wanted.name} needs {needed >> 20} MB while it is fetched"
+            f"{folder} has {free // 10**6} MB free, {wanted.name} needs {needed // 10**6} MB while it is fetched"
         )
 
 

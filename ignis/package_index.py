@@ -161,7 +161,9 @@ class IndexClient:
             raise RefusedError(f"{redact(link.url)}: HTTP {error.code} {error.reason}", error.code) from error
         except (OSError, HTTPException, ValueError) as error:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
-            raise DownloadError(f"{redact(link.url)}: {reason}") from error
+            is_unknown = isinstance(reason, ssl.SSLCertVerificationError)
+            hint = "; install ca-certificates, or name yours by SSL_CERT_FILE" if is_unknown else ""
+            raise DownloadError(f"{redact(link.url)}: {reason}{hint}") from error
 
     def _links_of(self, place: str, is_wanted: Callable[[str], bool]) -> Iterator[FileLink | DownloadError]:
         try:
