@@ -1,5 +1,5 @@
-// linear.cpp: divides linear layers into tasks for the thread pool. A task is a run of rows of one matrix with all tokens, so that
-// its weights come from memory once; a tile of tokens stays in the first-level cache while the run's rows pass by.
+// linear.cpp: divides linear layers among the threads. A thread takes runs of rows with all tokens, so that weights come from memory
+// once; a tile of tokens stays in the first-level cache while the run's rows pass by.
 #include "../ops/ops.h"
 
 #include "activations.h"
@@ -8,9 +8,10 @@
 
 namespace ignis {
 
-// Weights of a task: with the tile beside them they stay in the second-level cache (1 MiB and more where it matters).
-static constexpr uint64_t TASK_BYTES = 256 * 1024;
-static constexpr uint32_t TASKS_A_WORKER = 4;
+// What a thread claims at a time. With the tile beside them the weights stay in the second-level cache (1 MiB and more where it
+// matters) while the tiles of a span pass by.
+static constexpr uint64_t MAX_CLAIM_BYTES = 256 * 1024;
+static constexpr uint32_t CLAIMS_A_RANGE = 8;
 static constexpr uint32_t MAX_JOBS = 8;
 static constexpr uint32_t MAX_RANGES = 256;
 
@@ -48,7 +49,7 @@ static uint32_t format_index(ignis_dtype dtype) {
   return 0;
 }
 
-// A job's weights as units that a task may hold any run of: groups of 16 rows, packed or not.
+// A job's weights as units that threads take runs of: groups of 16 rows, packed or not.
 struct Units {
   uint32_t num;
   uint64_t size_bytes;
@@ -98,40 +99,63 @@ static void run_floats(const LinearKernels &kernels, const Linear &job, const Ac
   kernels.floats[format_index(w.dtype)](task);
 }
 
+static void run_units(const LinearKernels &kernels, const Linear &job, const Activations &a, uint32_t start, uint32_t stop) {
+  (is_quantized(job.w->dtype) ? run_quantized : run_floats)(kernels, job, a, start, stop);
+}
+
+// The jobs' units one after the other, numbered from 0.
+struct UnitList {
+  uint32_t first[MAX_JOBS + 1];  // each job's first, then their number
+  uint64_t size_bytes[MAX_JOBS];  // of each job's units
+};
+
+// The first unit that starts at or behind `position` bytes.
+static uint32_t unit_at(const UnitList &list, uint32_t num_jobs, uint64_t position) {
+  for (uint32_t i = 0; i < num_jobs; i++) {
+    const uint64_t job_bytes = (list.first[i + 1] - list.first[i]) * list.size_bytes[i];
+    if (position < job_bytes) return list.first[i] + static_cast<uint32_t>((position + list.size_bytes[i] - 1) / list.size_bytes[i]);
+    position -= job_bytes;
+  }
+  return list.first[num_jobs];
+}
+
 void linear(Device &device, const Linear *jobs, uint32_t num, const Activations &a) {
-  const LinearKernels &kernels = linear_kernels(device.isa);
   // More jobs than have room here run in turn.
   for (; num > MAX_JOBS; jobs += MAX_JOBS, num -= MAX_JOBS) linear(device, jobs, MAX_JOBS, a);
+  const LinearKernels &kernels = linear_kernels(device.isa);
+  UnitList list = {};
   uint64_t total_bytes = 0;
-  for (uint32_t i = 0; i < num; i++) total_bytes += units_of(*jobs[i].w).num * units_of(*jobs[i].w).size_bytes;
-  uint64_t share_bytes = total_bytes / (TASKS_A_WORKER * thread_pool_workers(*device.pool)) + 1;
-  if (share_bytes > TASK_BYTES) share_bytes = TASK_BYTES;
-  uint32_t units_a_task[MAX_JOBS], first_task[MAX_JOBS + 1] = {};
   for (uint32_t i = 0; i < num; i++) {
     const Units units = units_of(*jobs[i].w);
-    units_a_task[i] = static_cast<uint32_t>((share_bytes + units.size_bytes - 1) / units.size_bytes);
-    first_task[i + 1] = first_task[i] + (units.num + units_a_task[i] - 1) / units_a_task[i];
+    list.first[i + 1] = list.first[i] + units.num;
+    list.size_bytes[i] = units.size_bytes;
+    total_bytes += units.num * units.size_bytes;
   }
-  // Each range of tasks is one stream of memory for one thread (packed.h says why); who is done early takes tasks of others.
-  const uint32_t num_tasks = first_task[num], num_ranges = min_of(num_tasks, min_of(thread_pool_workers(*device.pool), MAX_RANGES));
+  const uint32_t num_units = list.first[num];
+  if (num_units == 0) return;
+  const uint32_t num_ranges = min_of(num_units, min_of(thread_pool_workers(*device.pool), MAX_RANGES));
+  const uint64_t claim_bytes = total_bytes / (CLAIMS_A_RANGE * num_ranges);
+  const uint32_t claim = static_cast<uint32_t>(1 + (claim_bytes < MAX_CLAIM_BYTES ? claim_bytes : MAX_CLAIM_BYTES) * num_units / total_bytes);
+  // Each range of units is one stream of memory for one thread (packed.h says why); who is done early takes from the others.
   struct alignas(64) Range {
     uint32_t next, stop;
   } ranges[MAX_RANGES];
   for (uint32_t r = 0; r < num_ranges; r++)
-    ranges[r] = {static_cast<uint32_t>(static_cast<uint64_t>(num_tasks) * r / num_ranges),
-                 static_cast<uint32_t>(static_cast<uint64_t>(num_tasks) * (r + 1) / num_ranges)};
+    ranges[r] = {unit_at(list, num, total_bytes * r / num_ranges), unit_at(list, num, total_bytes * (r + 1) / num_ranges)};
   parallel(*device.pool, num_ranges, [&](uint32_t own, uint32_t) {
     for (uint32_t offset = 0; offset < num_ranges; offset++) {
       Range &range = ranges[(own + offset) % num_ranges];
       uint32_t i = 0;
       for (;;) {
-        const uint32_t task = __atomic_fetch_add(&range.next, 1, __ATOMIC_RELAXED);
-        if (task >= range.stop) break;
-        while (task >= first_task[i + 1]) i++;
-        const uint32_t num_units = units_of(*jobs[i].w).num;
-        const uint32_t start = (task - first_task[i]) * units_a_task[i];
-        const uint32_t stop = min_of(start + units_a_task[i], num_units);
-        (is_quantized(jobs[i].w->dtype) ? run_quantized : run_floats)(kernels, jobs[i], a, start, stop);
+        uint32_t unit = __atomic_fetch_add(&range.next, claim, __ATOMIC_RELAXED);
+        if (unit >= range.stop) break;
+        const uint32_t claim_stop = min_of(unit + claim, range.stop);
+        while (unit < claim_stop) {
+          while (unit >= list.first[i + 1]) i++;
+          const uint32_t stop = min_of(claim_stop, list.first[i + 1]);
+          run_units(kernels, jobs[i], a, unit - list.first[i], stop - list.first[i]);
+          unit = stop;
+        }
       }
     }
   });
