@@ -48,10 +48,15 @@ def run(config: Config) -> int:
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     _raise_file_limit()
     log = open_log(sys.stderr, LogFormat(config.log.format.value), config.log.level.value)
+    if config.file is not None:
+        log.emit("ignis.config.source", path=str(config.file))
     try:
         trio.run(_App(config, log).serve)
     except BaseExceptionGroup as group:
-        raise _first(group) from group
+        error = _first(group)
+        if not isinstance(error, IgnisError):
+            log.emit("ignis.process.fault", error=error)
+        raise error from group
     return 0
 
 
@@ -114,6 +119,13 @@ class _App:
         print(banner(bound, self._config.server.ui, self._shown_key), flush=True)
 
     async def _load(self) -> None:
+        try:
+            await self._load_model()
+        except Exception as error:
+            self._log.emit("ignis.model.load_failed", id=self._config.model.id, error=_first(error))
+            raise
+
+    async def _load_model(self) -> None:
         start = time.monotonic()
         source = await trio.to_thread.run_sync(self._resolve)
         checkpoint = await trio.to_thread.run_sync(open_checkpoint, source.path)
@@ -226,14 +238,14 @@ def _age_ms() -> float:
     return round((time.clock_gettime(time.CLOCK_BOOTTIME) - started_s) * 1e3, 1)
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error that a person should read: ours if there is one, else the first."""
+def _first(error: BaseException) -> BaseException:
+    """The error that a person should read: of a group ours if there is one, else the first."""
     leaves: list[BaseException] = []
-    pending: list[BaseException] = [group]
+    pending = [error]
     while pending:
-        error = pending.pop(0)
-        if isinstance(error, BaseExceptionGroup):
-            pending += error.exceptions
+        inner = pending.pop(0)
+        if isinstance(inner, BaseExceptionGroup):
+            pending += inner.exceptions
         else:
-            leaves.append(error)
-    return next((error for error in leaves if isinstance(error, IgnisError)), leaves[0])
+            leaves.append(inner)
+    return next((inner for inner in leaves if isinstance(inner, IgnisError)), leaves[0])

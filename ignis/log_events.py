@@ -34,7 +34,6 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             {
                 "id",
                 "load_ms",
-                "warm_up_ms",
                 "started_ms",
             }
         ),
@@ -73,50 +72,6 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
-    "ignis.download.started": (
-        "info",
-        frozenset(
-            {
-                "id",
-                "file",
-                "source",
-                "total_bytes",
-            }
-        ),
-    ),
-    "ignis.download.progress": (
-        "debug",
-        frozenset(
-            {
-                "id",
-                "file",
-                "bytes",
-                "total_bytes",
-            }
-        ),
-    ),
-    "ignis.download.done": (
-        "info",
-        frozenset(
-            {
-                "id",
-                "file",
-                "bytes",
-                "duration_ms",
-            }
-        ),
-    ),
-    "ignis.download.failed": (
-        "error",
-        frozenset(
-            {
-                "id",
-                "file",
-                "source",
-                "error",
-            }
-        ),
-    ),
     "ignis.model.load_started": (
         "info",
         frozenset(
@@ -127,36 +82,11 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
-    "ignis.model.loaded": (
-        "info",
-        frozenset(
-            {
-                "id",
-                "artifact",
-                "format",
-                "num_parameters",
-                "context_tokens",
-                "threads",
-                "level",
-                "load_ms",
-            }
-        ),
-    ),
-    "ignis.model.unloaded": (
-        "info",
-        frozenset(
-            {
-                "id",
-                "reason",
-            }
-        ),
-    ),
     "ignis.model.load_failed": (
         "error",
         frozenset(
             {
                 "id",
-                "artifact",
                 "error",
             }
         ),
@@ -169,7 +99,6 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
                 "workspace_bytes",
                 "kv_pool_bytes",
                 "total_bytes",
-                "allocated_at_load_bytes",
             }
         ),
     ),
@@ -196,7 +125,6 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
                 "prompt_tokens",
                 "cached_tokens",
                 "queued_ms",
-                "lane",
             }
         ),
     ),
@@ -208,7 +136,6 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
                 "sequence",
                 "class",
                 "duration_ms",
-                "lane",
                 "tokens",
                 "tok_s",
             }
@@ -231,7 +158,6 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
                 "tok_s",
                 "itl_ms_mean",
                 "itl_ms_max",
-                "lane",
             }
         ),
     ),
@@ -283,7 +209,6 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
         frozenset(
             {
                 "error",
-                "tick",
             }
         ),
     ),

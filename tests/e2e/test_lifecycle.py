@@ -4,10 +4,11 @@ import json
 import signal
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from tests.e2e.client import Answer, Client
-from tests.e2e.server import Server
+from tests.e2e.server import Server, parse_events
 
 LONG = {"messages": [{"role": "user", "content": "Write a very long story."}], "max_tokens": 4000, "ignore_eos": True}
 
@@ -112,3 +113,14 @@ def test_tokenize_counts_what_chat_counts_and_detokenize_gives_it_back(server: S
     assert answer.usage is not None and counted["count"] == answer.usage["prompt_tokens"] == len(counted["token_ids"])
     raw = server.client.json("POST", "/v1/tokenize", {"prompt": "Grüße 👩‍👩‍👧", "return_token_ids": True})
     assert server.client.json("POST", "/v1/detokenize", {"token_ids": raw["token_ids"]})["text"] == "Grüße 👩‍👩‍👧"
+
+
+def test_a_model_that_cannot_be_loaded_ends_the_server_with_its_reason(start_server: Any, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF" + bytes(60))
+    server = start_server("--model-artifact", str(broken))
+    assert server.process.wait(30) == 1
+    (event,) = parse_events(server.log_text(), "ignis.model.load_failed")
+    assert "broken.gguf" in str(event["error"])
+    assert "Traceback" not in server.log_text()
+    server.stop()
