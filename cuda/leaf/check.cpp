@@ -132,7 +132,7 @@ ignis_status check_load(Binding *binding, const ignis_load_params *params) {
   CHECK(check_params(*params));
   const ignis_shape &shape = *params->shape;
   const Program *program = program_of(shape.architecture);
-  const uint32_t num = program->list_tensors(nullptr, nullptr, shape);
+  const uint32_t num = program->list_tensors(nullptr, &binding->weights, shape);
   binding->slots = static_cast<TensorSlot *>(calloc(num, sizeof(TensorSlot)));
   binding->tensors = static_cast<uint32_t *>(calloc(num, sizeof(uint32_t)));
   binding->weights.layers = static_cast<DecoderLayer *>(calloc(shape.num_layers, sizeof(DecoderLayer)));

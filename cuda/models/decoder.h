@@ -66,7 +66,7 @@ struct TensorSlot {
 
 // What an architecture is to the leaf.
 struct Program {
-  // Fills slots and returns their number; slots may be null. Pointers into weights, whose layers are allocated where slots is not null.
+  // Fills slots with places in weights, and returns their number. Where slots is null it only counts, and weights has no layers yet.
   uint32_t (*list_tensors)(TensorSlot *slots, DecoderWeights *weights, const ignis_shape &shape);
   // Runs the step and leaves rows [first_wanted, T) of work.normed for logits().
   void (*forward)(Decoder &decoder, const Step &step);

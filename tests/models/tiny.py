@@ -1,6 +1,7 @@
 """Tiny random checkpoints, made from a seed: what the leaf loads, and the same numbers for the oracle."""
 
 import ctypes
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -104,7 +105,7 @@ def make(config: TinyConfig) -> Tiny:
     random = np.random.Generator(np.random.PCG64(sum(config.name.encode())))
 
     def matrix(rows: int, cols: int, scale: float = 1.0) -> Array:
-        return np.multiply(random.standard_normal((rows, cols)), scale / np.sqrt(cols)).astype(np.float32)
+        return np.multiply(random.standard_normal((rows, cols)), scale / math.sqrt(cols)).astype(np.float32)
 
     def norm(size: int) -> Array:
         return np.add(1, 0.2 * random.standard_normal(size)).astype(np.float32)
