@@ -1,4 +1,4 @@
-"""The only reader of clocks. Whoever needs the time is given a Clock, so that a test can turn its hands."""
+"""The clocks that the engine and the API are given. They take a Clock, so that a test can turn its hands."""
 
 import time
 from collections.abc import Callable
