@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.abi import leaf
+from tests.models.scalings import Llama3, Scaling, Yarn
 
 Array = npt.NDArray[np.float32]
 
@@ -31,6 +32,8 @@ class TinyConfig:
     is_tied: bool = True
     pairs: int = leaf.HALVES
     rope_scale: float = 1.0
+    scaling: Scaling | None = None
+    """Of the frequencies; its attention scale is rope_scale."""
 
 
 LLAMA = TinyConfig("llama", leaf.LLAMA, 3, 72, 160, 9, 3, 8, 97)
@@ -43,6 +46,25 @@ QWEN3_UNTIED = TinyConfig(
 WIDE = TinyConfig("wide", leaf.LLAMA, 2, 256, 512, 4, 2, 64, 320)
 WIDE_QWEN3 = TinyConfig("wide_qwen3", leaf.QWEN3, 2, 256, 256, 4, 1, 128, 320, rms_eps=1e-6)
 
+# Frequencies on both sides of either scaling's ramp, and on it.
+LLAMA3_ROPE = TinyConfig(
+    "llama3_rope", leaf.LLAMA, 2, 72, 160, 3, 1, 24, 97, rope_theta=5e5, is_tied=False, scaling=Llama3(8.0, 64)
+)
+YARN_ROPE = TinyConfig(
+    "yarn_rope",
+    leaf.LLAMA,
+    2,
+    64,
+    96,
+    4,
+    2,
+    20,
+    130,
+    rope_theta=1e4,
+    rope_scale=Yarn(4.0, 48).attention_scale,
+    scaling=Yarn(4.0, 48),
+)
+
 CONFIGS = (LLAMA, LLAMA_UNTIED, QWEN3, QWEN3_UNTIED, WIDE, WIDE_QWEN3)
 
 
@@ -54,9 +76,15 @@ class Tiny:
     arrays: dict[str, Array] = field(repr=False)
 
     @property
-    def inv_freq(self) -> Array:
+    def base_freq(self) -> npt.NDArray[np.float64]:
+        """The rope's frequencies before any scaling."""
         dims = np.arange(0, self.config.head_dim, 2, dtype=np.float64)
-        return np.power(self.config.rope_theta, -dims / self.config.head_dim, dtype=np.float64).astype(np.float32)
+        return np.power(self.config.rope_theta, -dims / self.config.head_dim, dtype=np.float64)
+
+    @property
+    def inv_freq(self) -> Array:
+        scaling, base = self.config.scaling, self.base_freq
+        return (scaling.scale(base, self.config.rope_theta) if scaling else base).astype(np.float32)
 
     def weights(self, store: Callable[[str, Array], tuple[int, npt.NDArray[np.uint8]]] | None = None) -> leaf.Weights:
         """As the leaf takes them. store gives a tensor's dtype and bytes; float32 without it."""
