@@ -26,8 +26,3 @@ def path(name: str) -> Path:
 def library(name: str) -> Path:
     """Returns the place of a leaf, e.g. `libignis_cpu.so`."""
     return _PACKAGE / "data" / name
-
-
-def is_frozen() -> bool:
-    """Tells whether this process is the single executable."""
-    return bool(getattr(sys, "frozen", False))

@@ -16,6 +16,8 @@ from ignis.tokenizer import ControlText, Tokenizer, without_surrogates
 
 _MAX_SOURCE_CHARACTERS = 1 << 17
 _PROBE_DIVISOR = 16
+_ABSENT: Mapping[str, object] = {"documents": None}
+"""What Hugging Face always passes and nobody here does: templates test it for none, which undefined is not."""
 
 
 class ChatTemplate:
@@ -52,7 +54,6 @@ class ChatTemplate:
         tools: Sequence[Mapping[str, object]] | None = None,
         *,
         add_generation_prompt: bool = True,
-        documents: Sequence[Mapping[str, object]] | None = None,
         variables: Mapping[str, object] | None = None,
     ) -> list[str | ControlText]:
         """Renders a prompt, cut at the control tokens that the template wrote.
@@ -62,12 +63,12 @@ class ChatTemplate:
         Raises:
             TemplateError: the template refused, failed, or was cut because it would not end.
         """
-        given: dict[str, object] = {"messages": messages, "tools": tools, "documents": documents, **(variables or {})}
+        given: dict[str, object] = {"messages": messages, "tools": tools, **_ABSENT, **(variables or {})}
         return self._render(given, add_generation_prompt, divisor=1)
 
     def _probe(self, messages: Sequence[Mapping[str, object]]) -> str:
         """Renders a few small messages, at a small price: several of these are made while a model loads."""
-        given: dict[str, object] = {"messages": messages, "tools": None, "documents": None}
+        given: dict[str, object] = {"messages": messages, "tools": None, **_ABSENT}
         return prompt_text(self._render(given, add_generation_prompt=True, divisor=_PROBE_DIVISOR))
 
     def _render(self, given: dict[str, object], add_generation_prompt: bool, divisor: int) -> list[str | ControlText]:

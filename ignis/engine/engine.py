@@ -60,7 +60,6 @@ class Engine:
         self._counted_evictions = 0
         self._num_steps = 0
         self._logged_load = (0, 0)
-        self._emptied = trio.Event()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Runs the step loop until cancelled, then ends what is in flight and frees the model.
@@ -123,20 +122,10 @@ class Engine:
         """From now on submissions are refused; what is in flight goes on. For the shutdown."""
         self._advance(EngineEvent.DRAIN)
 
-    async def wait_empty(self) -> None:
-        """Waits until nothing is in flight."""
-        while self._flights:
-            self._emptied = trio.Event()
-            await self._emptied.wait()
-
     @property
     def max_context(self) -> int:
         """Tokens of one request, prompt and cap; 0 while nothing is loaded."""
         return 0 if self._loaded is None else self._loaded.layout.max_context
-
-    @property
-    def num_lanes(self) -> int:
-        return self._settings.decode_lanes
 
     def is_alive(self, now: float | None = None) -> bool:
         """Whether the step loop turns: not where a step takes over settings.step_limit_s or the loop broke, but where
@@ -152,7 +141,6 @@ class Engine:
         return EngineSnapshot(
             waiting=0 if scheduler is None else scheduler.num_waiting,
             running=0 if scheduler is None else scheduler.num_running,
-            free_lanes=0 if scheduler is None else self._settings.decode_lanes - self._num_held,
             kv_pages=0 if plan is None else plan.layout.num_pages,
             kv_used_pages=0 if scheduler is None else scheduler.residency.num_used,
             kv_page_bytes=0 if plan is None else plan.footprint.kv_page_bytes,
@@ -265,7 +253,6 @@ class Engine:
             self._estimate.note_answer(flight.num_drawn)
         self._account.ended(request_id, flight, event, now)
         if not self._flights:
-            self._emptied.set()
             self._estimate.note_pause()
 
     def _fail(self, failure: IgnisError) -> None:

@@ -9,7 +9,6 @@ class EngineSnapshot:
 
     waiting: int
     running: int
-    free_lanes: int
     kv_pages: int
     kv_used_pages: int
     kv_page_bytes: int

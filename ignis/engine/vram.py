@@ -18,7 +18,6 @@ class LoadPlan:
     layout: Layout
     footprint: Footprint
     device: DeviceInfo
-    budget_bytes: int
 
     @property
     def total_bytes(self) -> int:
@@ -68,7 +67,7 @@ def plan_load(leaf: Leaf, checkpoint: Checkpoint, settings: EngineSettings) -> L
             f"weights and workspace, and the budget is {budget} bytes; lower it"
         )
     layout = replace(layout, num_pages=wanted)
-    return LoadPlan(layout, leaf.plan(checkpoint, layout), device, budget)
+    return LoadPlan(layout, leaf.plan(checkpoint, layout), device)
 
 
 def _wanted_pages(settings: EngineSettings, page_bytes: int) -> int | None:

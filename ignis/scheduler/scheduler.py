@@ -49,10 +49,6 @@ class Scheduler:
     def num_running(self) -> int:
         return len(self._lives) - len(self._admission)
 
-    @property
-    def num_free_lanes(self) -> int:
-        return self._lanes.num_free
-
     def submit(self, request_id: int, submission: Submission, now: float) -> None:
         """Queues a request. The caller has seen that a lane is free and that the bound fits the whole pool."""
         assert self._lanes.num_free > 0, "more requests than lanes"

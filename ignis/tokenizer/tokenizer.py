@@ -161,9 +161,6 @@ class Tokenizer:
         control = self._control_texts.get(token_id)
         return self._spelling.token_bytes(token_id).decode("utf-8", "replace") if control is None else control
 
-    def is_control(self, token_id: int) -> bool:
-        return token_id in self._control_texts
-
     @property
     def leads_with_space(self) -> bool:
         """Encoding puts a space before the text, and decoding takes it away again."""

@@ -51,6 +51,10 @@ def render(source: str, *contents: str, **variables: object) -> str:
     return prompt_text(template.render(messages, variables=variables))
 
 
+def test_a_template_that_asks_for_documents_sees_none_as_from_hugging_face() -> None:
+    assert render("{{ 'none' if documents is none else 'some' }}") == "none"
+
+
 def test_a_template_that_refuses_is_quoted_and_nothing_else() -> None:
     with pytest.raises(TemplateError) as caught:
         render("{{ raise_exception('only one user, please') }}")

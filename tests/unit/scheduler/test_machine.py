@@ -78,7 +78,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         self, prompt: tuple[int, ...], max_tokens: int, request_class: RequestClass, timeout_s: float | None
     ) -> None:
         if len(self.open()) == NUM_LANES:
-            assert self.scheduler.num_free_lanes == 0
+            assert self.scheduler.num_waiting + self.scheduler.num_running == NUM_LANES
             return
         sampling = SamplingParams(temperature=0.0)
         submission = Submission(prompt, max_tokens, sampling, STOP_IDS, request_class, timeout_s)
@@ -183,7 +183,8 @@ class SchedulerMachine(RuleBasedStateMachine):
         assert all(request.finish is not None for request in self.requests.values()), "a request never ended"
         residency = self.scheduler.residency
         assert residency.num_used == residency.index.num_idle
-        assert (residency.reserved, self.scheduler.num_free_lanes) == (0, NUM_LANES)
+        assert (residency.reserved, self.scheduler.num_waiting, self.scheduler.num_running) == (0, 0, 0)
+        self.scheduler.check()
 
 
 TestSchedulerMachine = SchedulerMachine.TestCase

@@ -255,7 +255,8 @@ def test_a_cancel_at_any_stage_gives_everything_back(steps: int) -> None:
     for _ in range(steps):
         play.step()
     play.scheduler.cancel(one, play.now)
-    assert play.scheduler.num_free_lanes == 8
+    assert (play.scheduler.num_waiting, play.scheduler.num_running) == (0, 0)
+    play.scheduler.check()
     play.run()
     assert play.last(one).finish is FinishReason.CANCELLED
     assert play.scheduler.residency.num_used == play.scheduler.residency.index.num_idle

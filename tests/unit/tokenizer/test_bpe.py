@@ -67,8 +67,8 @@ def test_the_real_vocabulary_gives_every_text_back(smollm2: Tokenizer) -> None:
 
 def test_a_control_token_comes_from_its_author_only(smollm2: Tokenizer) -> None:
     end = smollm2.encode("<|im_end|>", allow_special=True)
-    assert (end, smollm2.is_control(2)) == ([2], True)
-    assert not any(map(smollm2.is_control, smollm2.encode("<|im_start|>user <|im_end|><|endoftext|>")))
+    assert (end, smollm2.token_bytes(2)) == ([2], b"")
+    assert all(map(smollm2.token_bytes, smollm2.encode("<|im_start|>user <|im_end|><|endoftext|>")))
 
 
 def test_a_control_token_adds_no_bytes_and_is_spelled_only_when_asked_for(smollm2: Tokenizer) -> None:

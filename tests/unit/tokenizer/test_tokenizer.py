@@ -46,7 +46,7 @@ def test_end_tokens_are_control_tokens_though_the_file_calls_them_normal() -> No
     vocabulary = GgufVocabulary(VocabularyKind.BPE, "gpt-2", ("a", "<eot>", "b"), (1, 4, 1), (), (), *[False] * 3)
     special = SpecialTokens(bos=None, eos=1, pad=None, unk=None, stop_ids=frozenset({1, 2}))
     tokenizer = load_tokenizer(vocabulary, special, 3)
-    assert [tokenizer.is_control(token) for token in range(3)] == [False, True, False]
+    assert [tokenizer.token_bytes(token) == b"" for token in range(3)] == [False, True, False]
 
 
 def test_white_space_beside_a_control_token_goes_where_the_token_says_so() -> None:
