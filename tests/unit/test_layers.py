@@ -44,6 +44,13 @@ def test_only_scheduler_and_engine_import_the_core() -> None:
     assert users <= CORE_USERS
 
 
+def test_the_contract_on_h11_lists_every_package_but_server() -> None:
+    linter = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    (contract,) = [contract for contract in linter["contracts"] if contract["id"] == "h11"]
+    parts = {file.parts[0].removesuffix(".py") for file, _ in python_files()} - {"__init__", "server"}
+    assert sorted(contract["source_modules"]) == sorted(f"ignis.{part}" for part in parts)
+
+
 def test_the_middle_has_no_async_functions() -> None:
     found = [
         f"{file}: {node.name}"
