@@ -17,7 +17,7 @@ from ignis.api.prompt import Prompts
 from ignis.api.routes import ApiSettings, build_metrics_router, build_router
 from ignis.api.serving import Serving
 from ignis.banner import banner
-from ignis.catalog import ModelSource, ProgressReport, load_catalog, resolve_model
+from ignis.catalog import ModelSource, ProgressReport, load_catalog, resolve_model, served_name
 from ignis.config import Config
 from ignis.engine.engine import Engine
 from ignis.engine.leaf import NativeLeaf
@@ -119,17 +119,17 @@ class _App:
         print(banner(bound, self._config.server.ui, self._shown_key), flush=True)
 
     async def _load(self) -> None:
+        name = served_name(self._config.model)
         try:
-            await self._load_model()
+            await self._load_model(name)
         except Exception as error:
-            self._log.emit("ignis.model.load_failed", id=self._config.model.id, error=_first(error))
+            self._log.emit("ignis.model.load_failed", id=name, error=_first(error))
             raise
 
-    async def _load_model(self) -> None:
+    async def _load_model(self, name: str) -> None:
         start = time.monotonic()
         source = await trio.to_thread.run_sync(self._resolve)
         checkpoint = await trio.to_thread.run_sync(open_checkpoint, source.path)
-        name = self._config.model.id or (source.entry.id if source.entry else _file_name(source.path))
         self._log.emit("ignis.model.load_started", id=name, artifact=source.path.name, format=checkpoint.format)
         tokenizers: list[Tokenizer] = []
 
@@ -197,11 +197,6 @@ def _raise_file_limit() -> None:
 
 def _open_leaf() -> NativeLeaf:
     return NativeLeaf(bundle.library("libignis_cpu.so"))
-
-
-def _file_name(path: Path) -> str:
-    """The id of a model that nobody named: what a person calls the file or folder, which a GGUF's own title is not."""
-    return path.stem if path.suffix == ".gguf" else path.resolve().name
 
 
 def _engine_settings(config: Config) -> EngineSettings:

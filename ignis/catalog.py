@@ -72,6 +72,18 @@ class ModelSource:
     entry: CatalogModel | None
 
 
+def served_name(model: ModelConfig) -> str:
+    """Returns the id that clients use, which is known before anything is fetched or opened.
+
+    A model that nobody named is called what a person calls its file or folder, which a GGUF's own title is not.
+    """
+    if model.id is not None:
+        return model.id
+    if model.artifact is None:
+        return load_catalog().default
+    return model.artifact.stem if model.artifact.suffix == ".gguf" else model.artifact.resolve().name
+
+
 def resolve_model(model: ModelConfig, download: DownloadConfig, progress: Progress) -> ModelSource:
     """Returns the file or folder that the configuration means, fetching the default model where it is allowed. Blocks.
 

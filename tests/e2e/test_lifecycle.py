@@ -121,6 +121,6 @@ def test_a_model_that_cannot_be_loaded_ends_the_server_with_its_reason(start_ser
     server = start_server("--model-artifact", str(broken))
     assert server.process.wait(30) == 1
     (event,) = parse_events(server.log_text(), "ignis.model.load_failed")
-    assert "broken.gguf" in str(event["error"])
+    assert event["id"] == "broken" and "broken.gguf" in str(event["error"])
     assert "Traceback" not in server.log_text()
     server.stop()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ignis.catalog import ProgressReport, load_catalog, resolve_model
+from ignis.catalog import ProgressReport, load_catalog, resolve_model, served_name
 from ignis.config_fields import DownloadConfig, ModelConfig
 from ignis.download import WantedFile, fetch, verified
 from ignis.errors import DownloadError, ModelFileError
@@ -475,6 +475,19 @@ def test_an_artifact_of_the_users_own_is_taken_as_it_is(tmp_path: Path) -> None:
     own.write_bytes(b"GGUF")
     source = resolve_model(ModelConfig(artifact=own), DownloadConfig(path=tmp_path), ignore)
     assert (source.path, source.entry) == (own, None)
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (ModelConfig(), load_catalog().default),
+        (ModelConfig(artifact=Path("/models/Tiny-Q4.gguf")), "Tiny-Q4"),
+        (ModelConfig(artifact=Path("/models/tiny-v1.5")), "tiny-v1.5"),
+        (ModelConfig(artifact=Path("/models/tiny.gguf"), id="mine"), "mine"),
+    ],
+)
+def test_a_model_has_its_served_name_before_it_is_there(model: ModelConfig, name: str) -> None:
+    assert served_name(model) == name
 
 
 def test_progress_is_a_line_every_tenth_where_nobody_watches() -> None:

@@ -11,7 +11,7 @@ from ignis.api.schema.chat_completions import MAX_STOPS, ChatCompletionRequest
 from ignis.api.schema.messages import MAX_MESSAGES
 from ignis.errors import RequestError
 from tests.fakes.engine import byte_model
-from tests.unit.api.bench import CHAT, HI, Bench
+from tests.unit.api.rig import CHAT, HI, Rig
 
 INVALID = "invalid_request_error"
 SAMPLING = "invalid_sampling_parameter"
@@ -92,25 +92,25 @@ def refusal_of(body: bytes) -> RequestError:
 
 async def test_null_is_the_same_as_absent_for_every_optional_field() -> None:
     names = set(ChatCompletionRequest.__struct_encode_fields__) - {"messages"}
-    bench = Bench()
-    await bench.chat(**dict.fromkeys(names))
-    await bench.chat()
-    first, second = bench.engine.submissions
+    rig = Rig()
+    await rig.chat(**dict.fromkeys(names))
+    await rig.chat()
+    first, second = rig.engine.submissions
     assert (first.prompt, first.max_tokens, first.stop_ids) == (second.prompt, second.max_tokens, second.stop_ids)
 
 
 @pytest.mark.parametrize(("name", "value"), INERT.items())
 async def test_an_inert_field_changes_nothing(name: str, value: Any) -> None:
-    bench = Bench()
-    await bench.chat(seed=1)
-    body = await bench.chat(seed=1, **{name: value})
-    assert bench.engine.submissions[0] == bench.engine.submissions[1]
+    rig = Rig()
+    await rig.chat(seed=1)
+    body = await rig.chat(seed=1, **{name: value})
+    assert rig.engine.submissions[0] == rig.engine.submissions[1]
     assert name not in body
 
 
 @pytest.mark.parametrize("name", REFUSED)
 async def test_a_refused_field_is_refused_by_name(name: str) -> None:
-    assert await Bench().refusal(**{name: {"any": "thing"}}) == (400, UNSUPPORTED, name)
+    assert await Rig().refusal(**{name: {"any": "thing"}}) == (400, UNSUPPORTED, name)
 
 
 def test_every_field_is_in_one_of_the_three_kinds() -> None:
@@ -230,9 +230,9 @@ def test_every_field_is_in_one_of_the_three_kinds() -> None:
     ],
 )
 async def test_a_bad_value_is_refused_with_its_code_and_name(fields: dict[str, Any], code: str, param: str) -> None:
-    bench = Bench()
-    assert await bench.refusal(**fields) == (400, code, param)
-    assert bench.engine.submissions == []
+    rig = Rig()
+    assert await rig.refusal(**fields) == (400, code, param)
+    assert rig.engine.submissions == []
 
 
 @pytest.mark.parametrize(
@@ -273,14 +273,14 @@ async def test_a_bad_value_is_refused_with_its_code_and_name(fields: dict[str, A
     ],
 )
 async def test_what_is_easy_to_serve_is_served(fields: dict[str, Any]) -> None:
-    await Bench().chat(**fields)
+    await Rig().chat(**fields)
 
 
 async def test_a_variable_that_the_template_mentions_reaches_it() -> None:
-    bench = Bench(model=byte_model(template="{{ tone }} {{ enable_thinking }} {{ messages[0].content }}"))
-    await bench.chat(chat_template_kwargs={"tone": "dry"}, enable_thinking=True)
-    assert bytes(bench.engine.submissions[0].prompt) == b"dry True Hi"
-    assert (await bench.refusal(chat_template_kwargs={"enable_thinking": True}, enable_thinking=False))[
+    rig = Rig(model=byte_model(template="{{ tone }} {{ enable_thinking }} {{ messages[0].content }}"))
+    await rig.chat(chat_template_kwargs={"tone": "dry"}, enable_thinking=True)
+    assert bytes(rig.engine.submissions[0].prompt) == b"dry True Hi"
+    assert (await rig.refusal(chat_template_kwargs={"enable_thinking": True}, enable_thinking=False))[
         2
     ] == "enable_thinking"
 
@@ -308,7 +308,7 @@ async def test_a_variable_that_the_template_mentions_reaches_it() -> None:
     ],
 )
 async def test_a_body_that_is_no_json_object_is_a_400_and_never_a_fault(body: bytes) -> None:
-    answer = await Bench().answer("POST", CHAT, body)
+    answer = await Rig().answer("POST", CHAT, body)
     assert answer.status == 400
     assert answer.json()["error"]["code"] == INVALID
 
@@ -323,21 +323,21 @@ def test_deep_nesting_inside_a_known_field_is_no_fault() -> None:
 async def test_values_that_a_template_walks_are_shallow(depth: int) -> None:
     nest = "[" * depth + "]" * depth
     arguments = json.dumps('{"a": ' + nest + "}")
-    bench = Bench(model=byte_model(template="{{ tone is defined }}{{ messages[0].content }}"))
+    rig = Rig(model=byte_model(template="{{ tone is defined }}{{ messages[0].content }}"))
     for body in (
         f'{{"messages": {json.dumps(HI)}, "chat_template_kwargs": {{"tone": {nest}}}}}',
         f'{{"messages": [{{"role": "assistant", "tool_calls": [{{"function": {{"name": "f", '
         f'"arguments": {arguments}}}}}]}}]}}',
         f'{{"messages": {json.dumps(HI)}, "metadata": {nest}, "unheard_of": {nest}}}',
     ):
-        answer = await bench.answer("POST", CHAT, body)
+        answer = await rig.answer("POST", CHAT, body)
         is_inert = "metadata" in body and depth < 900
         assert answer.status == (200 if depth == 100 or is_inert else 400), answer.body
 
 
 async def test_unknown_fields_without_end_are_refused() -> None:
     fields = {f"unknown_{number}": 1 for number in range(33)}
-    assert await Bench().refusal(**fields) == (400, INVALID, None)
+    assert await Rig().refusal(**fields) == (400, INVALID, None)
 
 
 def test_too_many_messages_are_refused() -> None:
@@ -351,18 +351,18 @@ def test_the_last_of_a_repeated_key_counts() -> None:
 
 
 async def test_an_unknown_field_is_ignored_aloud() -> None:
-    bench = Bench()
+    rig = Rig()
     body = {"messages": HI, "provider": {"order": []}, "thinking": {"type": "disabled"}, "new\nline": 1, "é": 1}
     for _ in range(2):
-        answer = await bench.answer("POST", CHAT, body)
+        answer = await rig.answer("POST", CHAT, body)
         assert answer.header("X-Ignis-Ignored") == "provider, thinking"
-    assert [line["field"] for line in bench.logged("ignis.request.field_ignored")] == [
+    assert [line["field"] for line in rig.logged("ignis.request.field_ignored")] == [
         "provider",
         "thinking",
         "new\nline",
         "é",
     ]
-    exchange = await bench.call("POST", CHAT, {**body, "stream": True})
+    exchange = await rig.call("POST", CHAT, {**body, "stream": True})
     assert exchange.stream.header("X-Ignis-Ignored") == "provider, thinking"
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ignis.api.schema.chat_completions import ChatCompletionRequest
 from ignis.api.schema.tokenize import DetokenizeRequest, TokenizeRequest
 from tests.fakes.exchange import FakeAnswer, FakeExchange
-from tests.unit.api.bench import CHAT, HI, Bench
+from tests.unit.api.rig import CHAT, HI, Rig
 
 # Texts hold lone surrogates too: JSON can spell them.
 TEXTS = st.text(max_size=20)
@@ -36,14 +36,14 @@ def bodies(struct: type[Any]) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def ask(path: str, body: bytes) -> None:
-    bench = Bench(default_max_tokens=8)
+    rig = Rig(default_max_tokens=8)
     exchange = FakeExchange("POST", path, body=body)
-    trio.run(bench.router, exchange)
+    trio.run(rig.router, exchange)
     if exchange._stream is not None:
         assert exchange.stream.is_closed and exchange.events[-1].data == b"[DONE]"
         return
     answer: FakeAnswer = exchange.answer
-    assert answer.status < 500, (answer.body, bench.log_stream.getvalue())
+    assert answer.status < 500, (answer.body, rig.log_stream.getvalue())
     if answer.status != 200:
         error = answer.json()["error"]
         assert error["message"] and error["type"] and error["code"]

@@ -12,7 +12,7 @@ import pytest
 from ignis import bundle
 from ignis.api.schema.chat_completions import ChatCompletionRequest
 from ignis.api.schema.operations import OPERATIONS
-from tests.unit.api.bench import Bench
+from tests.unit.api.rig import Rig
 
 TEXT = bundle.path("spec/openapi.json").read_text(encoding="utf-8")
 DOCUMENT = json.loads(TEXT)
@@ -43,7 +43,7 @@ def test_every_reference_leads_to_a_schema() -> None:
 
 def test_the_document_has_every_route_of_the_router_under_v1_and_no_other() -> None:
     documented = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
-    routed = {(route.method, route.path) for route in Bench().router.routes}
+    routed = {(route.method, route.path) for route in Rig().router.routes}
     assert documented <= routed
     # The same page with and without its slash is one entry.
     assert {entry for entry in routed if entry[1].startswith("/v1")} - documented == {("GET", "/v1/docs")}
@@ -81,7 +81,7 @@ def test_ranges_are_in_the_document() -> None:
 
 
 async def test_it_is_served_as_it_is() -> None:
-    answer = await Bench().answer("GET", "/v1/openapi.json")
+    answer = await Rig().answer("GET", "/v1/openapi.json")
     assert answer.content_type == "application/json"
     assert answer.body.decode() == TEXT
     assert msgspec.json.decode(answer.body)["openapi"] == "3.1.0"

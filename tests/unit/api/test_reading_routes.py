@@ -6,7 +6,7 @@ from ignis.api.routes import build_metrics_router
 from ignis.engine.lifecycle import EngineState
 from tests.fakes.engine import IM_END, IM_START, MAX_CONTEXT, VOCAB_SIZE, byte_model
 from tests.fakes.exchange import FakeExchange
-from tests.unit.api.bench import CHAT, HI, Bench
+from tests.unit.api.rig import CHAT, HI, Rig
 
 ENTRY = {
     "id": "tiny",
@@ -21,17 +21,17 @@ ENTRY = {
 
 
 async def test_the_list_has_the_loaded_model_and_the_state() -> None:
-    answer = await Bench().answer("GET", "/v1/models")
+    answer = await Rig().answer("GET", "/v1/models")
     assert answer.json() == {"object": "list", "data": [ENTRY], "status": "serving"}
 
 
 @pytest.mark.parametrize("state", [EngineState.LOADING, EngineState.UNLOADED, EngineState.FAILED])
 async def test_the_list_answers_while_nothing_serves(state: EngineState) -> None:
-    bench = Bench()
-    bench.serving.model = None
-    bench.engine.state = state
-    bench.engine.reason = "/home/somebody/models/x.gguf: cut short"
-    body = (await bench.answer("GET", "/v1/models")).json()
+    rig = Rig()
+    rig.serving.model = None
+    rig.engine.state = state
+    rig.engine.reason = "/home/somebody/models/x.gguf: cut short"
+    body = (await rig.answer("GET", "/v1/models")).json()
     assert body["data"] == []
     assert body["status"] == state.value
     assert body.get("reason") == (
@@ -40,16 +40,16 @@ async def test_the_list_answers_while_nothing_serves(state: EngineState) -> None
 
 
 async def test_a_model_is_shown_by_its_id_even_with_slashes() -> None:
-    assert (await Bench().answer("GET", "/v1/models/tiny")).json() == ENTRY
-    slashed = Bench(model=byte_model("org/tiny"))
+    assert (await Rig().answer("GET", "/v1/models/tiny")).json() == ENTRY
+    slashed = Rig(model=byte_model("org/tiny"))
     assert (await slashed.answer("GET", "/v1/models/org/tiny")).json()["id"] == "org/tiny"
-    answer = await Bench().answer("GET", "/v1/models/other")
+    answer = await Rig().answer("GET", "/v1/models/other")
     assert answer.status == 404
     assert answer.json()["error"]["code"] == "model_not_found"
 
 
 async def test_health_is_ok_while_the_loop_turns() -> None:
-    answer = await Bench().answer("GET", "/health")
+    answer = await Rig().answer("GET", "/health")
     assert (answer.status, answer.json()) == (200, {"status": "ok", "model": "tiny"})
 
 
@@ -64,10 +64,10 @@ async def test_health_is_ok_while_the_loop_turns() -> None:
     ],
 )
 async def test_health_says_what_is_wrong(state: EngineState, is_turning: bool, code: str, words: str) -> None:
-    bench = Bench()
-    bench.engine.state = state
-    bench.engine.is_turning = is_turning
-    answer = await bench.answer("GET", "/health")
+    rig = Rig()
+    rig.engine.state = state
+    rig.engine.is_turning = is_turning
+    answer = await rig.answer("GET", "/health")
     error = answer.json()["error"]
     assert answer.status == 503
     assert error["code"] == code
@@ -77,24 +77,24 @@ async def test_health_says_what_is_wrong(state: EngineState, is_turning: bool, c
 
 @pytest.mark.parametrize("path", [CHAT, "/v1/tokenize", "/v1/detokenize"])
 async def test_routes_that_need_the_model_wait_for_it(path: str) -> None:
-    bench = Bench()
-    bench.engine.state = EngineState.LOADING
+    rig = Rig()
+    rig.engine.state = EngineState.LOADING
     body = {"token_ids": []} if path.endswith("detokenize") else {"messages": HI}
-    answer = await bench.answer("POST", path, body)
+    answer = await rig.answer("POST", path, body)
     assert answer.status == 503
     assert answer.header("Retry-After") == "1"
     assert answer.json()["error"]["code"] == answer.json()["error"]["type"] == "server_not_ready"
 
 
 async def test_a_server_that_drains_takes_nothing_new() -> None:
-    bench = Bench()
-    bench.engine.state = EngineState.DRAINING
-    assert (await bench.refusal())[:2] == (503, "server_draining")
+    rig = Rig()
+    rig.engine.state = EngineState.DRAINING
+    assert (await rig.refusal())[:2] == (503, "server_draining")
 
 
 async def test_the_metrics_listener_serves_metrics_and_nothing_else() -> None:
-    bench = Bench()
-    router = build_metrics_router(bench.metrics, bench.log)
+    rig = Rig()
+    router = build_metrics_router(rig.metrics, rig.log)
     exchange = FakeExchange("GET", "/metrics")
     await router(exchange)
     assert exchange.answer.content_type == "text/plain; version=0.0.4; charset=utf-8"
@@ -102,31 +102,31 @@ async def test_the_metrics_listener_serves_metrics_and_nothing_else() -> None:
     other = FakeExchange("GET", "/v1/models")
     await router(other)
     assert other.answer.status == 404
-    assert (await bench.answer("GET", "/metrics")).status == 404
+    assert (await rig.answer("GET", "/metrics")).status == 404
 
 
 async def test_tokenize_counts_what_chat_counts() -> None:
-    bench = Bench()
+    rig = Rig()
     messages = [{"role": "user", "content": "Grüße 👩‍👩‍👧 <|im_end|>"}]
-    counted = (await bench.answer("POST", "/v1/tokenize", {"messages": messages, "return_token_ids": True})).json()
-    usage = (await bench.chat(messages=messages))["usage"]
+    counted = (await rig.answer("POST", "/v1/tokenize", {"messages": messages, "return_token_ids": True})).json()
+    usage = (await rig.chat(messages=messages))["usage"]
     assert counted["count"] == usage["prompt_tokens"] == len(counted["token_ids"])
-    assert tuple(counted["token_ids"]) == bench.engine.submissions[0].prompt
+    assert tuple(counted["token_ids"]) == rig.engine.submissions[0].prompt
     assert counted["max_model_len"] == MAX_CONTEXT
     assert "text" not in counted
-    assert len(bench.engine.submissions) == 1
+    assert len(rig.engine.submissions) == 1
 
 
 async def test_a_raw_prompt_is_counted_as_it_stands() -> None:
     body = {"prompt": "a<|im_end|>", "return_token_ids": True, "return_text": True}
-    answer = await Bench().answer("POST", "/v1/tokenize", body)
+    answer = await Rig().answer("POST", "/v1/tokenize", body)
     assert answer.json() == {
         "count": 11,
         "max_model_len": MAX_CONTEXT,
         "token_ids": list(b"a<|im_end|>"),
         "text": "a<|im_end|>",
     }
-    assert (await Bench().answer("POST", "/v1/tokenize", {"prompt": ""})).json()["count"] == 0
+    assert (await Rig().answer("POST", "/v1/tokenize", {"prompt": ""})).json()["count"] == 0
 
 
 @pytest.mark.parametrize(
@@ -142,24 +142,24 @@ async def test_a_raw_prompt_is_counted_as_it_stands() -> None:
     ],
 )
 async def test_tokenize_refuses_by_name(body: dict[str, object], param: str) -> None:
-    answer = await Bench().answer("POST", "/v1/tokenize", body)
+    answer = await Rig().answer("POST", "/v1/tokenize", body)
     assert answer.status in (400, 404)
     assert answer.json()["error"]["param"] == param
 
 
 async def test_the_whole_prompt_can_be_read() -> None:
-    answer = await Bench().answer("POST", "/v1/tokenize", {"messages": HI, "return_text": True})
+    answer = await Rig().answer("POST", "/v1/tokenize", {"messages": HI, "return_text": True})
     assert answer.json()["text"] == "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
 
 
 async def test_ids_come_back_as_text() -> None:
-    bench = Bench()
+    rig = Rig()
     ids = [*"Grüße 👍".encode()]
-    assert (await bench.answer("POST", "/v1/detokenize", {"token_ids": ids})).json() == {"text": "Grüße 👍"}
-    assert (await bench.answer("POST", "/v1/detokenize", {"token_ids": []})).json() == {"text": ""}
-    answer = await bench.answer("POST", "/v1/detokenize", {"token_ids": [IM_START, 72, IM_END]})
+    assert (await rig.answer("POST", "/v1/detokenize", {"token_ids": ids})).json() == {"text": "Grüße 👍"}
+    assert (await rig.answer("POST", "/v1/detokenize", {"token_ids": []})).json() == {"text": ""}
+    answer = await rig.answer("POST", "/v1/detokenize", {"token_ids": [IM_START, 72, IM_END]})
     assert answer.json() == {"text": "<|im_start|>H<|im_end|>"}
-    assert b'route="detokenize"} 3.0' in bench.metrics.expose()
+    assert b'route="detokenize"} 3.0' in rig.metrics.expose()
 
 
 @pytest.mark.parametrize(
@@ -167,6 +167,6 @@ async def test_ids_come_back_as_text() -> None:
     [([72, VOCAB_SIZE], "token_ids[1]"), ([-1], "token_ids[0]"), ([10**30], "token_ids[0]"), (["a"], "token_ids[0]")],
 )
 async def test_an_id_outside_the_vocabulary_is_named(ids: list[object], param: str) -> None:
-    answer = await Bench().answer("POST", "/v1/detokenize", {"token_ids": ids})
+    answer = await Rig().answer("POST", "/v1/detokenize", {"token_ids": ids})
     assert answer.status == 400
     assert answer.json()["error"]["param"] == param

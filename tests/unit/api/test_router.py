@@ -14,7 +14,7 @@ from ignis.api.schema.operations import OPERATIONS
 from ignis.errors import EngineError, InvalidRequestError, ModelFileError
 from ignis.exchange import Exchange
 from tests.fakes.exchange import FakeExchange
-from tests.unit.api.bench import CHAT, HI, Bench
+from tests.unit.api.rig import CHAT, HI, Rig
 
 API_ROUTES = [operation for operation in OPERATIONS if operation.path.startswith("/v1")]
 KEYED = [operation for operation in OPERATIONS if not operation.is_open]
@@ -24,15 +24,15 @@ def concrete(path: str) -> str:
     return re.sub(r"\{\w+\}", "tiny", path)
 
 
-def router_over(handler: Any, bench: Bench) -> Router:
-    return Router([Route("GET", "/v1/x", handler)], KeyGuard(None), bench.metrics, bench.log)
+def router_over(handler: Any, rig: Rig) -> Router:
+    return Router([Route("GET", "/v1/x", handler)], KeyGuard(None), rig.metrics, rig.log)
 
 
 @pytest.mark.parametrize(
     "path", ["/v1/nothing", "/nothing", "/v1/completions", "/v1/embeddings", "/v1/models2", "/v1x", "/ui/\udcff"]
 )
 async def test_an_unknown_path_is_a_404_of_the_common_shape(path: str) -> None:
-    answer = await Bench().answer("GET", path)
+    answer = await Rig().answer("GET", path)
     error = answer.json()["error"]
     assert answer.status == 404
     assert (error["type"], error["code"]) == ("invalid_request_error", "not_found")
@@ -41,7 +41,7 @@ async def test_an_unknown_path_is_a_404_of_the_common_shape(path: str) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 async def test_a_wrong_method_is_a_405_that_names_the_right_ones(operation: Any) -> None:
-    answer = await Bench().answer("DELETE", concrete(operation.path))
+    answer = await Rig().answer("DELETE", concrete(operation.path))
     allowed = (answer.header("Allow") or "").split(", ")
     assert answer.status == 405
     assert answer.json()["error"]["code"] == "method_not_allowed"
@@ -52,9 +52,9 @@ async def test_a_wrong_method_is_a_405_that_names_the_right_ones(operation: Any)
 
 @pytest.mark.parametrize("operation", API_ROUTES, ids=lambda operation: operation.name)
 async def test_every_api_route_answers_a_preflight_without_a_key(operation: Any) -> None:
-    bench = Bench(api_key="sk")
+    rig = Rig(api_key="sk")
     headers = {"Origin": "http://elsewhere", "Access-Control-Request-Method": operation.method}
-    answer = await bench.answer("OPTIONS", concrete(operation.path), headers=headers)
+    answer = await rig.answer("OPTIONS", concrete(operation.path), headers=headers)
     assert answer.status == 200
     assert answer.header("Access-Control-Allow-Origin") == "*"
     assert operation.method in (answer.header("Access-Control-Allow-Methods") or "")
@@ -63,20 +63,20 @@ async def test_every_api_route_answers_a_preflight_without_a_key(operation: Any)
 
 async def test_a_preflight_allows_the_headers_that_it_asks_for_if_they_are_sane() -> None:
     asked = {"Access-Control-Request-Headers": "authorization, x-stainless-lang"}
-    answer = await Bench().answer("OPTIONS", CHAT, headers=asked)
+    answer = await Rig().answer("OPTIONS", CHAT, headers=asked)
     assert answer.header("Access-Control-Allow-Headers") == "authorization, x-stainless-lang"
     odd = {"Access-Control-Request-Headers": "a\u00e9"}
-    answer = await Bench().answer("OPTIONS", CHAT, headers=odd)
+    answer = await Rig().answer("OPTIONS", CHAT, headers=odd)
     assert answer.header("Access-Control-Allow-Headers") == "Content-Type, Authorization"
 
 
 async def test_answers_streams_and_errors_of_the_api_may_be_read_by_other_origins() -> None:
-    bench = Bench()
-    assert (await bench.answer("GET", "/v1/models")).header("Access-Control-Allow-Origin") == "*"
-    assert (await bench.answer("GET", "/v1/nothing")).header("Access-Control-Allow-Origin") == "*"
-    stream = (await bench.call("POST", CHAT, {"messages": HI, "stream": True})).stream
+    rig = Rig()
+    assert (await rig.answer("GET", "/v1/models")).header("Access-Control-Allow-Origin") == "*"
+    assert (await rig.answer("GET", "/v1/nothing")).header("Access-Control-Allow-Origin") == "*"
+    stream = (await rig.call("POST", CHAT, {"messages": HI, "stream": True})).stream
     assert stream.header("Access-Control-Allow-Origin") == "*"
-    assert (await bench.answer("GET", "/ui/")).header("Access-Control-Allow-Origin") is None
+    assert (await rig.answer("GET", "/ui/")).header("Access-Control-Allow-Origin") is None
 
 
 @pytest.mark.parametrize("operation", KEYED, ids=lambda operation: operation.name)
@@ -84,43 +84,43 @@ async def test_answers_streams_and_errors_of_the_api_may_be_read_by_other_origin
     "header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "bearer sk-test", "Basic sk-test", "Bearer \udce9"]
 )
 async def test_a_keyed_route_needs_the_key(operation: Any, header: str | None) -> None:
-    bench = Bench(api_key="sk-test")
+    rig = Rig(api_key="sk-test")
     headers = {} if header is None else {"Authorization": header}
-    answer = await bench.answer(operation.method, concrete(operation.path), {"messages": HI}, headers=headers)
+    answer = await rig.answer(operation.method, concrete(operation.path), {"messages": HI}, headers=headers)
     error = answer.json()["error"]
     assert answer.status == 401
     assert answer.header("WWW-Authenticate") == "Bearer"
     assert (error["type"], error["code"]) == ("invalid_request_error", "invalid_api_key")
-    assert bench.engine.submissions == []
+    assert rig.engine.submissions == []
 
 
 async def test_the_key_lets_pass_with_space_around_it() -> None:
-    bench = Bench(api_key="sk-test")
+    rig = Rig(api_key="sk-test")
     for header in ("Bearer sk-test", "Bearer   sk-test "):
-        assert (await bench.answer("GET", "/v1/models", headers={"Authorization": header})).status == 200
+        assert (await rig.answer("GET", "/v1/models", headers={"Authorization": header})).status == 200
 
 
 async def test_a_missing_and_a_wrong_key_are_told_apart() -> None:
-    bench = Bench(api_key="sk-test")
-    missing = await bench.answer("GET", "/v1/models")
-    wrong = await bench.answer("GET", "/v1/models", headers={"Authorization": "Bearer no"})
+    rig = Rig(api_key="sk-test")
+    missing = await rig.answer("GET", "/v1/models")
+    wrong = await rig.answer("GET", "/v1/models", headers={"Authorization": "Bearer no"})
     assert missing.json()["error"]["message"] != wrong.json()["error"]["message"]
     assert b"sk-test" not in missing.body + wrong.body
 
 
 @pytest.mark.parametrize("path", ["/health", "/v1/openapi.json", "/v1/docs/", "/v1", "/ui/", "/"])
 async def test_pages_document_and_health_are_open(path: str) -> None:
-    assert (await Bench(api_key="sk-test").answer("GET", path)).status in (200, 302, 307)
+    assert (await Rig(api_key="sk-test").answer("GET", path)).status in (200, 302, 307)
 
 
 async def test_the_page_reads_metrics_with_the_key_only() -> None:
-    bench = Bench(api_key="sk-test")
-    assert (await bench.answer("GET", "/ui/metrics")).status == 401
-    answer = await bench.answer("GET", "/ui/metrics", headers={"Authorization": "Bearer sk-test"})
+    rig = Rig(api_key="sk-test")
+    assert (await rig.answer("GET", "/ui/metrics")).status == 401
+    answer = await rig.answer("GET", "/ui/metrics", headers={"Authorization": "Bearer sk-test"})
     assert answer.status == 200
     assert answer.content_type == "text/plain; version=0.0.4; charset=utf-8"
-    assert (await Bench(has_metrics=False).answer("GET", "/ui/metrics")).status == 404
-    assert (await Bench(has_ui=False).answer("GET", "/ui/metrics")).status == 404
+    assert (await Rig(has_metrics=False).answer("GET", "/ui/metrics")).status == 404
+    assert (await Rig(has_ui=False).answer("GET", "/ui/metrics")).status == 404
 
 
 async def test_the_key_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,8 +132,8 @@ async def test_the_key_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPa
         return really(left, right)
 
     monkeypatch.setattr(auth.hmac, "compare_digest", compare)
-    bench = Bench(api_key="sk-test")
-    await bench.answer("GET", "/v1/models", headers={"Authorization": "Bearer s"})
+    rig = Rig(api_key="sk-test")
+    await rig.answer("GET", "/v1/models", headers={"Authorization": "Bearer s"})
     assert compared == [(b"s", b"sk-test")]
 
 
@@ -143,67 +143,67 @@ def test_a_generated_key_is_long_and_fresh() -> None:
 
 
 async def test_whatever_a_handler_raises_the_client_gets_a_generic_answer_and_the_log_the_reason() -> None:
-    bench = Bench()
+    rig = Rig()
 
     async def broken(_exchange: Exchange) -> None:
         raise ZeroDivisionError("in /home/somebody/secret.py")
 
     exchange = FakeExchange("GET", "/v1/x")
-    await router_over(broken, bench)(exchange)
+    await router_over(broken, rig)(exchange)
     error = exchange.answer.json()["error"]
     assert exchange.answer.status == 500
     assert error["code"] == error["type"] == "internal_error"
     assert "home" not in error["message"]
-    logged = bench.logged("ignis.http.fault")[0]
+    logged = rig.logged("ignis.http.fault")[0]
     assert logged["error"].startswith("ZeroDivisionError")
     assert "traceback" in logged
 
 
 async def test_a_fault_of_ours_is_logged_and_shown_without_its_text() -> None:
-    bench = Bench()
+    rig = Rig()
 
     async def broken(_exchange: Exchange) -> None:
         raise ModelFileError("/home/somebody/model.gguf is cut short")
 
     exchange = FakeExchange("GET", "/v1/x")
-    await router_over(broken, bench)(exchange)
+    await router_over(broken, rig)(exchange)
     assert "home" not in exchange.answer.body.decode()
-    assert "cut short" in bench.logged("ignis.http.fault")[0]["error"]
+    assert "cut short" in rig.logged("ignis.http.fault")[0]["error"]
 
 
 async def test_an_error_after_the_answer_began_is_left_to_the_connection() -> None:
-    bench = Bench()
+    rig = Rig()
 
     async def late(exchange: Exchange) -> None:
         await exchange.open_events()
         raise EngineError("late")
 
     with pytest.raises(EngineError):
-        await router_over(late, bench)(FakeExchange("GET", "/v1/x"))
+        await router_over(late, rig)(FakeExchange("GET", "/v1/x"))
 
 
 async def test_a_caller_s_mistake_is_not_logged_as_a_fault() -> None:
-    bench = Bench()
+    rig = Rig()
 
     async def refuse(_exchange: Exchange) -> None:
         raise InvalidRequestError("no", "x")
 
     exchange = FakeExchange("GET", "/v1/x")
-    await router_over(refuse, bench)(exchange)
+    await router_over(refuse, rig)(exchange)
     assert exchange.answer.json()["error"] == {
         "message": "no",
         "type": "invalid_request_error",
         "code": "invalid_request_error",
         "param": "x",
     }
-    assert bench.logged("ignis.http.fault") == []
+    assert rig.logged("ignis.http.fault") == []
 
 
 async def test_answers_are_counted_by_the_class_of_their_status() -> None:
-    bench = Bench()
-    await bench.answer("GET", "/v1/models")
-    await bench.answer("GET", "/nothing")
-    exposed = bench.metrics.expose().decode()
+    rig = Rig()
+    await rig.answer("GET", "/v1/models")
+    await rig.answer("GET", "/nothing")
+    exposed = rig.metrics.expose().decode()
     assert 'ignis_http_requests_total{status="2xx"} 1.0' in exposed
     assert 'ignis_http_requests_total{status="4xx"} 1.0' in exposed
 
@@ -220,19 +220,19 @@ async def test_answers_are_counted_by_the_class_of_their_status() -> None:
     ],
 )
 async def test_json_is_read_whatever_the_content_type_calls_it(headers: dict[str, str], status: int) -> None:
-    assert (await Bench().answer("POST", CHAT, json.dumps({"messages": HI}), headers=headers)).status == status
+    assert (await Rig().answer("POST", CHAT, json.dumps({"messages": HI}), headers=headers)).status == status
 
 
 async def test_a_body_over_the_limit_is_a_413() -> None:
-    answer = await Bench(max_body_bytes=10).answer("POST", CHAT, {"messages": HI})
+    answer = await Rig(max_body_bytes=10).answer("POST", CHAT, {"messages": HI})
     error = answer.json()["error"]
     assert answer.status == 413
     assert error["type"] == error["code"] == "request_too_large"
 
 
 async def test_no_error_shows_a_folder_of_this_machine() -> None:
-    bench = Bench()
+    rig = Rig()
     for body in ({}, {"messages": HI, "model": "/home/somebody/x.gguf"}, {"messages": HI, "temperature": 9}, b"{"):
-        answer = await bench.answer("POST", CHAT, body)
+        answer = await rig.answer("POST", CHAT, body)
         found = answer.json()["error"]["message"].replace("/home/somebody/x.gguf", "")
         assert not re.search(r"/(home|root|tmp|Users|work)/", found)

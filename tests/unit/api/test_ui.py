@@ -7,7 +7,7 @@ import pytest
 from ignis.api.ui import StaticFiles
 from ignis.errors import RouteNotFoundError
 from tests.fakes.exchange import FakeAnswer, FakeExchange
-from tests.unit.api.bench import Bench
+from tests.unit.api.rig import Rig
 
 
 @pytest.fixture
@@ -93,10 +93,10 @@ async def test_a_known_version_is_not_sent_again(folder: Path) -> None:
 
 
 async def test_paths_without_their_slash_lead_to_the_pages() -> None:
-    bench = Bench()
+    rig = Rig()
     found = {}
     for path in ("/", "/ui", "/v1", "/v1/docs"):
-        answer = await bench.answer("GET", path)
+        answer = await rig.answer("GET", path)
         found[path] = (answer.status, answer.header("Location"))
     assert found == {
         "/": (302, "/ui/"),
@@ -107,16 +107,16 @@ async def test_paths_without_their_slash_lead_to_the_pages() -> None:
 
 
 async def test_without_the_page_only_the_reference_is_served() -> None:
-    bench = Bench(has_ui=False)
-    assert (await bench.answer("GET", "/ui/")).status == 404
-    assert (await bench.answer("GET", "/")).status == 404
-    assert (await bench.answer("GET", "/v1/docs/")).status == 200
+    rig = Rig(has_ui=False)
+    assert (await rig.answer("GET", "/ui/")).status == 404
+    assert (await rig.answer("GET", "/")).status == 404
+    assert (await rig.answer("GET", "/v1/docs/")).status == 200
 
 
 async def test_the_reference_page_names_no_other_host() -> None:
-    bench = Bench()
+    rig = Rig()
     for name in ("", "docs.css", "docs.js"):
-        answer = await bench.answer("GET", f"/v1/docs/{name}")
+        answer = await rig.answer("GET", f"/v1/docs/{name}")
         assert answer.status == 200
         for line in answer.body.decode().splitlines():
             assert "://" not in line.replace("http://www.w3.org/2000/svg", "")

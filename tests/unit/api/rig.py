@@ -20,7 +20,7 @@ HI = [{"role": "user", "content": "Hi"}]
 CHAT = "/v1/chat/completions"
 
 
-class Bench:
+class Rig:
     """A router with everything around it in reach."""
 
     def __init__(
