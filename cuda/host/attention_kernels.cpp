@@ -165,7 +165,9 @@ static uint32_t attend_page(float *partials, const QueryTile &tile, const KvLaye
 }
 
 static void scale_queries(float *queries, const float *q, uint32_t n, float scale) {
-  for (uint32_t i = 0; i < n; i++) queries[i] = q[i] * scale;
+  const uint32_t whole = n / WIDTH * WIDTH;
+  for (uint32_t i = 0; i < whole; i += WIDTH) store(queries + i, mul(load(q + i), splat(scale)));
+  for (uint32_t i = whole; i < n; i++) queries[i] = q[i] * scale;
 }
 
 static void merge(float *states, const float *partials, uint32_t num_queries, uint32_t Dp) {
@@ -183,7 +185,10 @@ static void merge(float *states, const float *partials, uint32_t num_queries, ui
 static void finish(float *out, const float *states, uint32_t num_queries, uint32_t D, uint32_t Dp) {
   for (uint32_t query = 0; query < num_queries; query++, states += ATTENTION_HEADER + Dp, out += D) {
     const float factor = 1.0f / states[1];
-    for (uint32_t i = 0; i < D; i++) out[i] = states[ATTENTION_HEADER + i] * factor;
+    const float *sums = states + ATTENTION_HEADER;
+    const uint32_t whole = D / WIDTH * WIDTH;
+    for (uint32_t i = 0; i < whole; i += WIDTH) store(out + i, mul(load(sums + i), splat(factor)));
+    for (uint32_t i = whole; i < D; i++) out[i] = sums[i] * factor;
   }
 }
 

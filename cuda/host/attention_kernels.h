@@ -21,7 +21,7 @@ struct QueryTile {
 inline constexpr uint32_t ATTENTION_HEADER = 16;
 
 struct AttentionKernels {
-  // queries [heads, D] = q [heads, D] * scale
+  // queries [n] = q [n] * scale
   void (*scale_queries)(float *queries, const float *q, uint32_t n, float scale);
   // partials [num_rows * heads, ATTENTION_HEADER + Dp] of the positions of page number `page` that each query may see. Queries of rows
   // before that page are left alone. Returns the first query that is not. scores: scratch of [num_rows * heads, 64].

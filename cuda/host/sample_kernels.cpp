@@ -28,7 +28,10 @@ static bool maximum(const float *x, uint32_t n, float *largest) {
 }
 
 static uint32_t index_of(const float *x, uint32_t n, float value) {
-  for (uint32_t i = 0; i < n; i++)
+  const uint32_t whole = n / WIDTH * WIDTH;
+  for (uint32_t i = 0; i < whole; i += WIDTH)
+    if (const uint32_t bits = equal_bits(load(x + i), splat(value))) return i + static_cast<uint32_t>(__builtin_ctz(bits));
+  for (uint32_t i = whole; i < n; i++)
     if (x[i] == value) return i;
   return n;
 }
