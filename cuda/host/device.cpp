@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../ops/ops.h"
+
 namespace ignis {
 
 static const char *const NAMES[NUM_ISAS] = {"portable", "avx2", "avx512", "avx512-vnni", "avx512-vnni-bf16"};
@@ -38,5 +40,23 @@ Isa isa_chosen() {
 }
 
 const char *isa_name(Isa isa) { return NAMES[static_cast<uint32_t>(isa)]; }
+
+Device *device_open(uint32_t num_threads) {
+  Device *device = static_cast<Device *>(calloc(1, sizeof(Device)));
+  if (!device) return nullptr;
+  device->isa = isa_chosen();
+  device->pool = thread_pool_start(num_threads);
+  if (device->pool) return device;
+  free(device);
+  return nullptr;
+}
+
+void device_close(Device *device) {
+  if (!device) return;
+  thread_pool_stop(device->pool);
+  free(device);
+}
+
+const char *device_isa() { return isa_name(isa_chosen()); }
 
 }  // namespace ignis

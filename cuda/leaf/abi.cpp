@@ -78,7 +78,7 @@ ignis_status ignis_probe(ignis_device_info *info) {
   info->num_cores = usable_cores();
   info->memory_bytes = usable_memory_bytes();
   processor_name(info->name);
-  snprintf(info->isa, sizeof info->isa, "%s", isa_name(isa_chosen()));
+  snprintf(info->isa, sizeof info->isa, "%s", device_isa());
   return IGNIS_OK;
 }
 

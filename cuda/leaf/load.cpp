@@ -137,7 +137,7 @@ static void load_weights(ignis_model *model, const ignis_load_params &params, co
     if (packed_bytes == 0) {
       matrix.packed = matrix.source;
     } else {
-      matrix_pack(model->device, &matrix, arena_take(&model->weights, packed_bytes));
+      matrix_pack(*model->device, &matrix, arena_take(&model->weights, packed_bytes));
       // So that the process holds these weights once. Rows of a tied embedding come back as they are read.
       drop_file_pages(matrix.source, matrix.rows * row_bytes(matrix.dtype, matrix.cols));
     }
@@ -166,15 +166,14 @@ static ignis_status load_into(ignis_model *model, const ignis_load_params &param
   ignis_status status = plan_load(&plan, params, *binding);
   if (status == IGNIS_OK) status = open_arenas(model, plan);
   if (status != IGNIS_OK) return status;
-  model->device.isa = isa_chosen();
-  model->device.pool = thread_pool_start(plan.num_threads);
-  if (!model->device.pool) return fail(IGNIS_NO_MEMORY, "the system refuses %u threads", plan.num_threads - 1);
+  model->device = device_open(plan.num_threads);
+  if (!model->device) return fail(IGNIS_NO_MEMORY, "the system refuses %u threads", plan.num_threads - 1);
   model->limits = Limits{params.num_pages, params.max_context, params.max_span, params.max_lanes};
   model->program = program_of(params.shape->architecture);
 
   move_weights(model, params, binding);
   Decoder &decoder = model->decoder;
-  decoder.device = &model->device;
+  decoder.device = model->device;
   decoder.layer_bytes = plan.kv_layer_bytes;
   decoder.kv = KvLayer{model->pool.base, plan.kv_page_bytes, 0, static_cast<ignis_dtype>(params.kv_dtype), params.shape->num_kv_heads,
                        params.shape->head_dim};
@@ -223,7 +222,7 @@ ignis_status ignis_load(const ignis_load_params *params, ignis_model **result) {
 
 void ignis_unload(ignis_model *model) {
   if (!model) return;
-  thread_pool_stop(model->device.pool);
+  device_close(model->device);
   arena_close(&model->weights);
   arena_close(&model->pool);
   arena_close(&model->workspace);

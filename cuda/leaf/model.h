@@ -2,7 +2,6 @@
 #pragma once
 
 #include "../base/arena.h"
-#include "../host/device.h"
 #include "../models/decoder.h"
 
 namespace ignis {
@@ -47,7 +46,7 @@ struct ignis_model {
   ignis::Limits limits;
   const ignis::Program *program;
   ignis::Decoder decoder;
-  ignis::Device device;
+  ignis::Device *device;
   ignis::Arena weights, pool, workspace;
   float *logits;                // [max_lanes, V]
   void *sample_memory;

@@ -14,7 +14,7 @@ static ignis_status draw(ignis_model &model, ignis_draw *draws, const float *log
   for (uint32_t i = 0; i < num; i++)
     rows[i] = SampleRow{logits + uint64_t{i} * V, sampling + lanes[i], &model.lanes[lanes[i]], positions[i]};
   uint32_t bad = 0;
-  if (!sample(model.device, draws, rows, num, V, model.sample_memory, &bad))
+  if (!sample(*model.device, draws, rows, num, V, model.sample_memory, &bad))
     return fail(IGNIS_FAULT, "the logits of lane %d at position %u give no token: all are -infinity, or some are NaN or infinite",
                 lanes[bad], positions[bad]);
   for (uint32_t i = 0; i < num; i++) lane_tokens_add(&model.lanes[lanes[i]], draws[i].token, true);

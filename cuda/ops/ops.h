@@ -15,7 +15,12 @@
 
 namespace ignis {
 
-struct Device;  // The CPU's is in host/device.h: threads and instruction set. Made by the leaf, one a model.
+// What the operators run on (the CPU's is in host/device.h: threads and instruction set). The leaf opens one a model, and knows no
+// more of it.
+struct Device;
+Device *device_open(uint32_t num_threads);  // null where the system refuses so many threads
+void device_close(Device *device);          // null is fine
+const char *device_isa();                   // this process's, as ignis_device_info has it
 
 // A stored weight [rows, cols] in the layout that this device's kernels want. `packed` lies in the model's arena.
 struct Matrix {
