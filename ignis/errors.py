@@ -1,6 +1,6 @@
 """Every error raised on purpose. Generated from spec/errors.toml by spec/generate.py: do not edit.
 
-Three families, by who can mend it. Raise the leaf at the place that knows; `api/errors.py` turns it into an answer.
+Three families, by who can mend it. Raise the leaf at the place that knows; `error_body.py` spells it for clients.
 """
 
 from typing import ClassVar

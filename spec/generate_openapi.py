@@ -31,7 +31,7 @@ def build_document() -> dict[str, Any]:
         sys.path.insert(0, str(ROOT))
     msgspec = importlib.import_module("msgspec")
     operations = importlib.import_module("ignis.api.schema.operations").OPERATIONS
-    error_body = importlib.import_module("ignis.api.errors").ErrorBody
+    error_body = importlib.import_module("ignis.error_body").ErrorBody
     version = importlib.import_module("ignis.version").VERSION
     structs = [error_body]
     for operation in operations:

@@ -7,7 +7,6 @@ from typing import Literal
 
 import msgspec
 
-from ignis.api import errors
 from ignis.api.body import read_body
 from ignis.api.chunks import DONE, ChunkEncoder
 from ignis.api.generation import Delta, DrawnToken, Order, Outcome, follow, release
@@ -27,6 +26,7 @@ from ignis.api.schema.chat_completions import (
 from ignis.api.serving import Serving
 from ignis.clock import unix_s
 from ignis.engine.mailbox import Mailbox
+from ignis.error_body import encode
 from ignis.errors import Fault, IgnisError
 from ignis.exchange import Exchange
 from ignis.log import Log
@@ -120,7 +120,7 @@ class ChatCompletions:
             # The answer has begun with 200: the error is an event, and no [DONE] follows.
             if isinstance(error, Fault):
                 self._log.emit("ignis.request.fault", request_id=exchange.request_id, error=error)
-            await events.send(errors.encode(error))
+            await events.send(encode(error))
             await events.close()
             return
         # The last finish waits for the figures, so that they have a chunk to stand on when no usage was asked for.

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from ignis.api import errors
 from ignis.api.auth import KeyGuard
 from ignis.api.reply import Reply
+from ignis.error_body import CORS, encode, headers
 from ignis.errors import IgnisError, InternalError, MethodNotAllowedError, RouteNotFoundError
 from ignis.exchange import Exchange
 from ignis.log import Log
@@ -14,10 +14,6 @@ from ignis.metrics import Metrics
 Handler = Callable[[Exchange], Awaitable[None]]
 
 API = "/v1"
-_CORS = (
-    ("Access-Control-Allow-Origin", "*"),
-    ("Access-Control-Expose-Headers", "X-Request-Id, X-Ignis-Ignored, Retry-After"),
-)
 _ALLOWED_HEADERS = "Content-Type, Authorization"
 _PREFLIGHT_S = 86400
 
@@ -60,7 +56,7 @@ class Router:
 
     async def __call__(self, exchange: Exchange) -> None:
         is_api = exchange.path == API or exchange.path.startswith(API + "/")
-        reply = Reply(exchange, _CORS if is_api else ())
+        reply = Reply(exchange, CORS if is_api else ())
         try:
             await self._serve(reply, is_api)
         except IgnisError as error:
@@ -103,7 +99,7 @@ class Router:
         if reply.status:
             # The answer has begun: all that is left is to cut it, so that the client sees a broken body.
             raise error
-        await reply.respond(error.status, errors.encode(error), headers=[*errors.headers(error), *extra])
+        await reply.respond(error.status, encode(error), headers=[*headers(error), *extra])
 
     def _report(self, exchange: Exchange, error: Exception) -> None:
         self._log.emit(

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from ignis.api.errors import without_folders
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import EngineState, LoadedModel
 from ignis.engine.mailbox import Mailbox
+from ignis.error_body import without_folders
 from ignis.errors import DrainingError, ModelNotFoundError, ServerNotReadyError
 from ignis.metrics import Metrics
 from ignis.scheduler.request import RequestClass, Submission

@@ -3,13 +3,13 @@
 import enum
 import functools
 import http
-import json
 import re
 import secrets
 import time
 from collections.abc import Sequence
 from email.utils import formatdate
 
+from ignis import error_body
 from ignis.errors import IgnisError
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -38,11 +38,12 @@ def new_request_id() -> str:
 
 
 def error_parts(error: IgnisError) -> tuple[int, bytes, list[tuple[str, str]]]:
-    """Status, JSON body and further fields of an error that the server itself answers with."""
-    message = error.message if error.public is None else error.public
-    shape = {"error": {"message": message, "type": error.type, "code": error.code, "param": error.param}}
-    fields = [] if error.retry_after_s is None else [("retry-after", str(error.retry_after_s))]
-    return error.status, json.dumps(shape).encode(), fields
+    """Status, JSON body and further fields of an error that the server itself answers with.
+
+    It is readable from any page: whether the request was meant for the API is not known, and nothing is told but how a
+    request was bad or the server busy.
+    """
+    return error.status, error_body.encode(error), [*error_body.headers(error), *error_body.CORS]
 
 
 def error_answer(error: IgnisError, request_id: str, *, has_body: bool = True) -> bytes:

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from ignis import errors
-from ignis.api import errors as border
+from ignis import error_body, errors
 from ignis.errors import BusyError, Fault, IgnisError, RequestError
 
 FAMILIES = (RequestError, BusyError, Fault)
@@ -28,7 +27,7 @@ def test_a_leaf_has_one_family_and_a_status_that_fits_it(leaf: type[IgnisError])
 @pytest.mark.parametrize("leaf", [leaf for leaf in LEAVES if issubclass(leaf, Fault)])
 def test_a_fault_has_words_for_clients(leaf: type[IgnisError]) -> None:
     assert leaf.public
-    assert border.detail(leaf("/home/somebody/secret")).message == leaf.public
+    assert error_body.detail(leaf("/home/somebody/secret")).message == leaf.public
 
 
 def test_what_is_not_said_comes_from_the_declaration() -> None:
@@ -40,12 +39,12 @@ def test_what_is_not_said_comes_from_the_declaration() -> None:
 
 
 def test_headers_follow_the_error() -> None:
-    assert border.headers(errors.EngineFullError("no", retry_after_s=7)) == [("Retry-After", "7")]
-    assert border.headers(errors.InvalidApiKeyError("no")) == [("WWW-Authenticate", "Bearer")]
-    assert border.headers(errors.InvalidRequestError("no")) == []
+    assert error_body.headers(errors.EngineFullError("no", retry_after_s=7)) == [("Retry-After", "7")]
+    assert error_body.headers(errors.InvalidApiKeyError("no")) == [("WWW-Authenticate", "Bearer")]
+    assert error_body.headers(errors.InvalidRequestError("no")) == []
 
 
 def test_folders_are_cut_off_and_routes_and_addresses_are_not() -> None:
-    assert border.without_folders("/home/somebody/my models/a-b.gguf: cut") == "my models/a-b.gguf: cut"
-    assert border.without_folders("cannot open '/tmp/x/y.so'") == "cannot open 'y.so'"
-    assert border.without_folders("see https://example.com/a/b and w/o") == "see https://example.com/a/b and w/o"
+    assert error_body.without_folders("/home/somebody/my models/a-b.gguf: cut") == "my models/a-b.gguf: cut"
+    assert error_body.without_folders("cannot open '/tmp/x/y.so'") == "cannot open 'y.so'"
+    assert error_body.without_folders("see https://example.com/a/b and w/o") == "see https://example.com/a/b and w/o"

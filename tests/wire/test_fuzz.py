@@ -92,7 +92,7 @@ def _assert_answers(received: bytes) -> None:
     """Holds the bytes to be whole answers, one after the other; only the last may be an unended stream."""
     rest = received
     while rest:
-        match = re.match(rb"HTTP/1\.1 (\d{3}) [A-Za-z -]+\r\n((?:[a-z-]+: [^\r\n]*\r\n)*)\r\n", rest)
+        match = re.match(rb"HTTP/1\.1 (\d{3}) [A-Za-z -]+\r\n((?:[A-Za-z-]+: [^\r\n]*\r\n)*)\r\n", rest)
         assert match is not None, rest
         rest = rest[match.end() :]
         fields = dict(line.split(b": ", 1) for line in match[2].splitlines())

@@ -63,6 +63,7 @@ async def test_a_bad_request_gets_one_clear_answer_and_a_close(
     assert head.startswith(b"HTTP/1.1 %d " % status)
     assert b"\r\nconnection: close\r\n" in head
     assert b"\r\ncontent-type: application/json\r\n" in head
+    assert b"\r\nAccess-Control-Allow-Origin: *\r\n" in head
     error = json.loads(body)["error"]
     assert error.keys() == {"message", "type", "code", "param"}
     assert "bytearray" not in error["message"]

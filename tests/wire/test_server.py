@@ -168,7 +168,8 @@ async def test_past_the_cap_with_none_idle_a_newcomer_is_told() -> None:
         answer = await it.ask(b"POST /count HTTP/1.1\r\nhost: a\r\ncontent-length: 500\r\n\r\n" + b"x" * 500)
         head, _, body = answer.partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 503 ")
-        assert b"\r\nretry-after: 1\r\n" in head + b"\r\n"
+        assert b"\r\nRetry-After: 1\r\n" in head + b"\r\n"
+        assert b"\r\nAccess-Control-Allow-Origin: *\r\n" in head + b"\r\n"
         assert json.loads(body)["error"]["code"] == "connections_full"
         assert len(it.events("ignis.http.connections_full")) == 1
 
@@ -214,6 +215,7 @@ async def test_what_outlasts_a_drain_is_told_or_cut() -> None:
         it.server.drain()
         told = await read_all(waiting)
         assert told.startswith(b"HTTP/1.1 503 ")
+        assert b"\r\nAccess-Control-Allow-Origin: *\r\n" in told
         assert b'"server_draining"' in told
         assert (await read_all(streaming)).endswith(b"\r\n\r\n")
         assert it.handler.ends == ["cancelled", "cancelled"]

@@ -1,8 +1,11 @@
 """Rules of writing an answer that need no socket."""
 
+import json
+
 import pytest
 
-from ignis.errors import EngineFullError, InternalError
+from ignis import error_body
+from ignis.errors import EngineFullError, InternalError, InvalidRequestError
 from ignis.server.answer import Framing, error_answer, error_parts, events_head, whole_answer
 
 INJECTIONS = ["a\r\nb: c", "a\nb", "a\rb", "a\0b", " a", "a ", "\x7f", "€", "\u2028"]
@@ -59,10 +62,16 @@ def test_an_unknown_status_has_no_phrase() -> None:
 
 def test_an_error_says_when_to_come_back() -> None:
     status, body, fields = error_parts(EngineFullError("all lanes are taken", retry_after_s=7))
-    assert (status, fields) == (503, [("retry-after", "7")])
+    assert (status, fields[0]) == (503, ("Retry-After", "7"))
     assert body == (
-        b'{"error": {"message": "all lanes are taken", "type": "engine_full", "code": "engine_full", "param": null}}'
+        b'{"error":{"message":"all lanes are taken","type":"engine_full","code":"engine_full","param":null}}'
     )
+
+
+def test_an_error_that_echoes_half_a_character_is_spelled_as_the_api_spells_it() -> None:
+    echo = InvalidRequestError("the header \ud800 is malformed", param="\udfff")
+    assert error_parts(echo)[1] == error_body.encode(echo)
+    assert json.loads(error_parts(echo)[1])["error"]["message"] == "the header ? is malformed"
 
 
 def test_a_fault_keeps_its_message_to_itself() -> None:

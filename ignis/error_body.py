@@ -1,10 +1,16 @@
-"""The border where typed errors become answers: one JSON shape on every route, and the status's headers."""
+"""Errors as clients read them, whoever answers: one JSON shape, and the headers that go with it. Sends nothing."""
 
 import re
 
 import msgspec
 
 from ignis.errors import IgnisError, InvalidApiKeyError
+
+CORS = (
+    ("Access-Control-Allow-Origin", "*"),
+    ("Access-Control-Expose-Headers", "X-Request-Id, X-Ignis-Ignored, Retry-After"),
+)
+"""Lets the scripts of any page read the API and its errors: the key decides who may ask, not the origin."""
 
 # A folder of this machine in a text: kept out of answers, the name at its end stays.
 _FOLDER = re.compile(r"(?<![\w.:/])/(?:[\w.+@~-]+/)+")
@@ -29,11 +35,10 @@ def detail(error: IgnisError) -> ErrorDetail:
     """Says of an error what a client may read."""
     message = error.message if error.public is None else error.public
     return ErrorDetail(
-        # A path or a name that is echoed may hold bytes that are no UTF-8.
-        message=message.encode(errors="replace").decode(),
+        message=_echo(message),
         type=error.type,
         code=error.code,
-        param=error.param,
+        param=None if error.param is None else _echo(error.param),
     )
 
 
@@ -50,6 +55,11 @@ def headers(error: IgnisError) -> list[tuple[str, str]]:
     if isinstance(error, InvalidApiKeyError):
         found.append(("WWW-Authenticate", "Bearer"))
     return found
+
+
+def _echo(text: str) -> str:
+    """Text with a client's own words in it, which may hold what has no UTF-8: half a surrogate pair."""
+    return text.encode(errors="replace").decode()
 
 
 def without_folders(text: str) -> str:
