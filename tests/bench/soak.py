@@ -1,4 +1,6 @@
-"""Eight clients that leave at random, for as long as asked: prints what leaked. Asserts nothing; tests/e2e does.
+"""Eight clients that leave at random, for as long as asked: prints what the server held before and after.
+
+It fails where pages are missing from the pool; the rest is for the reader, and for tests/e2e, to judge.
 
 python3 -m tests.bench.soak --seconds 600 -- python3 -m ignis --model-artifact models/SmolLM2-135M-Instruct.Q4_1.gguf
 """
@@ -14,9 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.e2e.client import Answer
 from tests.e2e.conftest import free_port
 from tests.e2e.server import Server
 
+NUM_CLIENTS = 8
+PAGE_TOKENS = 64
 WORDS = [
     "river",
     "stone",
@@ -38,6 +43,8 @@ WORDS = [
 
 @dataclass
 class Counts:
+    """Answers by how they ended; refused: 503 engine_full."""
+
     finished: int = 0
     cut: int = 0
     refused: int = 0
@@ -81,22 +88,65 @@ def client_loop(server: Server, seed: int, until: float, counts: Counts) -> None
                 print("wrong:", str(error)[:300])
 
 
+def fill(server: Server) -> list[Answer]:
+    """Runs eight requests at once whose bounds together are the whole pool, and returns their answers.
+
+    A page that nobody gave back is missing to the eighth, which would wait for another one's end: so this fails unless
+    all eight run at once on every page of the pool. Each sequence is small enough to share none.
+    """
+    pool_tokens = PAGE_TOKENS * int(server.metric("ignis_kv_pool_pages"))
+    bound_tokens = pool_tokens // NUM_CLIENTS
+    answers: list[Answer] = []
+
+    def run(index: int) -> None:
+        messages = [{"role": "user", "content": f"Tell a long story about a {WORDS[index]}."}]
+        counted = server.client.json("POST", "/v1/tokenize", {"messages": messages})["count"]
+        assert counted < PAGE_TOKENS, "a prompt with a full page could share it"
+        body = {"messages": messages, "max_tokens": bound_tokens - counted, "temperature": 0.8, "seed": index}
+        answers.append(server.client.stream(**body, ignore_eos=True))
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(NUM_CLIENTS)]
+    for thread in threads:
+        thread.start()
+    server.wait_metric("ignis_scheduler_requests", NUM_CLIENTS, state="running")
+    assert answers == []
+    for thread in threads:
+        thread.join()
+    server.wait_metric("ignis_scheduler_requests", 0, state="running")
+    assert server.metric("ignis_kv_pool_used_pages") <= pool_tokens // PAGE_TOKENS
+    return answers
+
+
 def soak(server: Server, seconds: float, seed: int = 1) -> dict[str, Any]:
-    """Runs the load and returns what the server holds before and after, once it is idle again."""
-    server.client.chat(messages=[{"role": "user", "content": "warm up"}], max_tokens=5)
+    """Runs the load and returns what the server holds before and after, once it is idle again.
+
+    The pool is filled before, so that all of its memory counts from the start, and after.
+    """
+    filled = fill(server)
     before = state(server)
     counts = Counts()
     until = time.monotonic() + seconds
     middle: list[int] = []
-    threads = [threading.Thread(target=client_loop, args=(server, seed + index, until, counts)) for index in range(8)]
+    threads = [
+        threading.Thread(target=client_loop, args=(server, seed + index, until, counts)) for index in range(NUM_CLIENTS)
+    ]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
         time.sleep(min(5.0, seconds / 4))
         middle.append(server.resident_bytes())
     server.wait_metric("ignis_scheduler_requests", 0, state="running")
-    time.sleep(0.5)
-    return {"counts": counts.__dict__, "before": before, "after": state(server), "resident_bytes": middle}
+    # The answer to the scrape that asks is the one connection left.
+    server.wait_metric("ignis_http_connections", 1)
+    filled += fill(server)
+    server.wait_metric("ignis_http_connections", 1)
+    return {
+        "counts": counts.__dict__,
+        "filled": {finish: sum(answer.finish == finish for answer in filled) for finish in ("stop", "length")},
+        "before": before,
+        "after": state(server),
+        "resident_bytes": middle,
+    }
 
 
 def state(server: Server) -> dict[str, float]:
@@ -105,6 +155,9 @@ def state(server: Server) -> dict[str, float]:
         "threads": len(list(Path(f"/proc/{server.process.pid}/task").iterdir())),
         "running": server.metric("ignis_scheduler_requests", state="running"),
         "waiting": server.metric("ignis_scheduler_requests", state="waiting"),
+        "unaccounted": server.metric("ignis_requests_accepted_total")
+        - server.metric("ignis_requests_completed_total")
+        - server.metric("ignis_requests_cancelled_total"),
         "resident_bytes": server.resident_bytes(),
     }
 
