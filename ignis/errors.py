@@ -209,7 +209,7 @@ class EngineFullError(BusyError):
 
 
 class ServerNotReadyError(BusyError):
-    """The model is still being loaded, or its load failed."""
+    """The model is still being loaded, or it failed; the message says why."""
 
     status = 503
     type = "server_not_ready"

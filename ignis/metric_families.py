@@ -49,9 +49,9 @@ FAMILIES: dict[str, Family] = {
     ),
     "ignis_requests_rejected": Family(
         kind="counter",
-        text="Requests refused at submission.",
+        text="Well-formed requests that were refused; invalid: nothing to read, or more answers than lanes.",
         label="reason",
-        values=("full", "unknown_model", "oversized", "not_ready"),
+        values=("full", "unknown_model", "oversized", "invalid", "not_ready", "draining"),
     ),
     "ignis_prompt_tokens": Family(
         kind="counter",

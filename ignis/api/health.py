@@ -4,8 +4,7 @@ import msgspec
 
 from ignis.api.schema.models import Health as HealthBody
 from ignis.api.serving import Serving
-from ignis.engine.lifecycle import EngineState
-from ignis.errors import DrainingError, ServerNotReadyError
+from ignis.errors import ServerNotReadyError
 from ignis.exchange import Exchange
 
 
@@ -16,12 +15,8 @@ class Health:
         self._serving = serving
 
     async def show(self, exchange: Exchange) -> None:
-        serving = self._serving
-        if serving.state is EngineState.DRAINING:
-            raise DrainingError(serving.describe_state())
-        if not serving.is_serving or serving.model is None:
-            raise ServerNotReadyError(serving.describe_state())
-        if not serving.is_alive:
+        model = self._serving.loaded()
+        if not self._serving.is_alive:
             # The event loop answers, so a check of the listener alone would see nothing.
             raise ServerNotReadyError("the step loop of the engine is stuck")
-        await exchange.respond(200, msgspec.json.encode(HealthBody(model=serving.model.name)))
+        await exchange.respond(200, msgspec.json.encode(HealthBody(model=model.name)))

@@ -34,7 +34,7 @@ class Models:
             object="list",
             data=[] if serving.model is None else [_entry(serving.model)],
             status=_STATUS[serving.state],
-            reason=serving.describe_state() if serving.state is EngineState.FAILED else None,
+            reason=serving.failure,
         )
         await exchange.respond(200, msgspec.json.encode(body))
 

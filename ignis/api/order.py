@@ -10,6 +10,7 @@ from ignis.api.schema.chat_completions import MAX_STOPS, ChatCompletionRequest, 
 from ignis.api.schema.messages import Message
 from ignis.api.serving import Serving, split_suffix
 from ignis.engine.lifecycle import LoadedModel
+from ignis.engine.limits import REJECTIONS
 from ignis.errors import ContextLengthExceededError, InvalidRequestError, InvalidSamplingParameterError
 from ignis.exchange import Exchange
 from ignis.log import Log
@@ -105,7 +106,7 @@ class Orders:
             param = name
         else:
             return explicit or min(room, self._settings.default_max_tokens or room)
-        self._metrics.count("ignis_requests_rejected", label="oversized")
+        self._metrics.count("ignis_requests_rejected", label=REJECTIONS[ContextLengthExceededError])
         raise ContextLengthExceededError(message, param)
 
 

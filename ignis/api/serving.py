@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import EngineState, LoadedModel
+from ignis.engine.limits import REJECTIONS, check_state, not_serving
 from ignis.engine.mailbox import Mailbox
-from ignis.error_body import without_folders
-from ignis.errors import DrainingError, ModelNotFoundError, ServerNotReadyError
+from ignis.errors import IgnisError, ModelNotFoundError
 from ignis.metrics import Metrics
 from ignis.scheduler.request import RequestClass, Submission
 
@@ -29,8 +29,10 @@ class Serving:
         return self._engine.state
 
     @property
-    def is_serving(self) -> bool:
-        return self._engine.state is EngineState.SERVING and self.model is not None
+    def failure(self) -> str | None:
+        """Why the model failed, for clients; None where it did not."""
+        state = self._engine.state
+        return not_serving(state, self._engine.reason).message if state is EngineState.FAILED else None
 
     @property
     def is_alive(self) -> bool:
@@ -44,33 +46,31 @@ class Serving:
             ServerNotReadyError, DrainingError: no model serves now.
             ModelNotFoundError: another one is loaded.
         """
-        if self._engine.state is EngineState.DRAINING:
-            raise DrainingError(self.describe_state())
-        if self._engine.state is not EngineState.SERVING or self.model is None:
-            self._metrics.count("ignis_requests_rejected", label="not_ready")
-            raise ServerNotReadyError(self.describe_state())
-        wanted = split_suffix(name or "")[0].strip()
-        if wanted and wanted != self.model.name:
-            self._metrics.count("ignis_requests_rejected", label="unknown_model")
-            raise ModelNotFoundError(f"the model {wanted[:200]} is not served, {self.model.name} is")
+        try:
+            model = self.loaded()
+            wanted = split_suffix(name or "")[0].strip()
+            if wanted and wanted != model.name:
+                raise ModelNotFoundError(f"the model {wanted[:200]} is not served, {model.name} is")
+        except IgnisError as error:
+            self._metrics.count("ignis_requests_rejected", label=REJECTIONS[type(error)])
+            raise
+        return model
+
+    def loaded(self) -> LoadedModel:
+        """Returns the model that serves.
+
+        Raises:
+            ServerNotReadyError, DrainingError: there is none now.
+        """
+        check_state(self._engine.state, self._engine.reason)
+        if self.model is None:
+            # The engine is ready a moment before the model is put up.
+            raise not_serving(EngineState.LOADING, "")
         return self.model
 
     def submit(self, submissions: Sequence[Submission]) -> list[Mailbox]:
         """Hands all of them to the engine, or none; raises what it raises."""
         return self._engine.submit(submissions)
-
-    def describe_state(self) -> str:
-        """Says in a sentence why no model serves."""
-        match self._engine.state:
-            case EngineState.LOADING | EngineState.SERVING:
-                # The engine is ready a moment before the model is put up.
-                return "the model is being loaded"
-            case EngineState.FAILED:
-                return f"the model could not be loaded: {without_folders(self._engine.reason)}"
-            case EngineState.DRAINING:
-                return "the server is shutting down"
-            case _:
-                return "no model is loaded"
 
 
 def split_suffix(name: str) -> tuple[str, RequestClass | None]:

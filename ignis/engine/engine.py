@@ -11,7 +11,7 @@ from ignis.engine.estimate import Estimate
 from ignis.engine.flight import Account, Flight
 from ignis.engine.leaf import Leaf
 from ignis.engine.lifecycle import TABLE, EngineEvent, EngineState
-from ignis.engine.limits import check_bounds, check_lanes, check_state, rejection
+from ignis.engine.limits import REJECTIONS, check_bounds, check_lanes, check_state
 from ignis.engine.loop import Attach, Delivery, Detach, Leave, Quit, StepLoop, Submit
 from ignis.engine.mailbox import Mailbox
 from ignis.engine.settings import EngineSettings
@@ -162,11 +162,11 @@ class Engine:
             EngineFullError: too few lanes are free; retry_after_s is an estimate of when they are.
         """
         try:
-            check_state(self.state)
+            check_state(self.state, self.reason)
             check_bounds(submissions, self._loaded_plan().layout)
             check_lanes(len(submissions), self._settings.decode_lanes, self._num_held, self._retry_after_s)
         except IgnisError as error:
-            self._account.rejected(submissions[0], rejection(error), error.code, error.retry_after_s)
+            self._account.rejected(submissions[0], REJECTIONS[type(error)], error.code, error.retry_after_s)
             raise
         return [self._accept(submission) for submission in submissions]
 

@@ -4,36 +4,58 @@ from collections.abc import Callable, Sequence
 
 from ignis.engine.leaf import Layout
 from ignis.engine.lifecycle import EngineState
+from ignis.error_body import without_folders
 from ignis.errors import (
+    BusyError,
     ContextLengthExceededError,
     DrainingError,
     EngineFullError,
     IgnisError,
     InvalidRequestError,
+    ModelNotFoundError,
     RequestTooLargeError,
     ServerNotReadyError,
 )
 from ignis.scheduler.live import pages_of
 from ignis.scheduler.request import Submission
 
-_REJECTIONS: dict[type[IgnisError], str] = {
+REJECTIONS: dict[type[IgnisError], str] = {
     EngineFullError: "full",
+    ModelNotFoundError: "unknown_model",
+    ContextLengthExceededError: "oversized",
+    RequestTooLargeError: "oversized",
+    InvalidRequestError: "invalid",
     ServerNotReadyError: "not_ready",
-    DrainingError: "not_ready",
+    DrainingError: "draining",
 }
+"""The reason of ignis_requests_rejected for every refusal of a well-formed body."""
 
 
-def check_state(state: EngineState) -> None:
+def not_serving(state: EngineState, reason: str) -> BusyError:
+    """The refusal of whoever wants the model in a state in which none serves; its message is for clients.
+
+    Args:
+        reason: why it FAILED.
+    """
+    match state:
+        case EngineState.DRAINING:
+            return DrainingError("the server is shutting down")
+        case EngineState.FAILED:
+            return ServerNotReadyError(f"the model failed: {without_folders(reason)}")
+        case EngineState.UNLOADED:
+            return ServerNotReadyError("no model is loaded")
+        case _:
+            return ServerNotReadyError("the model is being loaded")
+
+
+def check_state(state: EngineState, reason: str) -> None:
     """Refuses while no model serves.
 
     Raises:
-        DrainingError, ServerNotReadyError
+        DrainingError, ServerNotReadyError: as not_serving says.
     """
-    if state is EngineState.DRAINING:
-        raise DrainingError("the server is shutting down")
     if state is not EngineState.SERVING:
-        is_failed = state is EngineState.FAILED
-        raise ServerNotReadyError("the model could not be loaded" if is_failed else "the model is being loaded")
+        raise not_serving(state, reason)
 
 
 def check_bounds(submissions: Sequence[Submission], layout: Layout) -> None:
@@ -72,8 +94,3 @@ def check_lanes(count: int, num_lanes: int, num_held: int, retry_after_s: Callab
         free = num_lanes - num_held
         message = f"all {num_lanes} lanes are taken" if not free else f"{free} lanes are free, and {count} are needed"
         raise EngineFullError(message, retry_after_s=retry_after_s())
-
-
-def rejection(error: IgnisError) -> str:
-    """The reason of ignis_requests_rejected for a refusal."""
-    return _REJECTIONS.get(type(error), "oversized")

@@ -172,7 +172,7 @@ class Connection:
             exchange.cut(Cut.CLIENT_LEFT)
         try:
             if exchange.state is AnswerState.PENDING and exchange.cut_reason is Cut.DRAINED:
-                await _answer_error(exchange, DrainingError("the server is shutting down"))
+                await _answer_error(exchange, DrainingError("the server shut down before the request was done"))
             elif exchange.state is AnswerState.PENDING and exchange.cut_reason is None:
                 await _answer_error(exchange, InternalError("the handler failed"))
             if exchange.state is not AnswerState.ENDED or exchange.cut_reason in _BROKEN:

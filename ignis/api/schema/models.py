@@ -24,7 +24,7 @@ class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
     object: Literal["list"]
     data: list[ModelEntry]
     status: Literal["serving", "loading", "unloaded", "failed"]
-    reason: Annotated[str, msgspec.Meta(description="Why the load failed.")] | None = None
+    reason: Annotated[str, msgspec.Meta(description="Why the model failed.")] | None = None
 
 
 class Health(msgspec.Struct, kw_only=True):

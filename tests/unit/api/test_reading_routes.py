@@ -34,9 +34,7 @@ async def test_the_list_answers_while_nothing_serves(state: EngineState) -> None
     body = (await rig.answer("GET", "/v1/models")).json()
     assert body["data"] == []
     assert body["status"] == state.value
-    assert body.get("reason") == (
-        "the model could not be loaded: x.gguf: cut short" if state is EngineState.FAILED else None
-    )
+    assert body.get("reason") == ("the model failed: x.gguf: cut short" if state is EngineState.FAILED else None)
 
 
 async def test_a_model_is_shown_by_its_id_even_with_slashes() -> None:
@@ -58,7 +56,7 @@ async def test_health_is_ok_while_the_loop_turns() -> None:
     [
         (EngineState.LOADING, True, "server_not_ready", "loaded"),
         (EngineState.UNLOADED, True, "server_not_ready", "no model"),
-        (EngineState.FAILED, True, "server_not_ready", "could not"),
+        (EngineState.FAILED, True, "server_not_ready", "the model failed: x.gguf: cut short"),
         (EngineState.DRAINING, True, "server_draining", "shutting down"),
         (EngineState.SERVING, False, "server_not_ready", "stuck"),
     ],
@@ -66,6 +64,7 @@ async def test_health_is_ok_while_the_loop_turns() -> None:
 async def test_health_says_what_is_wrong(state: EngineState, is_turning: bool, code: str, words: str) -> None:
     rig = Rig()
     rig.engine.state = state
+    rig.engine.reason = "/home/somebody/x.gguf: cut short"
     rig.engine.is_turning = is_turning
     answer = await rig.answer("GET", "/health")
     error = answer.json()["error"]
@@ -76,20 +75,27 @@ async def test_health_says_what_is_wrong(state: EngineState, is_turning: bool, c
 
 
 @pytest.mark.parametrize("path", [CHAT, "/v1/tokenize", "/v1/detokenize"])
-async def test_routes_that_need_the_model_wait_for_it(path: str) -> None:
+@pytest.mark.parametrize(
+    ("state", "code", "reason", "message"),
+    [
+        (EngineState.LOADING, "server_not_ready", "not_ready", "the model is being loaded"),
+        (EngineState.UNLOADED, "server_not_ready", "not_ready", "no model is loaded"),
+        (EngineState.FAILED, "server_not_ready", "not_ready", "the model failed: x.gguf: cut short"),
+        (EngineState.DRAINING, "server_draining", "draining", "the server is shutting down"),
+    ],
+)
+async def test_routes_that_need_the_model_say_why_it_does_not_serve(
+    path: str, state: EngineState, code: str, reason: str, message: str
+) -> None:
     rig = Rig()
-    rig.engine.state = EngineState.LOADING
+    rig.engine.state = state
+    rig.engine.reason = "/home/somebody/x.gguf: cut short"
     body = {"token_ids": []} if path.endswith("detokenize") else {"messages": HI}
     answer = await rig.answer("POST", path, body)
     assert answer.status == 503
-    assert answer.header("Retry-After") == "1"
-    assert answer.json()["error"]["code"] == answer.json()["error"]["type"] == "server_not_ready"
-
-
-async def test_a_server_that_drains_takes_nothing_new() -> None:
-    rig = Rig()
-    rig.engine.state = EngineState.DRAINING
-    assert (await rig.refusal())[:2] == (503, "server_draining")
+    assert answer.header("Retry-After") is not None
+    assert answer.json()["error"] == {"message": message, "type": code, "code": code, "param": None}
+    assert f'ignis_requests_rejected_total{{reason="{reason}"}} 1.0'.encode() in rig.metrics.expose()
 
 
 async def test_the_metrics_listener_serves_metrics_and_nothing_else() -> None:

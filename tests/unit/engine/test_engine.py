@@ -12,6 +12,7 @@ import trio.testing
 
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import EngineState
+from ignis.engine.limits import REJECTIONS
 from ignis.engine.mailbox import Mailbox
 from ignis.engine.settings import EngineSettings
 from ignis.errors import (
@@ -25,6 +26,7 @@ from ignis.errors import (
     ServerNotReadyError,
 )
 from ignis.log import LogFormat, open_log
+from ignis.metric_families import FAMILIES
 from ignis.metrics import Metrics
 from ignis.scheduler.request import FinishReason, SamplingParams, Submission, TokenEvent
 from tests.fakes.leaf import ScriptedLeaf, bare_checkpoint, saying
@@ -204,7 +206,7 @@ async def test_a_lost_device_ends_all_and_fails_the_engine(bench: Bench) -> None
     for mailbox in [*mailboxes, *crossed]:
         assert (await read(mailbox))[1].finish is FinishReason.FAULT
     assert (bench.engine.state, bench.engine.reason) == (EngineState.FAILED, "the card is gone")
-    with pytest.raises(ServerNotReadyError):
+    with pytest.raises(ServerNotReadyError, match="the model failed: the card is gone"):
         bench.engine.submit([ask()])
 
 
@@ -249,7 +251,12 @@ async def test_bounds_are_refused_where_they_never_fit(bench: Bench) -> None:
         bench.engine.submit([ask(range(4000), 97)])
     with pytest.raises(InvalidRequestError):
         bench.engine.submit([ask() for _ in range(9)])
-    assert bench.metric('ignis_requests_rejected_total{reason="oversized"}') == 2
+    assert bench.metric('ignis_requests_rejected_total{reason="oversized"}') == 1
+    assert bench.metric('ignis_requests_rejected_total{reason="invalid"}') == 1
+
+
+def test_every_reason_of_a_rejection_is_some_errors_and_no_other() -> None:
+    assert set(REJECTIONS.values()) == set(FAMILIES["ignis_requests_rejected"].values)
 
 
 async def test_a_draining_engine_ends_what_runs_and_takes_nothing_new(bench: Bench) -> None:
@@ -257,6 +264,7 @@ async def test_a_draining_engine_ends_what_runs_and_takes_nothing_new(bench: Ben
     bench.engine.drain()
     with pytest.raises(DrainingError):
         bench.engine.submit([ask()])
+    assert bench.metric('ignis_requests_rejected_total{reason="draining"}') == 1
     assert (await read(mailbox))[1].finish is FinishReason.LENGTH
     await bench.emptied()
 
