@@ -8,6 +8,7 @@ locked; the engine's thread owns them.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.float cimport FLT_MIN
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
@@ -601,6 +602,11 @@ cdef class Bias:
         free(self.c_values)
 
 
+cdef float c_positive(double value) noexcept:
+    """The nearest float that is as far from 0 as the leaf asks: a tiny double is not to become 0."""
+    return FLT_MIN if 0 < value < FLT_MIN else <float>value
+
+
 cdef class SamplingTable:
     """How each lane draws: ignis_sampling [num_lanes]. Rows are written when a lane is taken, and only read after."""
 
@@ -628,9 +634,9 @@ cdef class SamplingTable:
         c_bias = Bias(params.logit_bias)
         memset(&c_row, 0, sizeof(c_row))
         c_row.temperature = params.temperature
-        c_row.top_p = params.top_p
+        c_row.top_p = c_positive(params.top_p)
         c_row.min_p = params.min_p
-        c_row.repetition_penalty = params.repetition_penalty
+        c_row.repetition_penalty = c_positive(params.repetition_penalty)
         c_row.presence_penalty = params.presence_penalty
         c_row.frequency_penalty = params.frequency_penalty
         c_row.top_k = params.top_k

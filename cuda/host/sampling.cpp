@@ -83,6 +83,13 @@ static bool is_patched(const SampleRow &row) {
          sampling.num_bias != 0 || sampling.permitted;
 }
 
+// The nearest finite number: a penalty may go past the range of a float, and a token must come out all the same. -inf, which only
+// a raw logit can be, stays.
+static float saturated(float value, float raw) {
+  constexpr float LARGEST = 3.40282347e38f;
+  return raw == -INFINITY ? raw : value > LARGEST ? LARGEST : value < -LARGEST ? -LARGEST : value;
+}
+
 // patched [V] = the row's logits after penalties, bias and mask.
 static void patch(float *patched, const SampleRow &row, uint32_t V) {
   const ignis_sampling &sampling = *row.sampling;
@@ -90,15 +97,18 @@ static void patch(float *patched, const SampleRow &row, uint32_t V) {
   for (uint32_t i = 0; i < row.tokens->num_seen; i++) {
     const int32_t id = row.tokens->seen[i];
     const uint32_t count = row.tokens->output_counts[id];
-    float value = patched[id];
-    value = value > 0 ? value / sampling.repetition_penalty : value * sampling.repetition_penalty;
+    const float raw = patched[id];
+    float value = saturated(raw > 0 ? raw / sampling.repetition_penalty : raw * sampling.repetition_penalty, raw);
     if (count > 0) {
-      value -= sampling.presence_penalty;
-      value -= sampling.frequency_penalty * static_cast<float>(count);
+      value = saturated(value - sampling.presence_penalty, raw);
+      value = saturated(value - saturated(sampling.frequency_penalty * static_cast<float>(count), 0), raw);
     }
     patched[id] = value;
   }
-  for (uint32_t i = 0; i < sampling.num_bias; i++) patched[sampling.bias_ids[i]] += sampling.bias_values[i];
+  for (uint32_t i = 0; i < sampling.num_bias; i++) {
+    float *biased = patched + sampling.bias_ids[i];
+    *biased = saturated(*biased + sampling.bias_values[i], *biased);
+  }
   if (!sampling.permitted) return;
   for (uint32_t start = 0; start < V; start += 32) {
     const uint32_t stop = V - start < 32 ? V - start : 32, word = sampling.permitted[start / 32];

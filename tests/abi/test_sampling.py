@@ -102,6 +102,26 @@ def test_penalties_bias_and_mask_change_the_logits_as_declared(library: ctypes.C
             assert draw(model, row, sampling, position=2).token == wanted or distance < 1e-5
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1e-38, 1.0])
+@pytest.mark.parametrize("repetition", [1.2e-38, 1e-45, 3e38])
+@pytest.mark.parametrize("other", [-3e38, 0.0, 3e38])
+def test_penalties_past_the_range_of_a_float_still_give_a_token(
+    repetition: float, other: float, temperature: float, library: ctypes.CDLL
+) -> None:
+    masked = PEAKED.copy()
+    masked[200:] = -np.inf
+    ids, values = leaf.ints([3, 250]), np.array([3e38, 3e38], np.float32)
+    sampling = leaf.greedy(
+        repetition_penalty=repetition, presence_penalty=other, frequency_penalty=other, temperature=temperature
+    )
+    sampling.bias_ids, sampling.bias_values = leaf.int_pointer(ids), leaf.float_pointer(values)
+    sampling.num_bias = len(ids)
+    with choosing((PEAKED,), library) as model, np.errstate(invalid="ignore"), choosing((masked,), library) as holed:
+        for each, most in ((model, V), (holed, 200)):
+            each.open_lane(0, range(V), (5, 5, 5, 290))
+            assert 0 <= draw(each, 0, sampling).token < most
+
+
 def test_a_drawn_token_counts_as_output_and_opening_a_lane_forgets_it(library: ctypes.CDLL) -> None:
     best = [int(token) for token in np.argsort(-PEAKED, kind="stable")[:3]]
     sampling = leaf.greedy(presence_penalty=50)

@@ -32,6 +32,13 @@ def test_no_log_probabilities_are_minus_one() -> None:
     assert table.row(0)["top_logprobs"] == -1
 
 
+def test_what_must_be_more_than_nothing_stays_so_in_a_float() -> None:
+    table = SamplingTable(1)
+    table.write(0, SamplingParams(top_p=5e-324, repetition_penalty=1e-60))
+    assert 0 < table.row(0)["top_p"] < 1e-37
+    assert 0 < table.row(0)["repetition_penalty"] < 1e-37
+
+
 def test_biases_live_as_long_as_their_row() -> None:
     table = SamplingTable(2)
     for lane in (0, 1, 0):
