@@ -92,7 +92,7 @@ def resolve_model(model: ModelConfig, download: DownloadConfig, progress: Progre
         DownloadError: fetching failed.
     """
     if model.artifact is not None:
-        if not model.artifact.exists():
+        if not os.path.exists(model.artifact):
             raise ModelFileError(
                 f"{model.artifact} is not there; --model-artifact takes a GGUF file or a model's folder"
             )

@@ -8,6 +8,7 @@ import dataclasses
 import difflib
 import enum
 import json
+import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -156,7 +157,7 @@ def _read_flags(arguments: Sequence[str], folder: Path) -> tuple[dict[str, _Give
             else:
                 value = rest.pop(0)
         if field is None:
-            file = folder / Path(value).expanduser()
+            file = _read_place("--config", value, folder)
         else:
             given[field.key] = _Given(value, Origin(Source.FLAG, flag), folder)
     return given, file
@@ -178,16 +179,17 @@ def _find_file(flag_file: Path | None, environ: Mapping[str, str], folder: Path)
     """Returns the named file, else the first that is found in the working folder or the user's configuration folder."""
     named = flag_file
     if named is None and environ.get("IGNIS_CONFIG"):
-        named = folder / Path(environ["IGNIS_CONFIG"]).expanduser()
+        named = _read_place("IGNIS_CONFIG", environ["IGNIS_CONFIG"], folder)
     if named is not None:
-        if not named.is_file():
+        if not os.path.isfile(named):
             raise ConfigError(f"the configuration file {named} is not there")
         return named
     places = [folder / name for name in (*FILE_NAMES, "ignis.config.yaml", "ignis.config.yml")]
     home = environ.get("XDG_CONFIG_HOME") or (f"{environ['HOME']}/.config" if environ.get("HOME") else "")
     if home:
         places += [Path(home) / "ignis" / name for name in (*USER_FILE_NAMES, "config.yaml", "config.yml")]
-    return next((place for place in places if place.is_file()), None)
+    # Path.is_file would raise where a folder may not be entered.
+    return next((place for place in places if os.path.isfile(place)), None)
 
 
 def _read_file(file: Path) -> dict[str, _Given]:
@@ -196,6 +198,8 @@ def _read_file(file: Path) -> dict[str, _Given]:
     try:
         text = file.read_text(encoding="utf-8")
         document = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+    except RecursionError as error:
+        raise ConfigError(f"the configuration file {file} cannot be read: it is nested too deeply") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"the configuration file {file} cannot be read: {error}") from error
     if not isinstance(document, dict):
@@ -255,9 +259,7 @@ def _parse(field: Field, text: str, folder: Path) -> object:
             _in_range(field, (pool.tokens or 0) + (pool.size_bytes or 0))
             return pool
         case Kind.PATH:
-            if not text or "\0" in text:
-                raise ValueError
-            return folder / Path(text).expanduser()
+            return _parse_path(text, folder)
         case Kind.SECRET:
             # It travels in a header field, where nothing else survives.
             if not text or not all("!" <= character <= "~" for character in text):
@@ -267,6 +269,28 @@ def _parse(field: Field, text: str, folder: Path) -> object:
             if not text or not text.isprintable():
                 raise ValueError
             return text
+
+
+def _read_place(name: str, text: str, folder: Path) -> Path:
+    """Reads the path of the configuration file itself."""
+    try:
+        return _parse_path(text, folder)
+    except ValueError:
+        raise ConfigError(f"{name} {text!r}: must be path") from None
+
+
+def _parse_path(text: str, folder: Path) -> Path:
+    """Reads a path, `~` and `~user` included.
+
+    Raises:
+        ValueError: no file can have that name, or there is no such user.
+    """
+    if not text or b"\0" in os.fsencode(text):
+        raise ValueError
+    try:
+        return folder / Path(text).expanduser()
+    except RuntimeError as error:
+        raise ValueError from error
 
 
 def _in_range(field: Field, value: Number) -> Number:

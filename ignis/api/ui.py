@@ -20,7 +20,7 @@ _CONTENT_TYPES = {
     ".webmanifest": "application/manifest+json",
     ".woff2": "font/woff2",
 }
-_MAX_NAME_LENGTH = 200
+_MAX_NAME_BYTES = 200
 SECURITY = (
     (
         "Content-Security-Policy",
@@ -49,7 +49,7 @@ class StaticFiles:
 
     def _find(self, name: str) -> Path | None:
         """Returns the file of that name. A folder is its index.html. None: there is no such file, or it is not ours."""
-        if "\0" in name or "\\" in name or len(name) > _MAX_NAME_LENGTH or not name.isprintable():
+        if "\\" in name or not name.isprintable() or len(name.encode()) > _MAX_NAME_BYTES:
             return None
         parts = name.split("/")
         if parts[-1] == "":

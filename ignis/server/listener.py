@@ -177,6 +177,8 @@ async def _open(address: str) -> list[trio.SocketListener]:
     host, port = _split(address)
     try:
         listeners = await trio.open_tcp_listeners(port, host=host)
+    except UnicodeError as error:
+        raise ConfigError(f"cannot listen on {address}: the host's name is malformed") from error
     except OSError as error:
         raise ConfigError(f"cannot listen on {address}: {_reason(error)}") from error
     if port == 0 and len(listeners) > 1:

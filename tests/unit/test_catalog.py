@@ -472,6 +472,8 @@ def test_an_artifact_of_the_users_own_is_taken_as_it_is(tmp_path: Path) -> None:
     own = tmp_path / "own.gguf"
     with pytest.raises(ModelFileError, match=r"own\.gguf is not there"):
         resolve_model(ModelConfig(artifact=own), DownloadConfig(path=tmp_path), ignore)
+    with pytest.raises(ModelFileError, match="x is not there"):
+        resolve_model(ModelConfig(artifact=tmp_path / ("x" * 300)), DownloadConfig(path=tmp_path), ignore)
     own.write_bytes(b"GGUF")
     source = resolve_model(ModelConfig(artifact=own), DownloadConfig(path=tmp_path), ignore)
     assert (source.path, source.entry) == (own, None)

@@ -145,6 +145,26 @@ def test_a_yaml_file_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     assert "YAML is not read; write it as TOML or JSON, e.g. ignis.config.toml" in refusal(folder=tmp_path)
 
 
+def test_a_place_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    for name in ("~nobody-of-this-name/x.toml", ""):
+        assert refusal("--config", name, folder=tmp_path) == f"--config {name!r}: must be path"
+    assert "IGNIS_CONFIG '~nobody" in refusal(environ={"IGNIS_CONFIG": "~nobody-of-this-name/x"}, folder=tmp_path)
+    assert "must be path" in refusal("--model-artifact", "~nobody-of-this-name/x.gguf")
+    assert "is not there" in refusal("--config", "x" * 5000, folder=tmp_path)
+    (tmp_path / "x.json").write_text('{"model": {"artifact": "\\ud800"}}')
+    assert "must be path" in refusal("--config", "x.json", folder=tmp_path)
+
+
+def test_a_home_that_cannot_be_looked_into_holds_no_file(tmp_path: Path) -> None:
+    assert load_config((), {"HOME": "/" + "x" * 5000}, tmp_path).file is None
+
+
+@pytest.mark.parametrize(("name", "opening"), [("x.json", "["), ("x.toml", "a=[")])
+def test_a_file_that_is_nested_without_end_is_refused(tmp_path: Path, name: str, opening: str) -> None:
+    (tmp_path / name).write_text(opening + "[" * 100_000)
+    assert "nested too deeply" in refusal("--config", name, folder=tmp_path)
+
+
 def test_a_named_file_must_be_there(tmp_path: Path) -> None:
     assert "x.toml is not there" in refusal("--config", "x.toml", folder=tmp_path)
     assert "y.toml is not there" in refusal(environ={"IGNIS_CONFIG": "y.toml"}, folder=tmp_path)

@@ -126,6 +126,13 @@ async def test_a_malformed_address_is_named(address: str) -> None:
         await server.serve([Listen(address, ScriptedHandler())])
 
 
+@pytest.mark.parametrize("host", ["a" * 64, "a..b", "\N{LATIN SMALL LETTER E WITH ACUTE}" * 70])
+async def test_a_host_that_no_name_server_could_be_asked_for_is_named(host: str) -> None:
+    server = Server(ServerLimits(), open_log(io.StringIO()))
+    with pytest.raises(ConfigError, match=f"cannot listen on {host}:80: the host's name is malformed"):
+        await server.serve([Listen(f"{host}:80", ScriptedHandler())])
+
+
 async def test_a_foreign_address_is_named() -> None:
     server = Server(ServerLimits(), open_log(io.StringIO()))
     with pytest.raises(ConfigError, match=r"cannot listen on 192\.0\.2\.1:80: "):

@@ -71,6 +71,7 @@ async def test_a_file_has_its_type_and_the_strict_headers(folder: Path, path: st
         "/ui/app.js/",
         "/ui/app.js/x.js",
         "/ui/" + "x" * 5000 + ".js",
+        "/ui/" + "\N{GRINNING FACE}" * 150 + ".js",
         "/ui/\udcff.js",
         "/ui/%2e%2e/secret.js",
         "/ui/C:/secret.js",
