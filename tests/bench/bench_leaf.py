@@ -1,12 +1,13 @@
 """Measures whole steps of the CPU leaf through the ABI: prefill, and decode rounds of 1 to 8 lanes at several contexts.
 
-    python -m tests.bench.bench_leaf MODEL.gguf [--threads N] [--context 64 1024] [--seconds S]
+    python -m tests.bench.bench_leaf MODEL.gguf [--threads N] [--context 64 1024] [--seconds S] [--ops]
 
 Prints figures and asserts nothing. Each figure is the best of several runs: other processes share the cores.
 """
 
 import argparse
 import ctypes
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -16,6 +17,7 @@ import numpy as np
 
 from ignis.models.registry import open_weights
 from tests.abi import leaf
+from tests.bench import op_times
 
 
 def read_weights(path: Path) -> leaf.Weights:
@@ -57,6 +59,16 @@ def best_s(run: Callable[[], object], budget_s: float, clock: Callable[[], float
     return best
 
 
+def shares(library: ctypes.CDLL, is_wanted: bool) -> str:
+    """What part of the time since the last call each operator had, the largest first; empty where it is not wanted."""
+    if not is_wanted:
+        return ""
+    times = op_times.read(library)
+    total = sum(times.values()) or 1.0
+    parts = sorted(((seconds / total, name) for name, seconds in times.items() if seconds > 0), reverse=True)
+    return "\n    " + ", ".join(f"{name} {share:.1%}" for share, name in parts)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
@@ -65,6 +77,9 @@ def main() -> None:
     parser.add_argument("--lanes", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--prefill", type=int, nargs="+", default=[64, 256, 512])
     parser.add_argument("--seconds", type=float, default=1.0, help="for each figure")
+    parser.add_argument(
+        "--ops", action="store_true", help="each operator's share too (needs build.py native's objects)"
+    )
     options = parser.parse_args()
 
     # One thread: the time that it ran, which other processes do not touch.
@@ -79,7 +94,7 @@ def main() -> None:
         max_span=512,
         num_threads=options.threads,
     )
-    library = leaf.open_library()
+    library = leaf.open_library(op_times.build(Path(tempfile.mkdtemp())) if options.ops else None)
     info = leaf.DeviceInfo(ctypes.sizeof(leaf.DeviceInfo))
     leaf.check(library, library.ignis_probe(ctypes.byref(info)))
     print(f"{info.name.decode()}, {info.num_cores} cores, {info.isa.decode()}")
@@ -96,18 +111,21 @@ def main() -> None:
                 for number, span in enumerate(spans):
                     model.prefill(span, pages[0], start=512 * number, lane=0)
 
-            print(f"prefill {length:5}: {length / best_s(prefill, options.seconds, clock):8.0f} tok/s")
+            rate = length / best_s(prefill, options.seconds, clock)
+            print(f"prefill {length:5}: {rate:8.0f} tok/s{shares(library, options.ops)}")
         for context in options.context:
             # Pages that were never written would all be one page of zeros in the cache.
             for lane in range(max(options.lanes)):
                 for start in range(0, context, 512):
                     tokens = random.integers(0, model.vocab_size, min(512, context - start))
                     model.prefill(tokens, pages[lane], start=start)
+            shares(library, options.ops)
             for lanes in options.lanes:
                 rows = [(lane, 7 + lane, context - 1, pages[lane]) for lane in range(lanes)]
                 seconds = best_s(partial(model.decode, rows), options.seconds, clock)
                 rate, round_ms = lanes / seconds, seconds * 1e3
-                print(f"decode {lanes} lanes at {context:5}: {rate:8.0f} tok/s, {round_ms:7.2f} ms a round")
+                figures = f"{rate:8.0f} tok/s, {round_ms:7.2f} ms a round"
+                print(f"decode {lanes} lanes at {context:5}: {figures}{shares(library, options.ops)}")
 
 
 if __name__ == "__main__":
