@@ -168,6 +168,8 @@ void attention(Device &device, float *out, const float *q, const KvLayer &kv, co
   });
 }
 
-uint64_t kv_layer_bytes(ignis_dtype dtype, uint32_t NK, uint32_t D) { return align_up(KvPage(dtype, NK, D).layer_bytes(), ARENA_ALIGNMENT); }
+uint64_t kv_layer_bytes(ignis_dtype dtype, uint32_t NK, uint32_t D) {
+  return align_up(KvPage(dtype, NK, D).layer_bytes(), ARENA_ALIGNMENT);
+}
 
 }  // namespace ignis

@@ -106,7 +106,8 @@ static void weigh(float *out, uint32_t stride, const float *weights, const Eleme
   uint32_t column = 0;
   for (; column + VECTORS * WIDTH <= Dp; column += VECTORS * WIDTH)
     weigh_columns<N, VECTORS>(out + column, stride, weights, values + column, Dp, num_valid, next_values + column);
-  for (; column < Dp; column += WIDTH) weigh_columns<N, 1>(out + column, stride, weights, values + column, Dp, num_valid, next_values + column);
+  for (; column < Dp; column += WIDTH)
+    weigh_columns<N, 1>(out + column, stride, weights, values + column, Dp, num_valid, next_values + column);
 }
 
 template <uint32_t N, class Element>
@@ -139,7 +140,9 @@ static uint32_t attend_elements(float *partials, const QueryTile &tile, const Kv
     }
     float *out = partials + query * stride;
     const float *queries = tile.queries + query * layout.D;
-    const auto run = [&]<uint32_t N>() { attend<N>(out, stride, queries, keys, values, layout.D, layout.Dp, num_valid, scores, next_keys, next_values); };
+    const auto run = [&]<uint32_t N>() {
+      attend<N>(out, stride, queries, keys, values, layout.D, layout.Dp, num_valid, scores, next_keys, next_values);
+    };
     switch (num) {
       case 1: run.template operator()<1>(); break;
 #if defined(__AVX2__)

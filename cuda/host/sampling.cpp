@@ -41,7 +41,8 @@ struct SampleMemory {
 };
 
 static uint64_t worker_bytes(uint32_t V) {
-  return 5 * align_up(uint64_t{V} * 4, ARENA_ALIGNMENT) + align_up(uint64_t{V} * 2, ARENA_ALIGNMENT) + align_up(NUM_BUCKETS * sizeof(Bucket), ARENA_ALIGNMENT);
+  return 5 * align_up(uint64_t{V} * 4, ARENA_ALIGNMENT) + align_up(uint64_t{V} * 2, ARENA_ALIGNMENT) +
+         align_up(NUM_BUCKETS * sizeof(Bucket), ARENA_ALIGNMENT);
 }
 
 uint64_t sample_bytes(uint32_t num_threads, uint32_t V) { return num_threads * worker_bytes(V); }

@@ -91,7 +91,8 @@ static ignis_status check_tensor(const ignis_load_params &params, const ignis_te
   if (tensor.size_bytes != expected)
     return fail(IGNIS_INVALID, "tensor %s holds %llu bytes; its dtype and shape need %llu", tensor.name,
                 static_cast<unsigned long long>(tensor.size_bytes), static_cast<unsigned long long>(expected));
-  if (tensor.file >= params.num_files) return fail(IGNIS_INVALID, "tensor %s is in file %u of %u", tensor.name, tensor.file, params.num_files);
+  if (tensor.file >= params.num_files)
+    return fail(IGNIS_INVALID, "tensor %s is in file %u of %u", tensor.name, tensor.file, params.num_files);
   const uint64_t file_bytes = params.files[tensor.file].size_bytes;
   if (tensor.offset > file_bytes || tensor.size_bytes > file_bytes - tensor.offset)
     return fail(IGNIS_INVALID, "tensor %s lies outside its file: %llu bytes at %llu of %llu", tensor.name,
