@@ -121,6 +121,7 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             {
                 "request_id",
                 "sequence",
+                "lane",
                 "class",
                 "prompt_tokens",
                 "cached_tokens",
@@ -134,6 +135,7 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             {
                 "request_id",
                 "sequence",
+                "lane",
                 "class",
                 "duration_ms",
                 "tokens",
@@ -147,6 +149,7 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             {
                 "request_id",
                 "sequence",
+                "lane",
                 "class",
                 "finish_reason",
                 "prompt_tokens",

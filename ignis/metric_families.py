@@ -57,9 +57,15 @@ FAMILIES: dict[str, Family] = {
         kind="counter",
         text="Prompt tokens of requests whose prompt is done, the cached ones included.",
     ),
-    "ignis_cached_prompt_tokens": Family(
+    "ignis_prefix_reused_tokens": Family(
         kind="counter",
-        text="Prompt tokens that were found in the prefix cache.",
+        text="Prompt tokens that were claimed out of pages of running requests.",
+    ),
+    "ignis_retained_reused_tokens": Family(
+        kind="counter",
+        text="Prompt tokens that were claimed out of pages that finished requests left.",
+        label="tier",
+        values=("device",),
     ),
     "ignis_generated_tokens": Family(
         kind="counter",

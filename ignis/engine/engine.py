@@ -22,7 +22,7 @@ from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.models.base import Checkpoint
 from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan
-from ignis.scheduler.request import FinishReason, Submission, TokenEvent
+from ignis.scheduler.request import Admitted, FinishReason, Submission, TokenEvent
 from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
 
 
@@ -203,7 +203,12 @@ class Engine:
         num_drawn = 0
         for event in delivery.events:
             flight = self._flights.get(event.request_id)
-            if flight is not None:
+            if flight is None:
+                continue
+            if isinstance(event, Admitted):
+                flight.lane = event.lane
+                self._account.admitted(event, flight)
+            else:
                 num_drawn += self._take_event(flight, event, now)
         if num_drawn:
             self._metrics.count("ignis_decoded_tokens", num_drawn)

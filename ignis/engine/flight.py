@@ -3,7 +3,7 @@
 from ignis.engine.mailbox import Mailbox
 from ignis.log import Log
 from ignis.metrics import Metrics
-from ignis.scheduler.request import FinishReason, RequestClass, Submission, TokenEvent, Usage
+from ignis.scheduler.request import Admitted, FinishReason, RequestClass, Submission, TokenEvent, Usage
 
 
 class Flight:
@@ -13,6 +13,7 @@ class Flight:
         "accepted_at_s",
         "first_at_s",
         "has_left",
+        "lane",
         "last_at_s",
         "longest_gap_s",
         "mailbox",
@@ -27,6 +28,8 @@ class Flight:
         self.accepted_at_s = now_s
         self.has_left = False
         """Its reader ended it: the lane counts as free, and the scheduler's last event is still to come."""
+        self.lane: int | None = None
+        """None until it is admitted."""
         self.num_drawn = 0
         self.first_at_s: float | None = None
         self.last_at_s = now_s
@@ -74,28 +77,35 @@ class Account:
             retry_after_s=retry_after_s,
         )
 
+    def admitted(self, event: Admitted, flight: Flight) -> None:
+        """The request left the queue."""
+        retained_tokens = event.cached_tokens - event.shared_tokens
+        self._metrics.count("ignis_prefix_reused_tokens", event.shared_tokens)
+        self._metrics.count("ignis_retained_reused_tokens", retained_tokens, label="device")
+        self._log.emit(
+            "ignis.request.admitted",
+            request_id=flight.submission.trace,
+            sequence=event.request_id,
+            lane=event.lane,
+            class_=_name(flight.submission.request_class),
+            prompt_tokens=len(flight.submission.prompt),
+            cached_tokens=event.cached_tokens,
+            queued_ms=_ms(event.queued_s),
+        )
+
     def begun(self, request_id: int, flight: Flight, now_s: float) -> None:
         """The first token is there."""
         usage = flight.usage
         assert usage is not None
         waited_s = now_s - flight.accepted_at_s
         self._metrics.count("ignis_prompt_tokens", usage.prompt_tokens)
-        self._metrics.count("ignis_cached_prompt_tokens", usage.cached_tokens)
         self._metrics.observe("ignis_request_ttft_seconds", waited_s)
-        self._log.emit(
-            "ignis.request.admitted",
-            request_id=flight.submission.trace,
-            sequence=request_id,
-            class_=_name(flight.submission.request_class),
-            prompt_tokens=usage.prompt_tokens,
-            cached_tokens=usage.cached_tokens,
-            queued_ms=_ms(usage.queued_s),
-        )
         prefilled = usage.prompt_tokens - usage.cached_tokens
         self._log.emit(
             "ignis.request.ttft",
             request_id=flight.submission.trace,
             sequence=request_id,
+            lane=flight.lane,
             class_=_name(flight.submission.request_class),
             duration_ms=_ms(waited_s),
             tokens=prefilled,
@@ -124,6 +134,7 @@ class Account:
             "ignis.request.done",
             request_id=flight.submission.trace,
             sequence=request_id,
+            lane=flight.lane,
             class_=_name(flight.submission.request_class),
             finish_reason=reason.value,
             prompt_tokens=len(flight.submission.prompt),

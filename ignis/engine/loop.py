@@ -12,7 +12,7 @@ from ignis.clock import Clock
 from ignis.engine.leaf import Leaf
 from ignis.errors import EngineError, InternalError
 from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan, Step
-from ignis.scheduler.request import FinishReason, Submission, TokenEvent
+from ignis.scheduler.request import Event, FinishReason, Submission
 from ignis.scheduler.scheduler import Scheduler
 
 
@@ -57,7 +57,7 @@ Command = Attach | Detach | Submit | Leave | Quit
 class Delivery:
     """What one turn of the loop did, for the event loop's thread. Times are of the engine's clock."""
 
-    events: Sequence[TokenEvent]
+    events: Sequence[Event]
     step: Step
     started_at_s: float
     ended_at_s: float

@@ -46,6 +46,7 @@ class Live:
         "rank",
         "request_id",
         "row",
+        "shared_tokens",
         "state",
         "submission",
         "submitted_at_s",
@@ -69,6 +70,8 @@ class Live:
         self.is_shared = True
         """False once a page could not be entered in the prefix index: those after it stay out too."""
         self.cached_tokens = 0
+        self.shared_tokens = 0
+        """Of the cached ones, those in pages that another request held when they were claimed."""
         self.num_drawn = 0
         self.submitted_at_s = now_s
         self.admitted_at_s: float | None = None

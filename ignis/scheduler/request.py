@@ -126,6 +126,18 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Admitted:
+    """A request left the queue: its bound is reserved, and what is cached of its prompt is claimed."""
+
+    request_id: int
+    lane: int
+    cached_tokens: int
+    shared_tokens: int
+    """Of the cached ones, those in pages that running requests hold; the others were retained for reuse."""
+    queued_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class TokenEvent:
     """What one commit means for one request. The last one has `finish` and `usage`."""
 
@@ -138,3 +150,7 @@ class TokenEvent:
     fault: str = ""
     """With FAULT: a line for the log; clients get the generic text."""
     usage: Usage | None = field(default=None)
+
+
+Event = Admitted | TokenEvent
+"""What the scheduler tells of a request: one Admitted at most, then tokens."""

@@ -34,6 +34,7 @@ class Residency:
         """Claims the longest cached prefix and reserves the rest of the bound; False, and nothing is held, where the
         room is missing now. At least one prompt token is left to prefill, since a draw needs its logits."""
         claim = self.index.match(live.tokens, (live.prompt_tokens - 1) // PAGE_TOKENS) if self._has_prefix_cache else []
+        num_idle = sum(map(self.index.is_idle, claim))
         for page in claim:
             self.index.retain(page)
             live.table.append(page)
@@ -44,6 +45,7 @@ class Residency:
         self.reserved += wanted
         live.entered_pages = len(claim)
         live.filled = live.cached_tokens = len(claim) * PAGE_TOKENS
+        live.shared_tokens = live.cached_tokens - num_idle * PAGE_TOKENS
         return True
 
     def extend(self, live: Live, stop: int) -> None:

@@ -13,7 +13,7 @@ from ignis.scheduler.decode import DecodeLanes
 from ignis.scheduler.live import Live, pages_of
 from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan, Step
 from ignis.scheduler.prefill import PrefillLane
-from ignis.scheduler.request import FinishReason, RequestEvent, Submission, TokenEvent, TokenLogprob
+from ignis.scheduler.request import Admitted, Event, FinishReason, RequestEvent, Submission, TokenEvent, TokenLogprob
 from ignis.scheduler.residency import Residency
 
 
@@ -39,7 +39,8 @@ class Scheduler:
         self._lives: dict[int, Live] = {}
         self._num_deadlines = 0
         self._num_arrived = 0
-        self._ended: list[TokenEvent] = []
+        self._untold: list[Event] = []
+        """What happened outside a commit; the next one tells it."""
 
     @property
     def num_waiting(self) -> int:
@@ -68,17 +69,18 @@ class Scheduler:
         if live is not None:
             self._end(live, reason if live.num_drawn else FinishReason.CANCELLED, now)
 
-    def fail(self, request_ids: Iterable[int], fault: str, now: float) -> list[TokenEvent]:
+    def fail(self, request_ids: Iterable[int], fault: str, now: float) -> list[Event]:
         """Ends requests with FAULT; returns their events and those that waited for a commit."""
         for request_id in request_ids:
             self._end(self._lives[request_id], FinishReason.FAULT, now, fault)
-        return self._take_ended()
+        return self._take_untold()
 
     def request_ids(self) -> list[int]:
         return list(self._lives)
 
     def plan(self, now: float) -> Step:
-        """Returns the next step. Requests past their deadline end first; their events come with the commit."""
+        """Returns the next step. Before it, requests past their deadline end and one may be admitted, which the commit
+        tells."""
         if self._num_deadlines:
             self._expire(now)
         if self._prefill.live is None:
@@ -90,9 +92,9 @@ class Scheduler:
         assert not self._lives, "requests wait and nothing runs"
         return Idle()
 
-    def commit(self, step: Step, draws: Sequence[Draw], now: float) -> list[TokenEvent]:
+    def commit(self, step: Step, draws: Sequence[Draw], now: float) -> list[Event]:
         """Takes the result of a step: a round's draws in the order of its rows, a last span's one draw, else none."""
-        events = self._take_ended()
+        events = self._take_untold()
         if isinstance(step, DecodeRound):
             self._prefill.note_round()
             for live, draw in zip(step.lives, draws, strict=True):
@@ -126,6 +128,8 @@ class Scheduler:
             live.admitted_at_s = now
             live.advance(RequestEvent.ADMIT)
             self._prefill.live = live
+            queued_s = now - live.submitted_at_s
+            self._untold.append(Admitted(live.request_id, live.lane, live.cached_tokens, live.shared_tokens, queued_s))
 
     def _plan_span(self, live: Live, now: float) -> PrefillSpan:
         start, stop = self._prefill.start(now)
@@ -165,7 +169,7 @@ class Scheduler:
     def _end(self, live: Live, reason: FinishReason, now: float, fault: str = "") -> None:
         """Ends a request outside a commit; its event waits for the next one."""
         self._leave(live, reason)
-        self._ended.append(TokenEvent(live.request_id, finish=reason, fault=fault, usage=live.usage(now)))
+        self._untold.append(TokenEvent(live.request_id, finish=reason, fault=fault, usage=live.usage(now)))
 
     def _leave(self, live: Live, reason: FinishReason) -> None:
         if live.admitted_at_s is None:
@@ -179,6 +183,6 @@ class Scheduler:
         del self._lives[live.request_id]
         live.end(reason)
 
-    def _take_ended(self) -> list[TokenEvent]:
-        ended, self._ended = self._ended, []
-        return ended
+    def _take_untold(self) -> list[Event]:
+        untold, self._untold = self._untold, []
+        return untold

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -128,6 +129,20 @@ async def test_eight_at_once_are_answered_and_counted(bench: Bench) -> None:
     assert bench.metric("ignis_generated_tokens_total") == bench.metric("ignis_decoded_tokens_total") == 160
     assert bench.engine.snapshot().running == 0
     assert bench.log.getvalue().count('"ignis.request.done"') == 8
+
+
+async def test_a_request_that_left_the_queue_is_in_the_log_before_its_first_token(bench: Bench) -> None:
+    bench.leaf.hold()
+    (mailbox,) = bench.engine.submit([ask(range(200), trace="req-1")])
+    bench.leaf.allow(1)
+    await begun(bench, 2)
+    await until(lambda: "ignis.request.admitted" in bench.log.getvalue())
+    assert bench.metric("ignis_decoded_tokens_total") == 0
+    bench.leaf.release()
+    await read(mailbox)
+    (line,) = [line for line in bench.log.getvalue().splitlines() if "ignis.request.admitted" in line]
+    event = json.loads(line)
+    assert (event["request_id"], event["lane"], event["prompt_tokens"], event["cached_tokens"]) == ("req-1", 0, 200, 0)
 
 
 async def test_a_full_engine_takes_all_or_none(bench: Bench) -> None:

@@ -6,7 +6,7 @@ from hypothesis import settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan
-from ignis.scheduler.request import FinishReason, RequestClass, SamplingParams, Submission, TokenEvent
+from ignis.scheduler.request import Admitted, Event, FinishReason, RequestClass, SamplingParams, Submission
 from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
 from tests.fakes.leaf import ScriptedLeaf, mixed
 
@@ -27,6 +27,7 @@ class Expected:
     tokens: list[int] = field(default_factory=list)
     finish: FinishReason | None = None
     has_begun: bool = False
+    was_admitted: bool = False
     was_told: FinishReason | None = None
 
     @property
@@ -155,9 +156,14 @@ class SchedulerMachine(RuleBasedStateMachine):
         timeout_s = request.submission.timeout_s
         return timeout_s is not None and self.now >= request.submitted_at + timeout_s
 
-    def take(self, events: list[TokenEvent]) -> None:
+    def take(self, events: list[Event]) -> None:
         for event in events:
             request = self.requests[event.request_id]
+            if isinstance(event, Admitted):
+                assert not request.was_admitted and not request.tokens and request.finish is None
+                request.was_admitted = True
+                continue
+            assert request.was_admitted or not event.tokens, "a token before its request left the queue"
             assert request.finish is None, "something came after the end"
             request.tokens += event.tokens
             request.finish = event.finish

@@ -7,6 +7,8 @@ import pytest
 from ignis._core import Draw
 from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan, Step
 from ignis.scheduler.request import (
+    Admitted,
+    Event,
     FinishReason,
     RequestClass,
     SamplingParams,
@@ -30,6 +32,7 @@ class Player:
         self.leaf = leaf or ScriptedLeaf()
         self.leaf.prepare(self.scheduler.residency.pool.num_pages)
         self.now = 0.0
+        self.admitted: list[Admitted] = []
         self.events: list[TokenEvent] = []
         self._next_id = 1
 
@@ -55,9 +58,16 @@ class Player:
         else:
             draws = self.leaf.decode(step) if isinstance(step, DecodeRound) else self.leaf.prefill(step)
         self.now += takes_s
-        self.events += self.scheduler.commit(step, draws, self.now)
+        self.tell(self.scheduler.commit(step, draws, self.now))
         self.scheduler.check()
         return step
+
+    def tell(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, Admitted):
+                self.admitted.append(event)
+            else:
+                self.events.append(event)
 
     def run(self, until: Callable[[], bool] = lambda: False) -> None:
         while not until() and not isinstance(self.step(), Idle):
@@ -305,10 +315,31 @@ def test_a_fault_ends_those_it_names_and_no_others() -> None:
     play = Player()
     one, two = play.submit(range(5), max_tokens=9), play.submit(range(9), max_tokens=9)
     play.step()
-    play.events += play.scheduler.fail([one], "broke", play.now)
+    play.tell(play.scheduler.fail([one], "broke", play.now))
     play.run()
     assert (play.last(one).finish, play.last(one).fault) == (FinishReason.FAULT, "broke")
     assert play.last(two).finish is FinishReason.LENGTH
+
+
+def test_leaving_the_queue_is_told_with_the_first_span_and_not_with_the_first_token() -> None:
+    play = Player(prefill_chunk=128)
+    one, two = play.submit(range(300), max_tokens=2), play.submit(range(500, 505), max_tokens=1)
+    play.step()
+    assert play.admitted == [Admitted(one, lane=0, cached_tokens=0, shared_tokens=0, queued_s=0.0)]
+    assert play.events == []
+    play.run()
+    assert play.admitted[1:] == [Admitted(two, lane=1, cached_tokens=0, shared_tokens=0, queued_s=3.0)]
+
+
+def test_what_is_cached_is_told_apart_by_whether_its_owner_still_runs() -> None:
+    play = Player()
+    play.submit(range(128), max_tokens=60)
+    play.run()
+    play.submit(range(100), max_tokens=60)
+    three = play.submit(range(200), max_tokens=1)
+    play.run()
+    assert play.admitted[1].shared_tokens == 0
+    assert play.admitted[2] == Admitted(three, lane=1, cached_tokens=128, shared_tokens=64, queued_s=1.0)
 
 
 def test_log_probabilities_come_with_each_token_and_the_stop_token() -> None:
