@@ -21,6 +21,9 @@ struct BlockSums {
   int32_t low, high;  // of the codes of columns 0..15, of 16..31
 };
 
+// For each instruction set: largest_magnitude(x) of 32 values, and round_block(planes, x, inverse), which writes a block's codes,
+// hi [32], lo [32], and returns their sums.
+
 #if defined(__AVX512F__)
 
 inline float largest_magnitude(const float *x) {
@@ -124,7 +127,6 @@ inline BlockSums round_block(int8_t *planes, const float *x, float inverse) {
 
 #endif
 
-// A block's 64 bytes of codes: hi [32], lo [32].
 void quantize_tile(uint8_t *tile, const float *x, uint32_t T, uint64_t ldx, uint32_t K, uint32_t width, bool has_corrections) {
   const uint64_t block_bytes = static_cast<uint64_t>(width) * TILE_TOKEN_BYTES;
   if (T < width) memset(tile, 0, K / BLOCK_COLS * block_bytes);
