@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ignis.api.conversation import refuse_tools, template_messages, template_variables
+from ignis.api.conversation import Switch, refuse_tools, template_messages, template_variables
 from ignis.api.generation import Order, fresh_seed
 from ignis.api.prompt import Prompts
 from ignis.api.schema.chat_completions import MAX_STOPS, ChatCompletionRequest, ChatFields
@@ -54,7 +54,7 @@ class Orders:
         sampling = _sampling(fields, model)
         if fields.ignore_eos and max_tokens is None:
             raise InvalidRequestError("ignore_eos needs max_tokens or max_completion_tokens", "ignore_eos")
-        prompt = await self.prompt(model, fields.messages, fields)
+        prompt = await self.prompt(model, fields.messages, fields, max_tokens=model.max_context)
         return Order(
             model=model,
             prompt=prompt,
@@ -68,16 +68,17 @@ class Orders:
             trace=trace,
         )
 
-    async def prompt(self, model: LoadedModel, messages: Sequence[Message], fields: ChatFields) -> tuple[int, ...]:
-        """Renders and tokenises a conversation in a worker thread.
+    async def prompt(
+        self, model: LoadedModel, messages: Sequence[Message], fields: ChatFields, max_tokens: int | None = None
+    ) -> tuple[int, ...]:
+        """Renders and tokenises a conversation in a worker thread; far past `max_tokens` not to its end.
 
         Raises:
             RequestError: the template or a check refuses it.
         """
         refuse_tools(fields.tools, fields.tool_choice)
-        flags = {"enable_thinking": fields.enable_thinking, "preserve_thinking": fields.preserve_thinking}
-        variables = template_variables(model.template or "", fields.chat_template_kwargs, flags)
-        return await self._prompts.build(model, template_messages(messages), variables)
+        variables = template_variables(model.template or "", fields.chat_template_kwargs, _switches(fields))
+        return await self._prompts.build(model, template_messages(messages), variables, max_tokens)
 
     def report_ignored(self, names: Sequence[str], exchange: Exchange) -> None:
         """Says once in the log for each name that a field was ignored."""
@@ -108,6 +109,16 @@ class Orders:
             return explicit or min(room, self._settings.default_max_tokens or room)
         self._metrics.count("ignis_requests_rejected", label=REJECTIONS[ContextLengthExceededError])
         raise ContextLengthExceededError(message, param)
+
+
+def _switches(fields: ChatFields) -> list[Switch]:
+    """The fields that are short for a variable of the template. An effort and a budget have one value: no thinking."""
+    return [
+        Switch("enable_thinking", "enable_thinking", fields.enable_thinking),
+        Switch("reasoning_effort", "enable_thinking", None if fields.reasoning_effort is None else False),
+        Switch("thinking_budget", "enable_thinking", None if fields.thinking_budget is None else False),
+        Switch("preserve_thinking", "preserve_thinking", fields.preserve_thinking),
+    ]
 
 
 def _explicit_cap(fields: ChatCompletionRequest) -> tuple[int | None, str]:

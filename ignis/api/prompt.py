@@ -14,24 +14,33 @@ from ignis.errors import UnsupportedValueError
 Result = TypeVar("Result")
 
 _NUM_WORKERS = 2
+_NUM_LONG_WORKERS = 1
+_LONG_CHARACTERS = 1 << 17
 
 
 class Prompts:
     """The pool, and the compiled template of the loaded model."""
 
     def __init__(self) -> None:
-        self._limiter = trio.CapacityLimiter(_NUM_WORKERS)
+        # Apart, so that long prompts never make a short one wait: a worker whose client left goes on to its end.
+        self._short = trio.CapacityLimiter(_NUM_WORKERS)
+        self._long = trio.CapacityLimiter(_NUM_LONG_WORKERS)
         self._template: tuple[LoadedModel, ChatTemplate] | None = None
 
     async def build(
-        self, model: LoadedModel, messages: Sequence[Mapping[str, Any]], variables: Mapping[str, Any]
+        self,
+        model: LoadedModel,
+        messages: Sequence[Mapping[str, Any]],
+        variables: Mapping[str, Any],
+        max_tokens: int | None,
     ) -> tuple[int, ...]:
         """Returns the ids of a conversation, up to where the answer begins.
 
         Raises:
             TemplateError: the template refused it.
+            ContextLengthExceededError: it is far over max_tokens, where that is given.
         """
-        return await self._work(self._build, model, messages, variables)
+        return await self._work(_num_characters(messages), self._build, model, messages, variables, max_tokens)
 
     async def prepare(self, model: LoadedModel) -> None:
         """Compiles the model's template, so that no request pays for it.
@@ -40,20 +49,25 @@ class Prompts:
             ModelFileError: the template is malformed.
         """
         if model.template is not None:
-            await self._work(self._compiled, model)
+            await self._work(0, self._compiled, model)
 
     async def encode(self, model: LoadedModel, text: str) -> tuple[int, ...]:
         """Returns the ids of plain text."""
-        return tuple(await self._work(model.tokenizer.encode, text))
+        return tuple(await self._work(len(text), model.tokenizer.encode, text))
 
     async def decode(self, model: LoadedModel, ids: Sequence[int]) -> str:
         """Returns the text of ids."""
-        return await self._work(model.tokenizer.decode, ids)
+        return await self._work(len(ids), model.tokenizer.decode, ids)
 
     def _build(
-        self, model: LoadedModel, messages: Sequence[Mapping[str, Any]], variables: Mapping[str, Any]
+        self,
+        model: LoadedModel,
+        messages: Sequence[Mapping[str, Any]],
+        variables: Mapping[str, Any],
+        max_tokens: int | None,
     ) -> tuple[int, ...]:
-        return build_prompt(model.tokenizer, self._compiled(model), messages, variables=variables)
+        template = self._compiled(model)
+        return build_prompt(model.tokenizer, template, messages, variables=variables, max_tokens=max_tokens)
 
     def _compiled(self, model: LoadedModel) -> ChatTemplate:
         """Compiles a model's template once. Two workers that meet here both compile it, and either result will do."""
@@ -64,8 +78,25 @@ class Prompts:
             self._template = known = (model, ChatTemplate(model.template, model.tokenizer))
         return known[1]
 
-    async def _work(self, work: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
+    async def _work(self, size: int, work: Callable[..., Result], *args: Any) -> Result:
         # Abandoned on a cancel: the thread ends by itself, for templates run under a budget.
         return await trio.to_thread.run_sync(
-            functools.partial(work, *args, **kwargs), abandon_on_cancel=True, limiter=self._limiter
+            functools.partial(work, *args),
+            abandon_on_cancel=True,
+            limiter=self._long if size > _LONG_CHARACTERS else self._short,
         )
+
+
+def _num_characters(value: object) -> int:
+    """Characters of all strings in a value that came as JSON."""
+    count = 0
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            count += len(item)
+        elif isinstance(item, Mapping):
+            pending += item.values()
+        elif isinstance(item, list | tuple):
+            pending += item
+    return count

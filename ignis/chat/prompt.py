@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from ignis.chat.messages import spell_messages
 from ignis.chat.render import ChatTemplate
+from ignis.errors import ContextLengthExceededError
 from ignis.tokenizer import ControlText, Tokenizer
 
 
@@ -15,16 +16,28 @@ def build_prompt(
     *,
     add_generation_prompt: bool = True,
     variables: Mapping[str, object] | None = None,
+    max_tokens: int | None = None,
 ) -> tuple[int, ...]:
     """Spells the messages for the template, renders and encodes. The prompt starts with BOS, once, where it should.
+
+    A prompt far over `max_tokens` is not encoded to its end.
 
     Raises:
         InvalidRequestError: a message that no template can take.
         TemplateError: the template refused, failed or was cut.
+        ContextLengthExceededError: the prompt is sure to have more than max_tokens.
     """
     spelled = spell_messages(messages, template.dialect)
     pieces = template.render(spelled, tools, add_generation_prompt=add_generation_prompt, variables=variables)
+    if max_tokens is not None and tokenizer.has_more_tokens("".join(map(_text, pieces)), max_tokens):
+        raise ContextLengthExceededError(
+            f"the prompt has more than {max_tokens} tokens, the context holds {max_tokens} with the answer", "messages"
+        )
     return encode_pieces(tokenizer, pieces)
+
+
+def _text(piece: str | ControlText) -> str:
+    return piece if isinstance(piece, str) else piece.text
 
 
 def encode_pieces(tokenizer: Tokenizer, pieces: Sequence[str | ControlText]) -> tuple[int, ...]:

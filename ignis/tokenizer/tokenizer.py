@@ -19,6 +19,11 @@ from typing import Protocol
 from ignis.models.base import SpecialTokens
 from ignis.tokenizer.spelling import Spelling
 
+# Ordinary text has 3 to 5 characters a token; only a text with more than this a token is counted twice.
+_SURE_CHARACTERS = 8
+_SLICE_CHARACTERS = 1 << 16
+_SLICE_MARGIN = 64
+
 
 @dataclass(frozen=True, slots=True)
 class ControlText:
@@ -99,6 +104,22 @@ class Tokenizer:
         if start < len(text):
             pieces.append(text[start:])
         return pieces
+
+    def has_more_tokens(self, text: str, limit: int) -> bool:
+        """Whether text is sure to have more than `limit` tokens, for the price of encoding about so many.
+
+        A text whose length leaves that open is encoded in slices until the count is past the limit. A cut splits a word
+        or two, so the count is off by a few tokens a slice, which the margin covers.
+        """
+        if len(text) <= _SURE_CHARACTERS * limit:
+            return False
+        count = margin = 0
+        for start in range(0, len(text), _SLICE_CHARACTERS):
+            count += len(self._encode_run(text[start : start + _SLICE_CHARACTERS], is_first=start == 0))
+            margin += _SLICE_MARGIN
+            if count > limit + margin:
+                return True
+        return False
 
     def encode_prompt(self, pieces: Sequence[str | ControlText]) -> list[int]:
         """Encodes what a template wrote: ControlText becomes its token, a str is plain text. Adds no BOS.

@@ -1,6 +1,7 @@
 """Byte-level BPE vocabularies of GGUF files, against ids of the reference (tests/data/tokenizer/record.py)."""
 
 import json
+import time
 import unicodedata
 from functools import cache
 from pathlib import Path
@@ -146,3 +147,18 @@ def test_a_special_id_outside_the_vocabulary_is_refused() -> None:
     special = SpecialTokens(bos=None, eos=2000, pad=None, unk=None, stop_ids=frozenset())
     with pytest.raises(ModelFileError, match="the eos token id 2000 is outside"):
         load_tokenizer(vocabulary("gpt-2"), special, 2000)
+
+
+def test_a_text_far_over_a_limit_is_known_without_encoding_it_all(smollm2: Tokenizer) -> None:
+    words = "harbour lantern meadow " * 400_000
+    started = time.process_time()
+    assert smollm2.has_more_tokens(words, 1000)
+    whole = time.process_time() - started
+    started = time.process_time()
+    smollm2.encode(words[: 1 << 20])
+    assert whole < time.process_time() - started
+
+
+@pytest.mark.parametrize("text", ["harbour lantern meadow " * 3000, "a" * 300_000, " " * 500_000, "数える" * 30_000])
+def test_a_text_is_never_over_a_limit_that_it_keeps(smollm2: Tokenizer, text: str) -> None:
+    assert not smollm2.has_more_tokens(text, len(smollm2.encode(text)))
