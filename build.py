@@ -373,9 +373,10 @@ def binary(arguments: list[str]) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX)
         compiler = Compiler(WORK / "binary.json")
         try:
+            zstd = fetch_zstd(compiler)
             with concurrent.futures.ThreadPoolExecutor(2) as pool:
-                frozen = pool.submit(freeze, compiler)
-                stub = build_stub(compiler)
+                frozen = pool.submit(freeze, compiler, zstd)
+                stub = build_stub(compiler, zstd)
                 folder = frozen.result()
             packer = ROOT / "packaging" / "pack.py"
             pack = [str(PYTHON), str(packer), str(stub), str(folder), f"{EXECUTABLE}.new"]
@@ -387,10 +388,19 @@ def binary(arguments: list[str]) -> int:
     return 0
 
 
-def freeze(compiler: Compiler) -> Path:
+def fetch_zstd(compiler: Compiler) -> Path:
+    """Fetches zstd's source and licence; returns their folder."""
+    zstd = WORK / "zstd"
+    fetcher = ROOT / "packaging" / "fetch_zstd.py"
+    compiler.build(zstd, [str(PYTHON), str(fetcher), f"{zstd}.new"], [fetcher])
+    return zstd
+
+
+def freeze(compiler: Compiler, zstd: Path) -> Path:
     """Runs PyInstaller; returns the folder."""
     spec = ROOT / "packaging" / "ignis.spec"
-    inputs = [spec, ROOT / "packaging" / "lock.toml", CORE, CPU_LEAF, ROOT / "LICENSE", *(ROOT / "spec").glob("*.*")]
+    inputs = [spec, ROOT / "packaging" / "licences.py", ROOT / "packaging" / "lock.toml", zstd / "LICENSE"]
+    inputs += [CORE, CPU_LEAF, ROOT / "LICENSE", *(ROOT / "spec").glob("*.*")]
     inputs += [file for top in ("ignis", "ui") for file in (ROOT / top).rglob("*") if file.suffix in SHIPPED_SUFFIXES]
     folder = WORK / "frozen"
     options = [
@@ -406,11 +416,8 @@ def freeze(compiler: Compiler) -> Path:
     return folder / "ignis-server"
 
 
-def build_stub(compiler: Compiler) -> Path:
+def build_stub(compiler: Compiler, zstd: Path) -> Path:
     """Compiles the stub with zstd's decoder in it; returns its path."""
-    zstd = WORK / "zstd"
-    fetcher = ROOT / "packaging" / "fetch_zstd.py"
-    compiler.build(zstd, [str(PYTHON), str(fetcher), f"{zstd}.new"], [fetcher])
     decoder = WORK / "zstd.o"
     flags = ["-O2", "-ffunction-sections", "-fdata-sections"]
     gcc = find_tool("CC", "gcc")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ignis import app
+from ignis import app, bundle
 from ignis.catalog import ProgressReport, fetch_model, load_catalog
 from ignis.config import Config, join_words, load_config, nearest, rule
 from ignis.config_fields import ENVIRONMENT, FIELDS, Kind
@@ -28,7 +28,7 @@ ignis-server: a server of large language models with an OpenAI-compatible API
   ignis-server config print          what would run, and where each value comes from
   ignis-server model fetch [id]      fetch a model of the catalog into --download-path
   ignis-server model list            the catalog, and what of it is there
-  ignis-server version
+  ignis-server version [--licenses]  with the files of the licences of what the executable has inside
 
 An option is --<group>-<field> value, or IGNIS_<GROUP>_<FIELD>=value in the environment, or a key of ignis.config.toml
 (or .json; another file: --config path). Most used: --server-bind, --server-api-key, --model-artifact,
@@ -62,6 +62,8 @@ def _run(words: list[str]) -> int:
         return app.run(_load(rest))
     if command in ("version", "--version", "-V"):
         print(f"ignis-server {VERSION}")
+        if rest == ["--licenses"]:
+            print(*sorted(file for file in bundle.path("licenses").rglob("*") if file.is_file()), sep="\n")
         return 0
     if command == "config" and rest[:1] == ["print"]:
         return _print_config(rest[1:])
