@@ -4,6 +4,9 @@
 Every cdef class owns one resource: its memory is taken in __cinit__ and given back in __dealloc__. Nothing here decides
 anything: which request goes next, what is evicted for whom, and when, is the scheduler's business. Objects are not
 locked; the engine's thread owns them.
+
+One file for five nouns: they read each other's C fields in every step, which between extension modules takes each
+declaration a second time in a .pxd, and five times Cython's own start and size.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
