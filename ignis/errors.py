@@ -60,6 +60,15 @@ class UnsupportedValueError(RequestError):
     code = "unsupported_value"
 
 
+class ReasoningEffortUnsupportedError(RequestError):
+    """The request asks for a reasoning effort that the loaded model does not take; "none" is always taken."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "reasoning_effort_unsupported"
+    default_param = "reasoning_effort"
+
+
 class VisionDisabledError(RequestError):
     """A message holds an image and the loaded model reads text only."""
 

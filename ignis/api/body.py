@@ -9,15 +9,14 @@ import msgspec
 from msgspec import inspect
 
 from ignis.api.refusal import refuse
+from ignis.api.unknown import MAX_NAME_LENGTH, unknown_fields
 from ignis.errors import InvalidRequestError, UnsupportedMediaTypeError
 from ignis.exchange import Exchange
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 IGNORED_HEADER = "X-Ignis-Ignored"
-_MAX_IGNORED = 32
-_MAX_NAME_LENGTH = 64
-_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
+_PLAIN = re.compile(r"(?:[A-Za-z0-9_.-]|\[\])+")
 _FORMS = ("multipart/form-data",)
 
 
@@ -29,7 +28,7 @@ class Read(Generic[Body]):
     raw: dict[str, Any]
     """The same as plain JSON values."""
     ignored: tuple[str, ...]
-    """Unknown top-level fields, in order."""
+    """Unknown fields that asked for something, dotted, in order."""
 
     @property
     def headers(self) -> list[tuple[str, str]]:
@@ -65,15 +64,9 @@ def parse_body(data: bytes, struct: type[Body]) -> Read[Body]:
         raise InvalidRequestError(f"the body is not valid JSON: {detail}") from error
     except RecursionError as error:
         raise InvalidRequestError("the body is nested too deeply") from error
-    known = _names(struct)
     if not isinstance(raw, dict):
         raise refuse(msgspec.ValidationError("Expected `object`"), raw, struct)
-    ignored = tuple(name for name in raw if name not in known)
-    if len(ignored) > _MAX_IGNORED:
-        raise InvalidRequestError(f"the body holds {len(ignored)} unknown fields, at most {_MAX_IGNORED} are ignored")
-    for name in ignored:
-        if meant := nearest(name, known):
-            raise InvalidRequestError(f"{name} is not a known field, did you mean {meant}", name)
+    ignored = unknown_fields(raw, struct)
     for name in _integers(struct):
         # JSON has one kind of number: 1.0 is an integer.
         if isinstance(value := raw.get(name), float) and value.is_integer():
@@ -93,36 +86,6 @@ def convert(raw: object, struct: type[Body]) -> Body:
         raise refuse(error, raw, struct) from error
 
 
-def nearest(name: str, known: frozenset[str]) -> str | None:
-    """Returns the known name that this one is a slip of: one edit, or two in a long name; a swap is one edit."""
-    allowed = 2 if len(name) > 7 else 1
-    if len(name) < 4 or len(name) > _MAX_NAME_LENGTH:
-        return None
-    best = min(known, key=lambda other: (_distance(name, other, allowed + 1), other))
-    return best if _distance(name, best, allowed + 1) <= allowed else None
-
-
-def _distance(left: str, right: str, limit: int) -> int:
-    """Optimal string alignment distance, at most `limit`."""
-    if abs(len(left) - len(right)) >= limit:
-        return limit
-    before: list[int] = []
-    row = list(range(len(right) + 1))
-    for i, a in enumerate(left, 1):
-        before, row, last = row, [i], before
-        for j, b in enumerate(right, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
-            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
-                cost = min(cost, last[j - 2] + 1)
-            row.append(cost)
-    return min(row[-1], limit)
-
-
-@functools.cache
-def _names(struct: type[msgspec.Struct]) -> frozenset[str]:
-    return frozenset(struct.__struct_encode_fields__)
-
-
 @functools.cache
 def _integers(struct: type[msgspec.Struct]) -> tuple[str, ...]:
     info = inspect.type_info(struct)
@@ -137,9 +100,11 @@ def _is_integer(declared: inspect.Type) -> bool:
         case inspect.Metadata():
             return _is_integer(declared.type)
         case _:
-            return isinstance(declared, inspect.IntType)
+            return isinstance(declared, inspect.IntType) or (
+                isinstance(declared, inspect.LiteralType) and type(declared.values[0]) is int
+            )
 
 
 def _is_plain(name: str) -> bool:
     """Whether a name may stand in a header."""
-    return len(name) <= _MAX_NAME_LENGTH and _PLAIN.fullmatch(name) is not None
+    return len(name) <= MAX_NAME_LENGTH and _PLAIN.fullmatch(name) is not None

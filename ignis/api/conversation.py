@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -51,34 +52,45 @@ def refuse_tools(tools: Sequence[Tool] | None, choice: str | Mapping[str, Any] |
         raise InvalidRequestError("tool_choice asks for a call, but there are no tools", "tool_choice")
 
 
-def template_variables(
-    source: str, extra: Mapping[str, Any] | None, flags: Mapping[str, bool | None]
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A field of the body that is short for a variable of the template."""
+
+    field: str
+    variable: str
+    value: bool | None
+    """None: not given."""
+
+
+def template_variables(source: str, extra: Mapping[str, Any] | None, switches: Sequence[Switch]) -> dict[str, Any]:
     """Gathers the template's variables from chat_template_kwargs and from the fields that are short for one.
 
     Raises:
         InvalidRequestError: a variable is given twice and differs, or is one that the server sets.
         UnsupportedValueError: the template does not mention it, so that it would change nothing.
     """
+    names = {switch.variable for switch in switches}
     variables: dict[str, Any] = {}
+    givers: dict[str, str] = {}
     for name, value in (extra or {}).items():
         param = f"chat_template_kwargs.{name[:60]}"
         if value is None:
             continue
         if name in _OWN_VARIABLES:
             raise InvalidRequestError(f"{param} is set by the server", param)
-        if name in flags and not isinstance(value, bool):
+        if name in names and not isinstance(value, bool):
             raise InvalidRequestError(f"{param} must be true or false", param)
         _check_depth(value, param)
-        variables[name] = value
-        _check_mentioned(source, name, value, param, is_flag=name in flags)
-    for name, flag in flags.items():
-        if flag is None:
+        variables[name], givers[name] = value, param
+        _check_mentioned(source, name, value, param, is_flag=name in names)
+    for switch in switches:
+        name, value = switch.variable, switch.value
+        if value is None:
             continue
-        if variables.get(name, flag) != flag:
-            raise InvalidRequestError(f"{name} and chat_template_kwargs.{name} contradict each other", name)
-        variables[name] = flag
-        _check_mentioned(source, name, flag, name, is_flag=True)
+        if variables.get(name, value) != value:
+            raise InvalidRequestError(f"{switch.field} and {givers[name]} contradict each other", switch.field)
+        variables[name], givers[name] = value, switch.field
+        _check_mentioned(source, name, value, switch.field, is_flag=True)
     return variables
 
 

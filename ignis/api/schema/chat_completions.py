@@ -4,8 +4,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ignis.api.schema.fields import honoured, inert, refused, sampling
+from ignis.api.schema.fields import honoured, inert, refused, sampling, thinking
 from ignis.api.schema.messages import MAX_MESSAGES, Message, StreamOptions, Tool
+from ignis.errors import ReasoningEffortUnsupportedError, UnsupportedValueError
 
 MAX_CHOICES = 8
 MAX_STOPS = 16
@@ -150,6 +151,22 @@ class ChatFields(msgspec.Struct, kw_only=True):
         Annotated[bool, honoured("Template variable of the same name. Refused where the template does not mention it.")]
         | None
     ) = None
+    reasoning_effort: (
+        Annotated[
+            Literal["none"],
+            thinking(
+                "No thinking, as enable_thinking false. No other effort is served.", ReasoningEffortUnsupportedError
+            ),
+        ]
+        | None
+    ) = None
+    thinking_budget: (
+        Annotated[
+            Literal[0],
+            thinking("No thinking, as enable_thinking false. No other budget is served.", UnsupportedValueError),
+        ]
+        | None
+    ) = None
     response_format: Annotated[TextFormat | None, inert("output is not held to a schema yet.", '{"type": "text"}')] = (
         None
     )
@@ -163,8 +180,6 @@ class ChatFields(msgspec.Struct, kw_only=True):
     prompt_cache_key: Annotated[Any, inert("any value; reuse goes by content.")] = None
     prompt_cache_retention: Annotated[Any, inert("any value; reuse goes by content.")] = None
     verbosity: Annotated[Any, inert("any value.")] = None
-    reasoning_effort: Annotated[None, refused("the loaded model takes no effort")] = None
-    thinking_budget: Annotated[None, refused("the loaded model takes no budget")] = None
     audio: Annotated[None, refused("output is text")] = None
     prediction: Annotated[None, refused("predicted output is not served")] = None
     web_search_options: Annotated[None, refused("the server searches nothing")] = None

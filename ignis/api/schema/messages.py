@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ignis import errors
-from ignis.api.schema.fields import ALLOWED, CODE, CODES, honoured, inert
+from ignis.api.schema.fields import ALLOWED, CODE, CODES, honoured, inert, refused
 
 MAX_MESSAGES = 10_000
 
@@ -60,6 +60,8 @@ class Message(msgspec.Struct, kw_only=True):
     tool_calls: Annotated[list[ToolCall] | None, honoured("Calls made in an assistant message.")] = None
     tool_call_id: Annotated[str | None, honoured("Which call a tool message answers.")] = None
     name: Annotated[str | None, honoured("Name of the speaker or tool, where the model's template shows it.")] = None
+    function_call: Annotated[None, refused("replaced by tool_calls")] = None
+    audio: Annotated[None, refused("the conversation is text")] = None
 
 
 class ToolFunction(msgspec.Struct, kw_only=True):

@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from ignis.api.body import nearest, parse_body
+from ignis.api.body import parse_body
 from ignis.api.schema.chat_completions import MAX_STOPS, ChatCompletionRequest
 from ignis.api.schema.messages import MAX_MESSAGES
+from ignis.api.unknown import nearest
 from ignis.errors import RequestError
 from tests.fakes.engine import byte_model
 from tests.unit.api.rig import CHAT, HI, Rig
@@ -16,6 +17,7 @@ from tests.unit.api.rig import CHAT, HI, Rig
 INVALID = "invalid_request_error"
 SAMPLING = "invalid_sampling_parameter"
 UNSUPPORTED = "unsupported_value"
+EFFORT = "reasoning_effort_unsupported"
 WEATHER = {"type": "function", "function": {"name": "weather"}}
 NAMELESS = {"type": "function", "function": {"name": ""}}
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -34,8 +36,6 @@ INERT = {
     "verbosity": "low",
 }
 REFUSED = [
-    "reasoning_effort",
-    "thinking_budget",
     "audio",
     "prediction",
     "web_search_options",
@@ -223,6 +223,15 @@ def test_every_field_is_in_one_of_the_three_kinds() -> None:
         ({"chat_template_kwargs": {"messages": []}}, INVALID, "chat_template_kwargs.messages"),
         ({"chat_template_kwargs": {"enable_thinking": "no"}}, INVALID, "chat_template_kwargs.enable_thinking"),
         ({"chat_template_kwargs": {"enable_thinking": True}}, UNSUPPORTED, "chat_template_kwargs.enable_thinking"),
+        ({"reasoning_effort": "low"}, EFFORT, "reasoning_effort"),
+        ({"reasoning_effort": 1}, EFFORT, "reasoning_effort"),
+        ({"thinking_budget": 100}, UNSUPPORTED, "thinking_budget"),
+        ({"thinking_budget": -1}, UNSUPPORTED, "thinking_budget"),
+        ({"thinking_budget": False}, UNSUPPORTED, "thinking_budget"),
+        ({"messages": [{"role": "assistant", "function_call": {}}]}, UNSUPPORTED, "messages[0].function_call"),
+        ({"messages": [{"role": "assistant", "audio": {"id": "a"}}]}, UNSUPPORTED, "messages[0].audio"),
+        ({"messages": [*HI, {"role": "user", "contnt": "Hi"}]}, INVALID, "messages[1].contnt"),
+        ({"stream_options": {"include_usages": True}}, INVALID, "stream_options.include_usages"),
         ({"temprature": 1}, INVALID, "temprature"),
         ({"maxtokens": 1}, INVALID, "maxtokens"),
         ({"max_token": 1}, INVALID, "max_token"),
@@ -255,6 +264,8 @@ async def test_a_bad_value_is_refused_with_its_code_and_name(fields: dict[str, A
         {"tool_choice": "auto"},
         {"parallel_tool_calls": False},
         {"enable_thinking": False},
+        {"reasoning_effort": "none", "thinking_budget": 0, "enable_thinking": False},
+        {"thinking_budget": 0.0},
         {"preserve_thinking": False},
         {"chat_template_kwargs": {"enable_thinking": False, "tone": None}},
         {"stream_options": {"include_obfuscation": False}},
@@ -283,6 +294,14 @@ async def test_a_variable_that_the_template_mentions_reaches_it() -> None:
     assert (await rig.refusal(chat_template_kwargs={"enable_thinking": True}, enable_thinking=False))[
         2
     ] == "enable_thinking"
+
+
+@pytest.mark.parametrize("field", [{"enable_thinking": False}, {"reasoning_effort": "none"}, {"thinking_budget": 0}])
+async def test_every_way_of_asking_for_no_thinking_reaches_the_template(field: dict[str, Any]) -> None:
+    rig = Rig(model=byte_model(template="{{ enable_thinking }} {{ messages[0].content }}"))
+    await rig.chat(**field)
+    assert bytes(rig.engine.submissions[0].prompt) == b"False Hi"
+    assert (await rig.refusal(**field, chat_template_kwargs={"enable_thinking": True}))[2] == next(iter(field))
 
 
 @pytest.mark.parametrize(
@@ -364,6 +383,27 @@ async def test_an_unknown_field_is_ignored_aloud() -> None:
     ]
     exchange = await rig.call("POST", CHAT, {**body, "stream": True})
     assert exchange.stream.header("X-Ignis-Ignored") == "provider, thinking"
+
+
+async def test_an_unknown_field_is_ignored_aloud_however_deep_it_is() -> None:
+    rig = Rig()
+    parts = [{"type": "text", "text": "a", "cache_control": {}}, {"type": "text", "text": "b", "cache_control": {}}]
+    body = {
+        "messages": [{"role": "user", "content": parts}, {**HI[0], "weight": 1}, {**HI[0], "weight": 0}],
+        "stream_options": {"bar": 1},
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": {"x": 1}, "note": 1}}],
+        "tool_choice": "none",
+    }
+    names = ["messages[].content[].cache_control", "messages[].weight", "stream_options.bar", "tools[].function.note"]
+    answer = await rig.answer("POST", CHAT, body)
+    assert (answer.status, answer.header("X-Ignis-Ignored")) == (200, ", ".join(names))
+    assert [line["field"] for line in rig.logged("ignis.request.field_ignored")] == names
+
+
+async def test_an_unknown_field_with_null_asks_for_nothing() -> None:
+    said = {"role": "assistant", "content": "a", "refusal": None, "audio": None, "function_call": None}
+    answer = await Rig().answer("POST", CHAT, {"messages": [*HI, said, *HI], "provider": None, "temprature": None})
+    assert (answer.status, answer.header("X-Ignis-Ignored")) == (200, None)
 
 
 def test_a_slip_is_a_small_distance_from_a_known_name() -> None:
