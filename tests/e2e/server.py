@@ -17,8 +17,15 @@ class Server:
     """A running server. As a context manager it is stopped by SIGTERM and must end by itself with status 0."""
 
     def __init__(
-        self, command: Sequence[str], port: int, metrics_port: int, log: Path, environment: dict[str, str]
+        self,
+        command: Sequence[str],
+        port: int,
+        metrics_port: int,
+        log: Path,
+        environment: dict[str, str],
+        folder: Path | None = None,
     ) -> None:
+        """Starts it. log: what it writes, in a folder where it runs unless told another."""
         self.port, self.metrics_port, self.log_path = port, metrics_port, log
         self.client = Client("127.0.0.1", port)
         self.base_url = f"http://127.0.0.1:{port}/v1"
@@ -26,7 +33,7 @@ class Server:
         self.started = time.perf_counter()
         self._log = log.open("wb")
         self.process = subprocess.Popen(
-            [*command, *bind], stdout=self._log, stderr=subprocess.STDOUT, env=environment, cwd=log.parent
+            [*command, *bind], stdout=self._log, stderr=subprocess.STDOUT, env=environment, cwd=folder or log.parent
         )
 
     def wait_ready(self, limit_s: float = 60) -> None:
