@@ -2,6 +2,7 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -80,6 +81,7 @@ static void *worker_main(void *argument) {
   const WorkerStart start = *static_cast<WorkerStart *>(argument);
   free(argument);
   ThreadPool *pool = start.pool;
+  pthread_setname_np(pthread_self(), "ignis-worker");
   uint32_t seen = 0;  // thread_pool_start leaves run_number at 0
   for (;;) {
     if (!spin_while(&pool->run_number, seen)) {
@@ -103,17 +105,24 @@ ThreadPool *thread_pool_start(uint32_t num_threads) {
     free(pool);
     return nullptr;
   }
-  for (uint32_t worker = 1; worker < pool->num_workers; worker++) {
+  // Signals are the caller's process's business: none is to be taken by a worker.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool is_started = true;
+  for (uint32_t worker = 1; worker < pool->num_workers && is_started; worker++) {
     WorkerStart *start = static_cast<WorkerStart *>(malloc(sizeof(WorkerStart)));
     if (start) *start = WorkerStart{pool, worker};
-    if (!start || pthread_create(&pool->threads[pool->num_started], nullptr, worker_main, start) != 0) {
+    is_started = start && pthread_create(&pool->threads[pool->num_started], nullptr, worker_main, start) == 0;
+    if (is_started)
+      pool->num_started++;
+    else
       free(start);
-      thread_pool_stop(pool);
-      return nullptr;
-    }
-    pool->num_started++;
   }
-  return pool;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (is_started) return pool;
+  thread_pool_stop(pool);
+  return nullptr;
 }
 
 void thread_pool_stop(ThreadPool *pool) {

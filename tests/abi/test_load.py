@@ -2,6 +2,8 @@
 
 import ctypes
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 
 import gguf
 import numpy as np
@@ -201,6 +203,30 @@ def test_unloading_gives_back_every_mapping() -> None:
     for _ in range(5):
         cycle()
     assert mapped() - before < 2000
+
+
+def test_packed_weights_are_held_once(tmp_path: Path) -> None:
+    weights = tiny.make(tiny.WIDE).weights(stores.STORES["q8_0"])
+    path = tmp_path / "weights"
+    path.write_bytes(b"".join(tensor.data.tobytes() for tensor in weights.tensors))
+    mapped, tensors, offset = np.memmap(path, np.uint8, "r"), [], 0
+    for tensor in weights.tensors:
+        tensors.append(replace(tensor, data=mapped[offset : offset + tensor.data.nbytes]))
+        offset += tensor.data.nbytes
+    mapped.sum()  # every page is resident
+    weights = replace(weights, tensors=tuple(tensors))
+    before = resident_kib(path)
+    with leaf.Model(weights, leaf.load_params(weights)) as model:
+        # The embedding is tied: its rows are read from the file again as they are needed.
+        assert resident_kib(path) < before / 4
+        assert np.isfinite(model.prefill([1, 2, 3], [0], wants_logits=True)[1]).all()
+
+
+def resident_kib(path: Path) -> int:
+    """Of this process's mapping of a file."""
+    lines = Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines()
+    start = next(index for index, line in enumerate(lines) if line.endswith(str(path)))
+    return next(int(line.split()[1]) for line in lines[start:] if line.startswith("Rss:"))
 
 
 def test_dequantize_refuses_what_is_not_whole_blocks() -> None:
