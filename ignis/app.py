@@ -72,11 +72,11 @@ class _App:
             self._key = self._shown_key = generate_key()
             log.emit("ignis.process.key_generated", key=self._key)
         self._metrics = Metrics(VERSION)
-        self._engine = Engine(_engine_settings(config), _open_leaf, log, self._metrics)
+        self._engine = Engine(EngineSettings.from_config(config), _open_leaf, log, self._metrics)
         self._metrics.read_snapshots_from(self._engine.snapshot)
         self._serving = Serving(self._engine, self._metrics)
         self._prompts = Prompts()
-        self._server = Server(_server_limits(config), log)
+        self._server = Server(ServerLimits.from_config(config.server), log)
         self._metrics.read_gauge_from("ignis_http_connections", lambda: self._server.statistics().num_connections)
 
     async def serve(self) -> None:
@@ -98,14 +98,7 @@ class _App:
 
     def _listens(self) -> list[Listen]:
         server = self._config.server
-        settings = ApiSettings(
-            api_key=self._key,
-            max_body_bytes=server.max_body_bytes,
-            default_max_tokens=self._config.model.default_max_tokens,
-            request_timeout_s=server.request_timeout or None,
-            has_ui=server.ui,
-            has_metrics=server.metrics,
-        )
+        settings = ApiSettings.from_config(self._config, self._key)
         router = build_router(self._serving, self._prompts, settings, self._metrics, self._log)
         listens = [Listen(str(server.bind), router)]
         if server.metrics:
@@ -197,32 +190,6 @@ def _raise_file_limit() -> None:
 
 def _open_leaf() -> NativeLeaf:
     return NativeLeaf(bundle.library("libignis_cpu.so"))
-
-
-def _engine_settings(config: Config) -> EngineSettings:
-    model = config.model
-    return EngineSettings(
-        max_context=model.max_context,
-        prefill_chunk=model.prefill_chunk,
-        decode_share=model.decode_share,
-        decode_lanes=model.decode_lanes,
-        kv_format=model.kv_format,
-        kv_pool=config.vram.kv_pool_bytes,
-        has_prefix_cache=config.reuse.prompt,
-        num_threads=config.cpu.threads,
-    )
-
-
-def _server_limits(config: Config) -> ServerLimits:
-    server = config.server
-    return ServerLimits(
-        header_timeout_s=server.header_timeout,
-        idle_timeout_s=server.idle_timeout,
-        write_timeout_s=server.write_timeout,
-        keepalive_comment_s=server.keepalive_interval,
-        max_connections=server.max_connections,
-        drain_timeout_s=server.drain_timeout,
-    )
 
 
 def _age_ms() -> float:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from ignis import bundle
 from ignis.api.auth import KeyGuard
@@ -17,6 +18,7 @@ from ignis.api.schema.operations import Operation
 from ignis.api.serving import Serving
 from ignis.api.tokenize import Tokenize
 from ignis.api.ui import Document, Redirect, StaticFiles
+from ignis.config_fields import ConfigFields
 from ignis.log import Log
 from ignis.metrics import Metrics
 
@@ -26,17 +28,31 @@ _FOUND = 302
 _TEMPORARY_REDIRECT = 307
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApiSettings:
     """What the routes read of the configuration."""
 
-    api_key: str | None = None
-    """The key itself, `auto` already replaced; None: every route is open."""
-    max_body_bytes: int = 16 * 1024 * 1024
-    default_max_tokens: int = 38912
-    request_timeout_s: float | None = 600.0
-    has_ui: bool = True
-    has_metrics: bool = True
+    api_key: str | None
+    """The key itself; None: every route is open."""
+    max_body_bytes: int
+    default_max_tokens: int
+    """0: all that fits."""
+    request_timeout_s: float | None
+    """None: never."""
+    has_ui: bool
+    has_metrics: bool
+
+    @classmethod
+    def from_config(cls, config: ConfigFields, api_key: str | None) -> Self:
+        """`api_key`: the configured one, `auto` already replaced."""
+        return cls(
+            api_key=api_key,
+            max_body_bytes=config.server.max_body_bytes,
+            default_max_tokens=config.model.default_max_tokens,
+            request_timeout_s=config.server.request_timeout or None,
+            has_ui=config.server.ui,
+            has_metrics=config.server.metrics,
+        )
 
 
 def build_router(

@@ -1,25 +1,42 @@
 """How the operator wants the engine: the fields of the configuration that it reads, in its own units."""
 
 from dataclasses import dataclass
+from typing import Self
 
-from ignis.config_fields import ModelKvFormat
+from ignis.config_fields import ConfigFields, ModelKvFormat
 from ignis.units import PoolSize
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSettings:
-    max_context: int = 0
+    """What has a default here is no field of the configuration."""
+
+    max_context: int
     """Tokens of one request; 0: the model's own."""
-    prefill_chunk: int = 256
-    decode_share: int = 25
+    prefill_chunk: int
+    decode_share: int
     """Per cent."""
-    decode_lanes: int = 8
-    kv_format: ModelKvFormat = ModelKvFormat.F16
-    kv_pool: PoolSize | None = None
+    decode_lanes: int
+    kv_format: ModelKvFormat
+    kv_pool: PoolSize | None
     """None: four times the context, less where memory is short."""
-    has_prefix_cache: bool = True
-    num_threads: int = 0
+    has_prefix_cache: bool
+    num_threads: int
+    """0: one for each physical core."""
     step_limit_s: float = 60.0
     """A loop that has not turned for so long is not alive."""
     stop_limit_s: float = 5.0
     """How long a shutdown waits for the step under way."""
+
+    @classmethod
+    def from_config(cls, config: ConfigFields) -> Self:
+        return cls(
+            max_context=config.model.max_context,
+            prefill_chunk=config.model.prefill_chunk,
+            decode_share=config.model.decode_share,
+            decode_lanes=config.model.decode_lanes,
+            kv_format=config.model.kv_format,
+            kv_pool=config.vram.kv_pool_bytes,
+            has_prefix_cache=config.reuse.prompt,
+            num_threads=config.cpu.threads,
+        )

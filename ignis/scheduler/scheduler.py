@@ -17,15 +17,15 @@ from ignis.scheduler.request import Admitted, Event, FinishReason, RequestEvent,
 from ignis.scheduler.residency import Residency
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerSettings:
     num_pages: int
-    num_lanes: int = 8
-    prefill_chunk: int = 256
+    num_lanes: int
+    prefill_chunk: int
     """Tokens of the longest span, a multiple of 64."""
-    decode_share: float = 0.25
+    decode_share: float
     """[0, 1): the part of the time that lanes keep while a prompt prefills."""
-    has_prefix_cache: bool = True
+    has_prefix_cache: bool
 
 
 class Scheduler:

@@ -1,25 +1,39 @@
 """What the server allows a client, in bytes, seconds and connections."""
 
 from dataclasses import dataclass
+from typing import Self
+
+from ignis.config_fields import ServerConfig
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLimits:
-    """One set for every listener."""
+    """One set for every listener. What has a default here is no field of the configuration."""
 
     header_bytes: int = 32 << 10
     """Request line and header fields; more is a 431, a long target a 414."""
-    header_timeout_s: float = 10.0
+    header_timeout_s: float
     """From a request's first byte to the end of its header: 408. On a new connection also the wait for that byte."""
     body_timeout_s: float = 30.0
     """Longest pause inside a body that a handler reads: 408."""
-    idle_timeout_s: float = 75.0
+    idle_timeout_s: float
     """Longest wait for the next request on a connection that was used; then it is closed."""
-    write_timeout_s: float = 60.0
+    write_timeout_s: float
     """Longest wait for a client that takes nothing; then its connection is reset."""
-    keepalive_comment_s: float = 10.0
+    keepalive_comment_s: float
     """Longest silence on an event stream."""
-    max_connections: int = 512
+    max_connections: int
     """For each listener. Past it the longest idle connection is closed; with none idle, the newcomer gets a 503."""
-    drain_timeout_s: float = 30.0
+    drain_timeout_s: float
     """How long running exchanges may take once the server drains."""
+
+    @classmethod
+    def from_config(cls, server: ServerConfig) -> Self:
+        return cls(
+            header_timeout_s=server.header_timeout,
+            idle_timeout_s=server.idle_timeout,
+            write_timeout_s=server.write_timeout,
+            keepalive_comment_s=server.keepalive_interval,
+            max_connections=server.max_connections,
+            drain_timeout_s=server.drain_timeout,
+        )

@@ -19,8 +19,8 @@ import trio
 
 from ignis.exchange import Exchange
 from ignis.log import LogFormat, open_log
-from ignis.server.limits import ServerLimits
 from ignis.server.listener import Listen, Server
+from tests.settings import server_limits
 
 NUM_STREAMS = 8
 EVENTS_S = 200
@@ -56,7 +56,7 @@ class BenchHandler:
 def _serve(pipe: Pipe) -> None:
     async def main() -> None:
         handler = BenchHandler()
-        server = Server(ServerLimits(), open_log(sys.stderr, LogFormat.JSON, "error"))
+        server = Server(server_limits(), open_log(sys.stderr, LogFormat.JSON, "error"))
         async with trio.open_nursery() as nursery:
             (address,) = await nursery.start(server.serve, [Listen("127.0.0.1:0", handler)])
             nursery.start_soon(handler.tick)

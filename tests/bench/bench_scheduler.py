@@ -27,9 +27,15 @@ def main() -> None:
     print_times("plan + commit", time_spans(256))
 
 
+def settings(num_pages: int, num_lanes: int, chunk: int) -> SchedulerSettings:
+    return SchedulerSettings(
+        num_pages=num_pages, num_lanes=num_lanes, prefill_chunk=chunk, decode_share=0.25, has_prefix_cache=True
+    )
+
+
 def time_rounds(num_lanes: int, num_rounds: int, top_logprobs: int | None) -> list[float]:
     """Plays requests that all decode; returns seconds for each round."""
-    scheduler = Scheduler(SchedulerSettings(num_pages=num_lanes * (num_rounds // 64 + 3), num_lanes=num_lanes))
+    scheduler = Scheduler(settings(num_lanes * (num_rounds // 64 + 3), num_lanes, 256))
     for i in range(num_lanes):
         prompt = (i + 1,) * 20
         scheduler.submit(
@@ -53,7 +59,7 @@ def time_rounds(num_lanes: int, num_rounds: int, top_logprobs: int | None) -> li
 
 def time_spans(chunk: int) -> list[float]:
     """Plays one long prompt; returns seconds for each span."""
-    scheduler = Scheduler(SchedulerSettings(num_pages=4096, prefill_chunk=chunk))
+    scheduler = Scheduler(settings(4096, 8, chunk))
     prompt = tuple(range(chunk * 500))
     scheduler.submit(1, Submission(prompt, 1, SamplingParams(), frozenset()), 0.0)
     times: list[float] = []

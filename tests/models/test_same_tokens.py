@@ -12,13 +12,13 @@ from ignis import bundle
 from ignis.engine.engine import Engine
 from ignis.engine.leaf import NativeLeaf
 from ignis.engine.mailbox import Mailbox
-from ignis.engine.settings import EngineSettings
 from ignis.log import open_log
 from ignis.metrics import Metrics
 from ignis.models.base import Checkpoint
 from ignis.models.registry import open_checkpoint
 from ignis.scheduler.request import SamplingParams, Submission, TokenLogprob
 from ignis.tokenizer import Tokenizer, load_tokenizer
+from tests.settings import engine_settings
 
 GREEDY = SamplingParams(temperature=0.0)
 SEEDED = SamplingParams(
@@ -69,7 +69,7 @@ class Bench:
 
     async def start(self, **settings: int) -> Engine:
         engine = Engine(
-            EngineSettings(max_context=2048, **settings),  # type: ignore[arg-type]  # integers of the tests
+            engine_settings(max_context=2048, **settings),
             lambda: NativeLeaf(bundle.library("libignis_cpu.so")),
             open_log(io.StringIO()),
             Metrics("test"),

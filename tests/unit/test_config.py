@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ignis.api.routes import ApiSettings
 from ignis.cli import describe_fields, main
 from ignis.config import Origin, Source, load_config, rule
 from ignis.config_fields import FIELDS, Field, LogLevel, ModelKvFormat
+from ignis.engine.settings import EngineSettings
 from ignis.errors import ConfigError
+from ignis.server.limits import ServerLimits
 from ignis.units import Address, PoolSize, format_size, parse_address, parse_pool_size, parse_size
 
 NOWHERE = Path("/nonexistent")
@@ -301,3 +304,14 @@ def test_a_command_line_ends_with_its_status_and_one_line(
     captured = capsys.readouterr()
     assert words in (captured.out if status == 0 else captured.err)
     assert status == 0 or captured.err.count("\n") == 1
+
+
+def test_what_the_parts_are_told_is_what_the_configuration_says() -> None:
+    flags = ["--server-idle-timeout", "7", "--model-decode-lanes", "3", "--server-request-timeout", "0"]
+    config = load_config(flags, {}, NOWHERE)
+    assert ServerLimits.from_config(config.server).idle_timeout_s == 7
+    assert EngineSettings.from_config(config).decode_lanes == 3
+    assert ApiSettings.from_config(config, "key").request_timeout_s is None
+    for settings in (ServerLimits, EngineSettings, ApiSettings):
+        with pytest.raises(TypeError, match="required keyword-only"):
+            settings()

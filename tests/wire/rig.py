@@ -15,8 +15,9 @@ from ignis.log import LogFormat, open_log
 from ignis.server.connection import Connection
 from ignis.server.limits import ServerLimits
 from ignis.server.roster import Roster
+from tests.settings import server_limits
 
-LIMITS = ServerLimits(header_bytes=16 << 10)
+LIMITS = server_limits(header_bytes=16 << 10)
 BODY_BYTES = 1000
 
 

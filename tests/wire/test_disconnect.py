@@ -4,8 +4,8 @@ import pytest
 import trio
 import trio.testing
 
-from ignis.server.limits import ServerLimits
 from ignis.server.wire import INBOX_BYTES
+from tests.settings import server_limits
 from tests.wire.rig import rig
 
 GET = b"GET %b HTTP/1.1\r\nhost: a\r\n\r\n"
@@ -93,7 +93,7 @@ async def test_many_pipelined_requests_are_all_answered(autojump_clock: trio.tes
 
 @pytest.mark.parametrize("path", [b"/flood", b"/large"])
 async def test_a_client_that_takes_nothing_is_cut(path: bytes, autojump_clock: trio.testing.MockClock) -> None:
-    async with rig(ServerLimits(write_timeout_s=60), is_reading=False) as opened:
+    async with rig(server_limits(write_timeout_s=60), is_reading=False) as opened:
         await opened.send(GET % path)
         await trio.sleep(59)
         assert opened.handler.ends == []
@@ -106,7 +106,7 @@ async def test_a_client_that_takes_nothing_is_cut(path: bytes, autojump_clock: t
 async def test_a_silent_stream_to_a_client_that_takes_nothing_is_cut_too(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    limits = ServerLimits(write_timeout_s=60, keepalive_comment_s=0.001)
+    limits = server_limits(write_timeout_s=60, keepalive_comment_s=0.001)
     async with rig(limits, is_reading=False) as opened:
         await opened.send(GET % b"/hang-open")
         await trio.sleep(500)
@@ -114,7 +114,7 @@ async def test_a_silent_stream_to_a_client_that_takes_nothing_is_cut_too(
 
 
 async def test_a_slow_client_gets_everything(autojump_clock: trio.testing.MockClock) -> None:
-    async with rig(ServerLimits(write_timeout_s=60), is_reading=False) as opened:
+    async with rig(server_limits(write_timeout_s=60), is_reading=False) as opened:
         await opened.send(GET % b"/large")
         received_bytes = 0
         while received_bytes < 5_000_000:

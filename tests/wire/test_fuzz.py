@@ -7,10 +7,10 @@ import trio.testing
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from ignis.server.limits import ServerLimits
+from tests.settings import server_limits
 from tests.wire.rig import rig
 
-LIMITS = ServerLimits(header_bytes=2048, write_timeout_s=20)
+LIMITS = server_limits(header_bytes=2048, write_timeout_s=20)
 FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 HOST = b"host: a\r\n"
 PATHS = (b"/hello", b"/count", b"/events", b"/empty", b"/seen?a=b", b"/hang", b"/late", b"/none", b"/hang-open")

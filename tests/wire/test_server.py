@@ -17,6 +17,7 @@ from ignis.errors import ConfigError
 from ignis.log import LogFormat, open_log
 from ignis.server.limits import ServerLimits
 from ignis.server.listener import Listen, Server, on_signals
+from tests.settings import server_limits
 from tests.wire.rig import ScriptedHandler
 
 HELLO = b"GET /hello HTTP/1.1\r\nhost: a\r\n\r\n"
@@ -73,7 +74,7 @@ async def wait_until(condition: Callable[[], bool]) -> None:
 @asynccontextmanager
 async def running(limits: ServerLimits | None = None, address: str = "127.0.0.1:0") -> AsyncIterator[Running]:
     written, handler = io.StringIO(), ScriptedHandler()
-    server = Server(limits or ServerLimits(drain_timeout_s=2), open_log(written, LogFormat.JSON, "debug"))
+    server = Server(limits or server_limits(drain_timeout_s=2), open_log(written, LogFormat.JSON, "debug"))
     async with trio.open_nursery() as nursery:
         (bound,) = await nursery.start(server.serve, [Listen(address, handler)])
         yield Running(server, handler, bound, written)
@@ -100,7 +101,7 @@ async def test_each_listener_has_its_own_handler() -> None:
         await exchange.respond(200, b"other\n", "text/plain")
 
     log = open_log(io.StringIO(), LogFormat.JSON, "debug")
-    server = Server(ServerLimits(), log)
+    server = Server(server_limits(), log)
     async with trio.open_nursery() as nursery:
         listens = [Listen("127.0.0.1:0", ScriptedHandler()), Listen("localhost:0", other)]
         addresses = await nursery.start(server.serve, listens)
@@ -114,27 +115,27 @@ async def test_each_listener_has_its_own_handler() -> None:
 
 async def test_a_taken_port_is_named() -> None:
     async with running() as it:
-        server = Server(ServerLimits(), open_log(io.StringIO()))
+        server = Server(server_limits(), open_log(io.StringIO()))
         with pytest.raises(ConfigError, match=f"cannot listen on {it.address}: Address already in use"):
             await server.serve([Listen("127.0.0.1:0", it.handler), Listen(it.address, it.handler)])
 
 
 @pytest.mark.parametrize("address", ["8000", "127.0.0.1", "127.0.0.1:http", "::1:80", "127.0.0.1:65536", ":80", "a:+1"])
 async def test_a_malformed_address_is_named(address: str) -> None:
-    server = Server(ServerLimits(), open_log(io.StringIO()))
+    server = Server(server_limits(), open_log(io.StringIO()))
     with pytest.raises(ConfigError, match="is not an address to listen on"):
         await server.serve([Listen(address, ScriptedHandler())])
 
 
 @pytest.mark.parametrize("host", ["a" * 64, "a..b", "\N{LATIN SMALL LETTER E WITH ACUTE}" * 70])
 async def test_a_host_that_no_name_server_could_be_asked_for_is_named(host: str) -> None:
-    server = Server(ServerLimits(), open_log(io.StringIO()))
+    server = Server(server_limits(), open_log(io.StringIO()))
     with pytest.raises(ConfigError, match=f"cannot listen on {host}:80: the host's name is malformed"):
         await server.serve([Listen(f"{host}:80", ScriptedHandler())])
 
 
 async def test_a_foreign_address_is_named() -> None:
-    server = Server(ServerLimits(), open_log(io.StringIO()))
+    server = Server(server_limits(), open_log(io.StringIO()))
     with pytest.raises(ConfigError, match=r"cannot listen on 192\.0\.2\.1:80: "):
         await server.serve([Listen("192.0.2.1:80", ScriptedHandler())])
 
@@ -155,7 +156,7 @@ async def test_two_hundred_connections_are_served_at_once() -> None:
 
 
 async def test_past_the_cap_the_longest_idle_connection_makes_room() -> None:
-    async with running(ServerLimits(max_connections=2)) as it, await it.connect() as old, await it.connect() as young:
+    async with running(server_limits(max_connections=2)) as it, await it.connect() as old, await it.connect() as young:
         for stream in (old, young):
             await stream.send_all(HELLO)
             await read_until(stream, b"hello\n")
@@ -169,7 +170,7 @@ async def test_past_the_cap_the_longest_idle_connection_makes_room() -> None:
 
 
 async def test_past_the_cap_with_none_idle_a_newcomer_is_told() -> None:
-    async with running(ServerLimits(max_connections=1)) as it, await it.connect() as busy:
+    async with running(server_limits(max_connections=1)) as it, await it.connect() as busy:
         await busy.send_all(b"GET /hang HTTP/1.1\r\nhost: a\r\n\r\n")
         await wait_until(lambda: it.server.statistics().num_exchanges == 1)
         answer = await it.ask(b"POST /count HTTP/1.1\r\nhost: a\r\ncontent-length: 500\r\n\r\n" + b"x" * 500)
@@ -214,7 +215,7 @@ async def test_an_answer_during_a_drain_says_that_it_is_the_last() -> None:
 
 
 async def test_what_outlasts_a_drain_is_told_or_cut() -> None:
-    limits = ServerLimits(drain_timeout_s=0.05)
+    limits = server_limits(drain_timeout_s=0.05)
     async with running(limits) as it, await it.connect() as waiting, await it.connect() as streaming:
         await waiting.send_all(b"GET /hang HTTP/1.1\r\nhost: a\r\n\r\n")
         await streaming.send_all(b"GET /hang-open HTTP/1.1\r\nhost: a\r\n\r\n")
@@ -230,7 +231,7 @@ async def test_what_outlasts_a_drain_is_told_or_cut() -> None:
 
 async def test_a_cancelled_server_leaves_nothing_running() -> None:
     written, handler = io.StringIO(), ScriptedHandler()
-    server = Server(ServerLimits(), open_log(written))
+    server = Server(server_limits(), open_log(written))
     async with trio.open_nursery() as nursery:
         (bound,) = await nursery.start(server.serve, [Listen("127.0.0.1:0", handler)])
         async with await Running(server, handler, bound, written).connect() as stream:

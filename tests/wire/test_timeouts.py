@@ -3,14 +3,14 @@
 import trio
 import trio.testing
 
-from ignis.server.limits import ServerLimits
+from tests.settings import server_limits
 from tests.wire.rig import rig
 
 HELLO = b"GET /hello HTTP/1.1\r\nhost: a\r\n\r\n"
 
 
 async def test_a_new_connection_without_a_byte_is_closed(autojump_clock: trio.testing.MockClock) -> None:
-    async with rig(ServerLimits(header_timeout_s=10)) as opened:
+    async with rig(server_limits(header_timeout_s=10)) as opened:
         await trio.sleep(9)
         assert await opened.settle() == b""
         assert not opened.has_ended
@@ -20,7 +20,7 @@ async def test_a_new_connection_without_a_byte_is_closed(autojump_clock: trio.te
 
 
 async def test_a_header_that_drips_gets_a_408(autojump_clock: trio.testing.MockClock) -> None:
-    async with rig(ServerLimits(header_timeout_s=10)) as opened:
+    async with rig(server_limits(header_timeout_s=10)) as opened:
         for byte in HELLO:
             await opened.send(bytes([byte]))
             await trio.sleep(1)
@@ -32,7 +32,7 @@ async def test_a_header_that_drips_gets_a_408(autojump_clock: trio.testing.MockC
 
 
 async def test_empty_lines_do_not_keep_a_connection_open(autojump_clock: trio.testing.MockClock) -> None:
-    async with rig(ServerLimits(header_timeout_s=10)) as opened:
+    async with rig(server_limits(header_timeout_s=10)) as opened:
         for _ in range(12):
             await opened.send(b"\r\n")
             await trio.sleep(1)
@@ -41,7 +41,7 @@ async def test_empty_lines_do_not_keep_a_connection_open(autojump_clock: trio.te
 
 
 async def test_a_kept_connection_may_be_idle_for_longer(autojump_clock: trio.testing.MockClock) -> None:
-    async with rig(ServerLimits(header_timeout_s=10, idle_timeout_s=75)) as opened:
+    async with rig(server_limits(header_timeout_s=10, idle_timeout_s=75)) as opened:
         await opened.send(HELLO)
         await trio.sleep(74)
         await opened.send(HELLO)
@@ -52,7 +52,7 @@ async def test_a_kept_connection_may_be_idle_for_longer(autojump_clock: trio.tes
 
 
 async def test_a_body_that_pauses_gets_a_408(autojump_clock: trio.testing.MockClock) -> None:
-    async with rig(ServerLimits(body_timeout_s=20)) as opened:
+    async with rig(server_limits(body_timeout_s=20)) as opened:
         await opened.send(b"POST /count HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nabc")
         await trio.sleep(19)
         await opened.send(b"d")
@@ -66,7 +66,7 @@ async def test_a_body_that_pauses_gets_a_408(autojump_clock: trio.testing.MockCl
 
 
 async def test_a_body_that_drips_gets_a_408(autojump_clock: trio.testing.MockClock) -> None:
-    async with rig(ServerLimits(body_timeout_s=20)) as opened:
+    async with rig(server_limits(body_timeout_s=20)) as opened:
         await opened.send(b"POST /count HTTP/1.1\r\nhost: a\r\ncontent-length: 900\r\n\r\n")
         for _ in range(25):
             await opened.send(b"x")
@@ -75,7 +75,7 @@ async def test_a_body_that_drips_gets_a_408(autojump_clock: trio.testing.MockClo
 
 
 async def test_a_slow_but_steady_body_is_read(autojump_clock: trio.testing.MockClock) -> None:
-    async with rig(ServerLimits(body_timeout_s=1)) as opened:
+    async with rig(server_limits(body_timeout_s=1)) as opened:
         await opened.send(b"POST /count HTTP/1.1\r\nhost: a\r\ncontent-length: 900\r\n\r\n")
         for _ in range(10):
             await trio.sleep(0.3)
@@ -84,7 +84,7 @@ async def test_a_slow_but_steady_body_is_read(autojump_clock: trio.testing.MockC
 
 
 async def test_a_skipped_body_is_not_waited_for_either(autojump_clock: trio.testing.MockClock) -> None:
-    async with rig(ServerLimits(body_timeout_s=20)) as opened:
+    async with rig(server_limits(body_timeout_s=20)) as opened:
         await opened.send(b"POST /none HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nabc")
         await trio.sleep(21)
         assert (await opened.settle()).count(b"HTTP/1.1") == 1

@@ -10,6 +10,7 @@ from ignis.api.prompt import Prompts
 from ignis.api.router import Router
 from ignis.api.routes import ApiSettings, build_router
 from ignis.api.serving import Serving
+from ignis.config_fields import ConfigFields
 from ignis.engine.lifecycle import LoadedModel
 from ignis.log import LogFormat, open_log
 from ignis.metrics import Metrics
@@ -39,9 +40,8 @@ class Rig:
         self.serving = Serving(self.engine, self.metrics)  # type: ignore[arg-type]
         self.serving.model = model or byte_model()
         options = {} if shipped is None else {"shipped": shipped}
-        self.router: Router = build_router(
-            self.serving, Prompts(), replace(ApiSettings(), **settings), self.metrics, self.log, **options
-        )
+        api_settings = replace(ApiSettings.from_config(ConfigFields(), None), **settings)
+        self.router: Router = build_router(self.serving, Prompts(), api_settings, self.metrics, self.log, **options)
 
     async def call(self, method: str, path: str, body: Any = b"", **options: Any) -> FakeExchange:
         exchange = FakeExchange(method, path, body=body, **options)

@@ -31,6 +31,7 @@ from ignis.metric_families import FAMILIES
 from ignis.metrics import Metrics
 from ignis.scheduler.request import FinishReason, SamplingParams, Submission, TokenEvent
 from tests.fakes.leaf import ScriptedLeaf, bare_checkpoint, saying
+from tests.settings import engine_settings
 
 
 class Hands:
@@ -79,7 +80,7 @@ def leaf() -> Iterator[ScriptedLeaf]:
 
 @pytest.fixture
 async def bench(leaf: ScriptedLeaf, nursery: trio.Nursery) -> AsyncIterator[Bench]:
-    bench = Bench(leaf, EngineSettings(prefill_chunk=64))
+    bench = Bench(leaf, engine_settings(prefill_chunk=64))
     await nursery.start(bench.engine.run)
     await bench.engine.load(bare_checkpoint())
     yield bench
@@ -298,7 +299,7 @@ async def test_an_unload_ends_what_runs_and_frees_the_leaf(bench: Bench) -> None
 
 
 async def test_a_shutdown_ends_what_runs_and_frees_the_leaf() -> None:
-    bench = Bench(ScriptedLeaf(), EngineSettings())
+    bench = Bench(ScriptedLeaf(), engine_settings())
     async with trio.open_nursery() as nursery:
         await nursery.start(bench.engine.run)
         await bench.engine.load(bare_checkpoint())
@@ -313,7 +314,7 @@ async def test_a_shutdown_ends_what_runs_and_frees_the_leaf() -> None:
 
 
 async def test_a_shutdown_does_not_wait_for_a_frozen_leaf(autojump_clock: trio.testing.MockClock) -> None:
-    bench = Bench(ScriptedLeaf(), EngineSettings())
+    bench = Bench(ScriptedLeaf(), engine_settings())
     bench.leaf.hold()
     async with trio.open_nursery() as nursery:
         await nursery.start(bench.engine.run)
@@ -326,7 +327,7 @@ async def test_a_shutdown_does_not_wait_for_a_frozen_leaf(autojump_clock: trio.t
 
 
 async def test_a_failed_load_says_why_and_can_be_tried_again(nursery: trio.Nursery) -> None:
-    bench = Bench(ScriptedLeaf(), EngineSettings())
+    bench = Bench(ScriptedLeaf(), engine_settings())
     await nursery.start(bench.engine.run)
     with pytest.raises(ServerNotReadyError):
         bench.engine.submit([ask()])
@@ -356,7 +357,7 @@ async def test_one_wake_of_the_event_loop_a_step(bench: Bench, monkeypatch: pyte
 
 
 async def test_a_scripted_answer_reaches_its_reader() -> None:
-    bench = Bench(ScriptedLeaf(saying([7, 8, 9], last=0)), EngineSettings())
+    bench = Bench(ScriptedLeaf(saying([7, 8, 9], last=0)), engine_settings())
     async with trio.open_nursery() as nursery:
         await nursery.start(bench.engine.run)
         await bench.engine.load(bare_checkpoint())

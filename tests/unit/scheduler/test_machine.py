@@ -56,7 +56,13 @@ class SchedulerMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.scheduler = Scheduler(
-            SchedulerSettings(NUM_PAGES, num_lanes=NUM_LANES, prefill_chunk=CHUNK, decode_share=SHARE)
+            SchedulerSettings(
+                num_pages=NUM_PAGES,
+                num_lanes=NUM_LANES,
+                prefill_chunk=CHUNK,
+                decode_share=SHARE,
+                has_prefix_cache=True,
+            )
         )
         self.leaf = ScriptedLeaf()
         self.leaf.prepare(NUM_PAGES)

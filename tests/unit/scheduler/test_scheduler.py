@@ -27,7 +27,14 @@ class Player:
     """Plays steps: what the engine's loop does, with a time for each step that the test gives."""
 
     def __init__(self, leaf: ScriptedLeaf | None = None, **settings: object) -> None:
-        merged = {"num_pages": 64, "prefill_chunk": 128, "decode_share": 0.25, **settings}
+        merged = {
+            "num_pages": 64,
+            "num_lanes": 8,
+            "prefill_chunk": 128,
+            "decode_share": 0.25,
+            "has_prefix_cache": True,
+            **settings,
+        }
         self.scheduler = Scheduler(SchedulerSettings(**merged))  # type: ignore[arg-type]  # literals of the tests
         self.leaf = leaf or ScriptedLeaf()
         self.leaf.prepare(self.scheduler.residency.pool.num_pages)
