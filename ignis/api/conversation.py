@@ -1,4 +1,4 @@
-"""Checks a conversation beyond its types, and spells it as templates know it: plain dictionaries with text content."""
+"""Checks a conversation beyond its types and hands it on as plain dictionaries; how a template wants them, chat knows."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -27,10 +27,12 @@ _CHOICES = ("none", "auto", "required")
 
 
 def template_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Gives the messages as plain dictionaries; chat/messages.py spells them for the template that is loaded.
+    """Gives the messages as they were sent, without the keys that are not listed: text stays text, parts stay parts and
+    arguments keep their spelling. chat/messages.py fits them to the loaded template.
 
     Raises:
-        InvalidRequestError: content is missing where a role needs it, or a part has no text.
+        InvalidRequestError: content is missing where a role needs it, a part has no text, or a call is not the
+            assistant's or has arguments that are no object.
     """
     return [_template_message(message, f"messages[{index}]") for index, message in enumerate(messages)]
 
@@ -125,6 +127,7 @@ def _template_message(message: Message, param: str) -> dict[str, Any]:
 
 
 def _parts(parts: Sequence[ContentPart], param: str) -> list[dict[str, str]]:
+    """The parts, all of them text: a refusal is what the assistant said."""
     texts = []
     for index, part in enumerate(parts):
         text = part.text if part.type == "text" else part.refusal
