@@ -25,6 +25,8 @@ from ignis.stream.delta import TextOut
 from ignis.tokenizer import Tokenizer
 
 _SEED_BITS = 53
+# Far below any logit, and still a number that a float32 holds.
+_NEVER = -1e9
 _SEED_MASK = 2**64 - 1
 
 
@@ -46,12 +48,19 @@ class Order:
 
     def submissions(self) -> list[Submission]:
         """One for each answer."""
-        stop_ids = frozenset() if self.ignores_eos else self.model.special.stop_ids
+        stop_ids = self.model.special.stop_ids
+        sampling = self.sampling
+        if self.ignores_eos:
+            # Kept from being drawn, not only from ending the answer: a control token has no text, and what follows it
+            # is another turn.
+            banned = {**dict.fromkeys(stop_ids, _NEVER), **dict(sampling.logit_bias)}
+            sampling = replace(sampling, logit_bias=tuple(sorted(banned.items())))
+            stop_ids = frozenset()
         return [
             Submission(
                 prompt=self.prompt,
                 max_tokens=self.max_tokens,
-                sampling=replace(self.sampling, seed=(self.sampling.seed + index) & _SEED_MASK),
+                sampling=replace(sampling, seed=(sampling.seed + index) & _SEED_MASK),
                 stop_ids=stop_ids,
                 request_class=self.request_class,
                 timeout_s=self.timeout_s,

@@ -120,7 +120,7 @@ class ChatFields(msgspec.Struct, kw_only=True):
         | None
     ) = None
     ignore_eos: (
-        Annotated[bool, honoured("Draw on past the end of the turn; a measurement aid that needs an explicit cap.")]
+        Annotated[bool, honoured("Never draw the end of the turn; a measurement aid that needs an explicit cap.")]
         | None
     ) = None
     tools: (

@@ -349,6 +349,7 @@ async def test_ignore_eos_needs_a_cap_and_takes_the_stop_ids_away() -> None:
     await rig.chat(ignore_eos=True, max_tokens=5)
     await rig.chat(ignore_eos=False)
     assert [submission.stop_ids for submission in rig.engine.submissions] == [frozenset(), frozenset({IM_END})]
+    assert [dict(submission.sampling.logit_bias).get(IM_END) for submission in rig.engine.submissions] == [-1e9, None]
     assert (await rig.refusal(ignore_eos=True))[2] == "ignore_eos"
 
 
