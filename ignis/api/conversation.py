@@ -1,4 +1,4 @@
-"""Checks a conversation beyond its types and hands it on as plain dictionaries; how a template wants them, chat knows."""
+"""Checks a conversation beyond its types and hands it on as plain dictionaries; chat knows what templates want."""
 
 import re
 from collections.abc import Mapping, Sequence
