@@ -55,6 +55,7 @@ cdef extern from *:
         uint32_t size
         uint32_t num_cores
         uint64_t memory_bytes
+        uint64_t free_bytes
         char name[96]
         char isa[32]
 
@@ -859,7 +860,7 @@ cdef class Leaf:
         return self.c_model is not NULL
 
     def probe(self):
-        """Returns (name, isa, cores, bytes of memory) of the device."""
+        """Returns (name, isa, cores, bytes of memory, bytes of it that are free) of the device."""
         cdef ignis_device_info c_info
         cdef ignis_status c_status
         memset(&c_info, 0, sizeof(c_info))
@@ -867,7 +868,8 @@ cdef class Leaf:
         with nogil:
             c_status = self.c_probe(&c_info)
         self.c_checked(c_status)
-        return c_info.name.decode(errors="replace"), c_info.isa.decode(errors="replace"), c_info.num_cores, c_info.memory_bytes
+        return (c_info.name.decode(errors="replace"), c_info.isa.decode(errors="replace"), c_info.num_cores,
+                c_info.memory_bytes, c_info.free_bytes)
 
     def plan(self, LoadParams params not None):
         """Returns the bytes of (weights, mapped, one page, all pages, workspace) that a load would hold."""

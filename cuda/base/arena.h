@@ -1,4 +1,5 @@
-// arena.h: one anonymous mapping that is carved once, at load. Pages cost memory when they are first written, not before.
+// arena.h: one block of memory that is carved once, at load. arena_open makes it an anonymous mapping, whose pages cost memory when they
+// are first written, not before; a device may give an arena memory of its own (memory_open in ops.h).
 #pragma once
 
 #include <stddef.h>
@@ -6,7 +7,8 @@
 
 namespace ignis {
 
-inline constexpr uint64_t ARENA_ALIGNMENT = 64;
+// What a card's bulk copies want, and more than a cache line.
+inline constexpr uint64_t ARENA_ALIGNMENT = 256;
 
 inline constexpr uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
@@ -20,7 +22,7 @@ struct Arena {
 bool arena_open(Arena *arena, uint64_t size_bytes);
 void arena_close(Arena *arena);
 
-// 64-byte aligned memory of the arena. Never fails: the plan that sized the arena counted it; running out is our bug and ends the
+// Memory of the arena, aligned to ARENA_ALIGNMENT. Never fails: the plan that sized the arena counted it; running out is our bug and ends the
 // process.
 void *arena_take(Arena *arena, uint64_t size_bytes);
 

@@ -1,8 +1,11 @@
 #include "device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/machine.h"
+#include "../base/status.h"
 #include "../ops/ops.h"
 
 namespace ignis {
@@ -41,14 +44,25 @@ Isa isa_chosen() {
 
 const char *isa_name(Isa isa) { return NAMES[static_cast<uint32_t>(isa)]; }
 
-Device *device_open(uint32_t num_threads) {
-  Device *device = static_cast<Device *>(calloc(1, sizeof(Device)));
-  if (!device) return nullptr;
-  device->isa = isa_chosen();
-  device->pool = thread_pool_start(num_threads);
-  if (device->pool) return device;
-  free(device);
-  return nullptr;
+ignis_status device_probe(ignis_device_info *info) {
+  info->num_cores = usable_cores();
+  info->memory_bytes = info->free_bytes = usable_memory_bytes();
+  processor_name(info->name);
+  snprintf(info->isa, sizeof info->isa, "%s", isa_name(isa_chosen()));
+  return IGNIS_OK;
+}
+
+ignis_status device_open(Device **device, uint32_t num_threads) {
+  Device *made = static_cast<Device *>(calloc(1, sizeof(Device)));
+  if (!made) return fail(IGNIS_NO_MEMORY, "no memory for the device's record");
+  made->isa = isa_chosen();
+  made->pool = thread_pool_start(num_threads ? num_threads : usable_cores());
+  if (!made->pool) {
+    free(made);
+    return fail(IGNIS_NO_MEMORY, "the system refuses %u threads", num_threads - 1);
+  }
+  *device = made;
+  return IGNIS_OK;
 }
 
 void device_close(Device *device) {
@@ -57,6 +71,26 @@ void device_close(Device *device) {
   free(device);
 }
 
-const char *device_isa() { return isa_name(isa_chosen()); }
+bool memory_open(Device &, Arena *arena, uint64_t size_bytes) { return arena_open(arena, size_bytes); }
+void memory_close(Device &, Arena *arena) { arena_close(arena); }
+
+void upload(Device &, void *to, const void *from, uint64_t size_bytes) { memcpy(to, from, size_bytes); }
+
+ignis_status wait(Device &) { return IGNIS_OK; }
+
+ignis_status download(Device &, void *to, const void *from, uint64_t size_bytes) {
+  memcpy(to, from, size_bytes);
+  return IGNIS_OK;
+}
+
+// A call is done when it returns: there is nothing to keep.
+bool record_begin(Device &, uint32_t) { return false; }
+ignis_status record_end(Device &, uint32_t) { return IGNIS_OK; }
+bool replay(Device &, uint32_t) { return false; }
+
+// The operators read the caller's memory.
+uint64_t step_bytes(const StepLimits &) { return 0; }
+void step_place(Device &, const StepLimits &, void *) {}
+void step_begin(Device &, const StepInputs &) {}
 
 }  // namespace ignis

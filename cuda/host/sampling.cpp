@@ -45,7 +45,7 @@ static uint64_t worker_bytes(uint32_t V) {
          align_up(NUM_BUCKETS * sizeof(Bucket), ARENA_ALIGNMENT);
 }
 
-uint64_t sample_bytes(uint32_t num_threads, uint32_t V) { return num_threads * worker_bytes(V); }
+uint64_t sample_bytes(uint32_t num_threads, uint32_t, uint32_t V) { return num_threads * worker_bytes(V); }
 
 static SampleMemory memory_of(void *workspace, uint32_t worker, uint32_t V) {
   uint8_t *next = static_cast<uint8_t *>(workspace) + worker * worker_bytes(V);
@@ -60,7 +60,18 @@ static SampleMemory memory_of(void *workspace, uint32_t worker, uint32_t V) {
   return memory;
 }
 
-void lane_tokens_clear(LaneTokens *tokens) {
+uint64_t lane_tokens_bytes(uint32_t V) {
+  return 2 * align_up(uint64_t{V} * 4, ARENA_ALIGNMENT) + align_up((uint64_t{V} + 31) / 32 * 4, ARENA_ALIGNMENT);
+}
+
+void lane_tokens_place(LaneTokens *tokens, void *memory, uint32_t V) {
+  uint8_t *next = static_cast<uint8_t *>(memory);
+  const uint64_t counts = align_up(uint64_t{V} * 4, ARENA_ALIGNMENT);
+  *tokens = LaneTokens{reinterpret_cast<uint32_t *>(next), reinterpret_cast<uint32_t *>(next + 2 * counts),
+                       reinterpret_cast<int32_t *>(next + counts), 0};
+}
+
+static void clear_tokens(LaneTokens *tokens) {
   for (uint32_t i = 0; i < tokens->num_seen; i++) {
     const uint32_t id = static_cast<uint32_t>(tokens->seen[i]);
     tokens->output_counts[id] = 0;
@@ -69,7 +80,7 @@ void lane_tokens_clear(LaneTokens *tokens) {
   tokens->num_seen = 0;
 }
 
-void lane_tokens_add(LaneTokens *tokens, int32_t token, bool is_output) {
+static void add_token(LaneTokens *tokens, int32_t token, bool is_output) {
   const uint32_t id = static_cast<uint32_t>(token), bit = 1u << (id % 32);
   if (!(tokens->is_seen[id / 32] & bit)) {
     tokens->is_seen[id / 32] |= bit;
@@ -78,7 +89,22 @@ void lane_tokens_add(LaneTokens *tokens, int32_t token, bool is_output) {
   if (is_output) tokens->output_counts[id]++;
 }
 
-static bool is_patched(const SampleRow &row) {
+void lane_tokens_set(Device &, LaneTokens *tokens, uint32_t, const int32_t *prompt, uint32_t num_prompt, const int32_t *output,
+                     uint32_t num_output) {
+  clear_tokens(tokens);
+  for (uint32_t i = 0; i < num_prompt; i++) add_token(tokens, prompt[i], false);
+  for (uint32_t i = 0; i < num_output; i++) add_token(tokens, output[i], true);
+}
+
+// A row to draw for and its logits [V].
+struct DrawRow {
+  const float *logits;
+  const ignis_sampling *sampling;
+  LaneTokens *tokens;
+  uint32_t position;
+};
+
+static bool is_patched(const DrawRow &row) {
   const ignis_sampling &sampling = *row.sampling;
   return sampling.repetition_penalty != 1.0f || sampling.presence_penalty != 0.0f || sampling.frequency_penalty != 0.0f ||
          sampling.num_bias != 0 || sampling.permitted;
@@ -92,7 +118,7 @@ static float saturated(float value, float raw) {
 }
 
 // patched [V] = the row's logits after penalties, bias and mask.
-static void patch(float *patched, const SampleRow &row, uint32_t V) {
+static void patch(float *patched, const DrawRow &row, uint32_t V) {
   const ignis_sampling &sampling = *row.sampling;
   memcpy(patched, row.logits, uint64_t{V} * sizeof(float));
   for (uint32_t i = 0; i < row.tokens->num_seen; i++) {
@@ -243,7 +269,7 @@ static bool draw(int32_t *token, Ranking &ranking, const ignis_sampling &samplin
   return true;
 }
 
-static void log_probabilities(ignis_draw *draw, const SampleRow &row, float largest, uint32_t V, const SampleKernels &kernel) {
+static void log_probabilities(ignis_draw *draw, const DrawRow &row, float largest, uint32_t V, const SampleKernels &kernel) {
   const double log_sum = log(kernel.sum_exp(row.logits, V, largest));
   const auto of = [&](int32_t id) {
     return static_cast<float>(static_cast<double>(row.logits[id]) - static_cast<double>(largest) - log_sum);
@@ -253,7 +279,7 @@ static void log_probabilities(ignis_draw *draw, const SampleRow &row, float larg
   for (int32_t i = 0; i < draw->num_top; i++) draw->top_logprobs[i] = of(draw->top_ids[i]);
 }
 
-static bool sample_row(ignis_draw *result, const SampleRow &row, uint32_t V, SampleMemory memory, const SampleKernels &kernel) {
+static bool sample_row(ignis_draw *result, const DrawRow &row, uint32_t V, SampleMemory memory, const SampleKernels &kernel) {
   const ignis_sampling &sampling = *row.sampling;
   *result = ignis_draw{};
   float raw_largest;
@@ -283,17 +309,16 @@ static bool sample_row(ignis_draw *result, const SampleRow &row, uint32_t V, Sam
   return true;
 }
 
-bool sample(Device &device, ignis_draw *draws, const SampleRow *rows, uint32_t num_rows, uint32_t V, void *workspace, uint32_t *bad_row) {
+void sample(Device &device, ignis_draw *draws, const float *logits, const SampleRow *rows, uint32_t num_rows, uint32_t V, void *workspace) {
   const SampleKernels &kernel = kernels(device);
-  uint32_t bad = num_rows;
   parallel(*device.pool, num_rows, [&](uint32_t index, uint32_t worker) {
-    if (sample_row(draws + index, rows[index], V, memory_of(workspace, worker, V), kernel)) return;
-    uint32_t seen = __atomic_load_n(&bad, __ATOMIC_RELAXED);
-    while (index < seen && !__atomic_compare_exchange_n(&bad, &seen, index, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
+    const SampleRow &own = rows[index];
+    const DrawRow row{logits + uint64_t{index} * V, own.sampling, own.tokens, own.position};
+    if (sample_row(draws + index, row, V, memory_of(workspace, worker, V), kernel))
+      add_token(own.tokens, draws[index].token, true);
+    else
+      draws[index].token = -1;
   });
-  *bad_row = bad;
-  return bad == num_rows;
 }
 
 }  // namespace ignis

@@ -1,6 +1,6 @@
 /* ignis_step.h: the step ABI, the one border between the engine and a device.
  *
- * A leaf is a shared library that exports these functions (libignis_cpu.so, later libignis_cuda.so). Plain C, no
+ * A leaf is a shared library that exports these functions (libignis_cpu.so, libignis_cuda.so). Plain C, no
  * callbacks, no exceptions. Every function that can fail returns a status; ignis_last_error() then has one line of text
  * for a person. The first field of every struct that crosses the border is its size in bytes, so that an old caller and
  * a new leaf can tell.
@@ -72,10 +72,11 @@ typedef enum ignis_rope_pairs {
 
 typedef struct ignis_device_info {
   uint32_t size;
-  uint32_t num_cores;      /* physical cores this process may use */
+  uint32_t num_cores;      /* physical cores this process may use; CUDA: multiprocessors */
   uint64_t memory_bytes;   /* of the device (CPU: of the machine or its cgroup) */
+  uint64_t free_bytes;     /* of them, what a load could take now (CPU: all of them) */
   char name[96];
-  char isa[32];            /* CPU: "avx2", "avx512", "avx512-vnni", "avx512-vnni-bf16"; "portable" where none */
+  char isa[32];            /* CPU: "avx2", "avx512", "avx512-vnni", "avx512-vnni-bf16"; "portable" where none. CUDA: "sm_90" */
 } ignis_device_info;
 
 typedef struct ignis_file {

@@ -1,8 +1,6 @@
 // abi.cpp: the exported functions of a step, and the checks of their arguments. What passes here is never checked again.
 #include <math.h>
-#include <stdio.h>
 
-#include "../base/machine.h"
 #include "../base/status.h"
 #include "../quant/dequantize.h"
 #include "../quant/formats.h"
@@ -75,11 +73,7 @@ ignis_status ignis_probe(ignis_device_info *info) {
   if (info->size != sizeof *info) return fail(IGNIS_INVALID, "ignis_device_info.size is %u", info->size);
   *info = ignis_device_info{};
   info->size = sizeof *info;
-  info->num_cores = usable_cores();
-  info->memory_bytes = usable_memory_bytes();
-  processor_name(info->name);
-  snprintf(info->isa, sizeof info->isa, "%s", device_isa());
-  return IGNIS_OK;
+  return device_probe(info);
 }
 
 ignis_status ignis_lane_open(ignis_model *model, int32_t lane, const int32_t *prompt, uint32_t num_prompt, const int32_t *output,
@@ -89,10 +83,7 @@ ignis_status ignis_lane_open(ignis_model *model, int32_t lane, const int32_t *pr
   CHECK(check_lane(*model, lane));
   CHECK(check_tokens(*model, "prompt", prompt, num_prompt));
   CHECK(check_tokens(*model, "output", output, num_output));
-  LaneTokens *tokens = &model->lanes[lane];
-  lane_tokens_clear(tokens);
-  for (uint32_t i = 0; i < num_prompt; i++) lane_tokens_add(tokens, prompt[i], false);
-  for (uint32_t i = 0; i < num_output; i++) lane_tokens_add(tokens, output[i], true);
+  lane_tokens_set(*model->device, &model->lanes[lane], model->decoder.shape.vocab_size, prompt, num_prompt, output, num_output);
   return IGNIS_OK;
 }
 

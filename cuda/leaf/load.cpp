@@ -1,6 +1,5 @@
-// load.cpp: the memory plan of a load, and the load itself: one arena each for weights, KV pages and workspace.
+// load.cpp: the memory plan of a load, and the load itself: one arena of the device each for weights, KV pages and workspace.
 #include <stdlib.h>
-#include <string.h>
 
 #include "../base/machine.h"
 #include "../base/status.h"
@@ -22,6 +21,12 @@ static Matrix matrix_of(const ignis_load_params &params, uint32_t tensor_index) 
 
 static bool is_embedding(const Binding &binding, const TensorSlot &slot) { return slot.matrix == &binding.weights.embedding; }
 
+// Bytes of the weights' arena that a matrix takes.
+static uint64_t held_bytes(const Binding &binding, const TensorSlot &slot, const Matrix &matrix) {
+  return is_embedding(binding, slot) ? table_bytes(matrix.dtype, matrix.rows, matrix.cols)
+                                     : matrix_bytes(matrix.dtype, matrix.rows, matrix.cols);
+}
+
 // The tensor that a slot is filled from: the embedding's (always slot 0) for a tied head.
 static uint32_t tensor_of(const Binding &binding, uint32_t slot) {
   return binding.tensors[slot] == NO_TENSOR ? binding.tensors[0] : binding.tensors[slot];
@@ -40,13 +45,22 @@ struct Workspace {
   float *floats(uint64_t rows, uint64_t cols) { return static_cast<float *>(take(rows * cols * sizeof(float))); }
 };
 
-static uint64_t lay_out_workspace(Arena *arena, const LoadPlan &plan, const ignis_load_params &params, DecoderWork *work, float **logits,
-                                  void **sample_memory, LaneTokens *lanes) {
+// Where the parts of the workspace lie.
+struct Places {
+  DecoderWork work;
+  float *logits;
+  ignis_draw *draws;
+  void *sample_memory, *step_memory;
+  void *lanes[IGNIS_MAX_LANES];
+};
+
+static uint64_t lay_out_workspace(Arena *arena, const LoadPlan &plan, const ignis_load_params &params, Places *places) {
   const ignis_shape &shape = *params.shape;
   const uint64_t T = plan.max_rows, H = shape.hidden_size, Q = uint64_t{shape.num_heads} * shape.head_dim;
   const uint64_t KV = uint64_t{shape.num_kv_heads} * shape.head_dim, F = shape.ffn_size, V = shape.vocab_size;
   Workspace space{arena};
-  *work = DecoderWork{};
+  *places = Places{};
+  DecoderWork *const work = &places->work;
   work->x = space.floats(T, H);
   work->normed = space.floats(T, H);
   work->q = space.floats(T, Q);
@@ -58,15 +72,16 @@ static uint64_t lay_out_workspace(Arena *arena, const LoadPlan &plan, const igni
   work->angles = space.floats(T, 2 * uint64_t{shape.head_dim});
   work->activations.memory = space.take(plan.activations_bytes);
   work->attention = space.take(plan.attention_bytes);
-  *logits = space.floats(params.max_lanes, V);
-  *sample_memory = space.take(plan.sample_bytes);
-  for (uint32_t lane = 0; lane < params.max_lanes; lane++) {
-    lanes[lane] = LaneTokens{};
-    lanes[lane].output_counts = static_cast<uint32_t *>(space.take(V * 4));
-    lanes[lane].is_seen = static_cast<uint32_t *>(space.take((V + 31) / 32 * 4));
-    lanes[lane].seen = static_cast<int32_t *>(space.take(V * 4));
-  }
+  places->logits = space.floats(params.max_lanes, V);
+  places->draws = static_cast<ignis_draw *>(space.take(params.max_lanes * sizeof(ignis_draw)));
+  places->sample_memory = space.take(plan.sample_bytes);
+  places->step_memory = space.take(plan.step_bytes);
+  for (uint32_t lane = 0; lane < params.max_lanes; lane++) places->lanes[lane] = space.take(lane_tokens_bytes(shape.vocab_size));
   return space.total_bytes;
+}
+
+static StepLimits step_limits(const LoadPlan &plan, const ignis_load_params &params) {
+  return StepLimits{plan.max_rows, params.max_context, params.max_lanes, params.shape->vocab_size};
 }
 
 ignis_status plan_load(LoadPlan *plan, const ignis_load_params &params, const Binding &binding) {
@@ -75,7 +90,7 @@ ignis_status plan_load(LoadPlan *plan, const ignis_load_params &params, const Bi
   plan->num_threads = params.num_threads ? params.num_threads : usable_cores();
   plan->max_rows = params.max_span > params.max_lanes ? params.max_span : params.max_lanes;
 
-  plan->weights_bytes = aligned(shape.num_layers * sizeof(DecoderLayer)) + aligned(shape.head_dim / 2 * sizeof(float));
+  plan->weights_bytes = aligned(shape.head_dim / 2 * sizeof(float));
   for (uint32_t i = 0; i < binding.num; i++) {
     const TensorSlot &slot = binding.slots[i];
     const Matrix matrix = matrix_of(params, tensor_of(binding, i));
@@ -84,7 +99,7 @@ ignis_status plan_load(LoadPlan *plan, const ignis_load_params &params, const Bi
       continue;
     }
     const uint64_t stored_bytes = matrix.rows * row_bytes(matrix.dtype, matrix.cols);
-    const uint64_t packed_bytes = is_embedding(binding, slot) ? 0 : matrix_bytes(matrix.dtype, matrix.rows, matrix.cols);
+    const uint64_t packed_bytes = held_bytes(binding, slot, matrix);
     plan->weights_bytes += aligned(packed_bytes);
     // A tied head that is used as it is stored was counted with the embedding.
     if (packed_bytes == 0 && binding.tensors[i] != NO_TENSOR) plan->mapped_bytes += stored_bytes;
@@ -94,14 +109,12 @@ ignis_status plan_load(LoadPlan *plan, const ignis_load_params &params, const Bi
   const uint32_t queries = shape.num_heads * shape.head_dim;
   plan->activations_bytes = activations_bytes(plan->max_rows, queries > widest ? queries : widest);
   plan->attention_bytes = attention_bytes(plan->num_threads, params.max_context, shape.num_heads, shape.num_kv_heads, shape.head_dim);
-  plan->sample_bytes = sample_bytes(plan->num_threads, shape.vocab_size);
+  plan->sample_bytes = sample_bytes(plan->num_threads, params.max_lanes, shape.vocab_size);
+  plan->step_bytes = step_bytes(step_limits(*plan, params));
   plan->kv_layer_bytes = kv_layer_bytes(static_cast<ignis_dtype>(params.kv_dtype), shape.num_kv_heads, shape.head_dim);
   plan->kv_page_bytes = plan->kv_layer_bytes * shape.num_layers;
-  DecoderWork work;
-  LaneTokens lanes[IGNIS_MAX_LANES];
-  float *logits;
-  void *sample_memory;
-  plan->workspace_bytes = lay_out_workspace(nullptr, *plan, params, &work, &logits, &sample_memory, lanes);
+  Places places;
+  plan->workspace_bytes = lay_out_workspace(nullptr, *plan, params, &places);
   if (__builtin_mul_overflow(plan->kv_page_bytes, uint64_t{params.num_pages}, &plan->kv_pool_bytes))
     return fail(IGNIS_NO_MEMORY, "%u pages of %llu bytes are more than an address can name", params.num_pages,
                 static_cast<unsigned long long>(plan->kv_page_bytes));
@@ -117,68 +130,93 @@ static ignis_status open_arenas(ignis_model *model, const LoadPlan &plan) {
                 {&model->pool, plan.kv_pool_bytes, "KV pages"},
                 {&model->workspace, plan.workspace_bytes, "workspaces"}};
   for (const auto &each : wanted)
-    if (!arena_open(each.arena, each.size_bytes))
-      return fail(IGNIS_NO_MEMORY, "the system refuses %llu bytes for %s", static_cast<unsigned long long>(each.size_bytes), each.name);
+    if (!memory_open(*model->device, each.arena, each.size_bytes))
+      return fail(IGNIS_NO_MEMORY, "the device refuses %llu bytes for %s", static_cast<unsigned long long>(each.size_bytes), each.name);
   return IGNIS_OK;
 }
 
-// Fills every slot from its tensor: vectors as float32, matrices packed.
-static void load_weights(ignis_model *model, const ignis_load_params &params, const Binding &binding) {
-  for (uint32_t i = 0; i < binding.num; i++) {
-    const TensorSlot &slot = binding.slots[i];
-    Matrix matrix = matrix_of(params, tensor_of(binding, i));
-    if (slot.vector) {
-      float *values = static_cast<float *>(arena_take(&model->weights, uint64_t{slot.cols} * sizeof(float)));
-      dequantize(values, matrix.source, matrix.dtype, slot.cols);
-      *slot.vector = values;
-      continue;
-    }
-    const uint64_t packed_bytes = is_embedding(binding, slot) ? 0 : matrix_bytes(matrix.dtype, matrix.rows, matrix.cols);
-    if (packed_bytes == 0) {
-      matrix.packed = matrix.source;
-    } else {
-      matrix_pack(*model->device, &matrix, arena_take(&model->weights, packed_bytes));
-      // So that the process holds these weights once. Rows of a tied embedding come back as they are read.
-      drop_file_pages(matrix.source, matrix.rows * row_bytes(matrix.dtype, matrix.cols));
-    }
-    *slot.matrix = matrix;
+static void load_matrix(ignis_model *model, const Binding &binding, const TensorSlot &slot, Matrix matrix) {
+  const uint64_t packed_bytes = held_bytes(binding, slot, matrix);
+  if (packed_bytes == 0) {
+    matrix.packed = matrix.source;
+  } else {
+    const void *stored = matrix.source;
+    void *memory = arena_take(&model->weights, packed_bytes);
+    if (is_embedding(binding, slot))
+      table_store(*model->device, &matrix, memory);
+    else
+      matrix_pack(*model->device, &matrix, memory);
+    // So that the process holds these weights once. Rows of a tied embedding come back as they are read.
+    drop_file_pages(stored, matrix.rows * row_bytes(matrix.dtype, matrix.cols));
   }
+  *slot.matrix = matrix;
 }
 
-static void move_weights(ignis_model *model, const ignis_load_params &params, Binding *binding) {
+// Fills every slot from its tensor: vectors as float32, matrices packed.
+static ignis_status load_weights(ignis_model *model, const ignis_load_params &params, const Binding &binding) {
+  uint32_t longest = 0;
+  for (uint32_t i = 0; i < binding.num; i++)
+    if (binding.slots[i].vector && binding.slots[i].cols > longest) longest = binding.slots[i].cols;
+  float *values = static_cast<float *>(malloc(uint64_t{longest} * sizeof(float)));
+  if (!values) return fail(IGNIS_NO_MEMORY, "no memory for a vector of %u values", longest);
+  for (uint32_t i = 0; i < binding.num; i++) {
+    const TensorSlot &slot = binding.slots[i];
+    const Matrix matrix = matrix_of(params, tensor_of(binding, i));
+    if (slot.vector) {
+      const uint64_t size_bytes = uint64_t{slot.cols} * sizeof(float);
+      float *memory = static_cast<float *>(arena_take(&model->weights, size_bytes));
+      dequantize(values, matrix.source, matrix.dtype, slot.cols);
+      upload(*model->device, memory, values, size_bytes);
+      *slot.vector = memory;
+    } else {
+      load_matrix(model, binding, slot, matrix);
+    }
+  }
+  free(values);
+  return wait(*model->device);
+}
+
+static ignis_status move_weights(ignis_model *model, const ignis_load_params &params, Binding *binding) {
   Decoder &decoder = model->decoder;
   const ignis_shape &shape = *params.shape;
   decoder.shape = shape;
-  const uint64_t layers_bytes = shape.num_layers * sizeof(DecoderLayer), freq_bytes = shape.head_dim / 2 * sizeof(float);
-  DecoderLayer *layers = static_cast<DecoderLayer *>(arena_take(&model->weights, layers_bytes));
+  const uint64_t freq_bytes = shape.head_dim / 2 * sizeof(float);
   float *inv_freq = static_cast<float *>(arena_take(&model->weights, freq_bytes));
-  memcpy(inv_freq, shape.rope_inv_freq, freq_bytes);
+  upload(*model->device, inv_freq, shape.rope_inv_freq, freq_bytes);
   decoder.shape.rope_inv_freq = inv_freq;
   decoder.rope = Rope{inv_freq, shape.rope_scale, static_cast<ignis_rope_pairs>(shape.rope_pairs)};
-  load_weights(model, params, *binding);
-  memcpy(layers, binding->weights.layers, layers_bytes);
+  const ignis_status status = load_weights(model, params, *binding);
   decoder.weights = binding->weights;
-  decoder.weights.layers = layers;
+  binding->weights.layers = nullptr;  // the model's now
+  return status;
 }
 
 static ignis_status load_into(ignis_model *model, const ignis_load_params &params, Binding *binding) {
   LoadPlan plan;
   ignis_status status = plan_load(&plan, params, *binding);
+  if (status == IGNIS_OK) status = device_open(&model->device, plan.num_threads);
   if (status == IGNIS_OK) status = open_arenas(model, plan);
   if (status != IGNIS_OK) return status;
-  model->device = device_open(plan.num_threads);
-  if (!model->device) return fail(IGNIS_NO_MEMORY, "the system refuses %u threads", plan.num_threads - 1);
   model->limits = Limits{params.num_pages, params.max_context, params.max_span, params.max_lanes};
   model->program = program_of(params.shape->architecture);
+  status = move_weights(model, params, binding);
+  if (status != IGNIS_OK) return status;
 
-  move_weights(model, params, binding);
   Decoder &decoder = model->decoder;
   decoder.device = model->device;
   decoder.layer_bytes = plan.kv_layer_bytes;
   decoder.kv = KvLayer{model->pool.base, plan.kv_page_bytes, 0, static_cast<ignis_dtype>(params.kv_dtype), params.shape->num_kv_heads,
                        params.shape->head_dim};
-  lay_out_workspace(&model->workspace, plan, params, &decoder.work, &model->logits, &model->sample_memory, model->lanes);
-  return IGNIS_OK;
+  Places places;
+  lay_out_workspace(&model->workspace, plan, params, &places);
+  decoder.work = places.work;
+  model->logits = places.logits;
+  model->draws = places.draws;
+  model->sample_memory = places.sample_memory;
+  for (uint32_t lane = 0; lane < params.max_lanes; lane++)
+    lane_tokens_place(&model->lanes[lane], places.lanes[lane], params.shape->vocab_size);
+  step_place(*model->device, step_limits(plan, params), places.step_memory);
+  return record_rounds(*model);
 }
 
 }  // namespace ignis
@@ -222,9 +260,12 @@ ignis_status ignis_load(const ignis_load_params *params, ignis_model **result) {
 
 void ignis_unload(ignis_model *model) {
   if (!model) return;
+  if (model->device) {
+    memory_close(*model->device, &model->weights);
+    memory_close(*model->device, &model->pool);
+    memory_close(*model->device, &model->workspace);
+  }
   device_close(model->device);
-  arena_close(&model->weights);
-  arena_close(&model->pool);
-  arena_close(&model->workspace);
+  free(model->decoder.weights.layers);
   free(model);
 }

@@ -11,10 +11,9 @@ struct LoadPlan {
   uint64_t weights_bytes, mapped_bytes;
   uint64_t kv_layer_bytes, kv_page_bytes, kv_pool_bytes;
   uint64_t workspace_bytes;
-  uint64_t attention_bytes, activations_bytes, sample_bytes;  // parts of the workspace
-  uint32_t num_threads;
+  uint64_t attention_bytes, activations_bytes, sample_bytes, step_bytes;  // parts of the workspace
+  uint32_t num_threads;  // of the CPU
   uint32_t max_rows;  // of one step: the longest span or the widest round
-  uint32_t num_slots;
 };
 
 struct Limits {
@@ -48,7 +47,9 @@ struct ignis_model {
   ignis::Decoder decoder;
   ignis::Device *device;
   ignis::Arena weights, pool, workspace;
-  float *logits;                // [max_lanes, V]
+  // In the device's memory.
+  float *logits;      // [max_lanes, V]
+  ignis_draw *draws;  // [max_lanes]
   void *sample_memory;
   ignis::LaneTokens lanes[IGNIS_MAX_LANES];
 };
@@ -58,5 +59,7 @@ namespace ignis {
 // Steps on checked arguments.
 ignis_status run_span(ignis_model &model, const ignis_span &span, ignis_draw *draw);
 ignis_status run_round(ignis_model &model, const ignis_round &round, ignis_draw *draws);
+// Has the device keep a round of each width, where it can.
+ignis_status record_rounds(ignis_model &model);
 
 }  // namespace ignis

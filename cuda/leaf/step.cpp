@@ -1,60 +1,109 @@
 // step.cpp: one prefill span or one decode round through the model's program, and the draws after it.
-#include <string.h>
-
 #include "../base/status.h"
 #include "model.h"
 
 namespace ignis {
 
-// Draws for rows of raw logits and counts the drawn tokens. lanes and positions [num]; logits of row i at logits + i * V.
-static ignis_status draw(ignis_model &model, ignis_draw *draws, const float *logits, const ignis_sampling *sampling, const int32_t *lanes,
-                         const uint32_t *positions, uint32_t num) {
-  const uint32_t V = model.decoder.shape.vocab_size;
-  SampleRow rows[IGNIS_MAX_LANES];
+// Waits for the step's draws, which are those of `rows`.
+static ignis_status take_draws(ignis_model &model, ignis_draw *draws, const SampleRow *rows, uint32_t num) {
+  const ignis_status status = download(*model.device, draws, model.draws, num * sizeof(ignis_draw));
+  if (status != IGNIS_OK) return status;
   for (uint32_t i = 0; i < num; i++)
-    rows[i] = SampleRow{logits + uint64_t{i} * V, sampling + lanes[i], &model.lanes[lanes[i]], positions[i]};
-  uint32_t bad = 0;
-  if (!sample(*model.device, draws, rows, num, V, model.sample_memory, &bad))
-    return fail(IGNIS_FAULT, "the logits of lane %d at position %u give no token: all are -infinity, or some are NaN or infinite",
-                lanes[bad], positions[bad]);
-  for (uint32_t i = 0; i < num; i++) lane_tokens_add(&model.lanes[lanes[i]], draws[i].token, true);
+    if (draws[i].token < 0)
+      return fail(IGNIS_FAULT, "the logits of lane %u at position %u give no token: all are -infinity, or some are NaN or infinite",
+                  rows[i].lane, rows[i].position);
   return IGNIS_OK;
 }
 
-ignis_status run_span(ignis_model &model, const ignis_span &span, ignis_draw *result) {
+static SampleRow sample_row(ignis_model &model, const ignis_sampling *table, int32_t lane, uint32_t position) {
+  return SampleRow{table ? table + lane : nullptr, &model.lanes[lane], static_cast<uint32_t>(lane), position};
+}
+
+// All logits of a span to the caller, a few rows at a time. The last row's stay in model.logits; returns them.
+static const float *all_logits(ignis_model &model, const ignis_span &span, ignis_status *status) {
+  const uint32_t T = span.stop - span.start, V = model.decoder.shape.vocab_size;
+  const float *last = nullptr;
+  for (uint32_t first = 0; first < T && *status == IGNIS_OK; first += model.limits.max_lanes) {
+    const uint32_t num = T - first < model.limits.max_lanes ? T - first : model.limits.max_lanes;
+    logits(model.decoder, model.logits, first, num);
+    *status = download(*model.device, span.logits + uint64_t{first} * V, model.logits, uint64_t{num} * V * sizeof(float));
+    last = model.logits + uint64_t{num - 1} * V;
+  }
+  return last;
+}
+
+ignis_status run_span(ignis_model &model, const ignis_span &span, ignis_draw *draw) {
   const uint32_t V = model.decoder.shape.vocab_size, T = span.stop - span.start;
   const Group group{0, T, span.start, span.page_table};
-  const uint32_t first_wanted = span.logits ? 0 : span.lane >= 0 ? T - 1 : T;
-  const Step step{span.tokens, T, first_wanted, &group, 1};
+  const bool is_drawn = span.lane >= 0;
+  const Step step{span.tokens, T, span.logits ? 0 : is_drawn ? T - 1 : T, &group, 1};
+  const SampleRow row = is_drawn ? sample_row(model, span.sampling, span.lane, span.stop) : SampleRow{};
+  step_begin(*model.device, StepInputs{span.tokens, T, &group, 1, &row, is_drawn ? 1u : 0u});
   model.program->forward(model.decoder, step);
+  ignis_status status = IGNIS_OK;
   const float *last = model.logits;
-  if (span.logits) {
-    logits(model.decoder, step, span.logits, V);
-    last = span.logits + uint64_t{T - 1} * V;
-  } else if (span.lane >= 0) {
-    logits(model.decoder, step, model.logits, V);
+  if (span.logits)
+    last = all_logits(model, span, &status);
+  else if (is_drawn)
+    logits(model.decoder, model.logits, 0, 1);
+  if (status != IGNIS_OK) return status;
+  if (!is_drawn) return wait(*model.device);
+  sample(*model.device, model.draws, last, &row, 1, V, model.sample_memory);
+  return take_draws(model, draw, &row, 1);
+}
+
+// A round's rows in the forms in which the program takes them.
+struct RoundRows {
+  int32_t tokens[IGNIS_MAX_LANES];
+  Group groups[IGNIS_MAX_LANES];
+  SampleRow draws[IGNIS_MAX_LANES];
+
+  RoundRows(ignis_model &model, const ignis_round &round) {
+    for (uint32_t i = 0; i < round.num_rows; i++) {
+      const ignis_row &row = round.rows[i];
+      tokens[i] = row.token;
+      groups[i] = Group{i, 1, row.position, row.page_table};
+      draws[i] = sample_row(model, round.sampling, row.lane, row.position + 1);
+    }
   }
-  if (span.lane < 0) return IGNIS_OK;
-  return draw(model, result, last, span.sampling, &span.lane, &span.stop, 1);
+};
+
+static void queue_round(ignis_model &model, const RoundRows &rows, uint32_t T) {
+  const uint32_t V = model.decoder.shape.vocab_size;
+  model.program->forward(model.decoder, Step{rows.tokens, T, 0, rows.groups, T});
+  logits(model.decoder, model.logits, 0, T);
+  sample(*model.device, model.draws, model.logits, rows.draws, T, V, model.sample_memory);
 }
 
 ignis_status run_round(ignis_model &model, const ignis_round &round, ignis_draw *draws) {
   const uint32_t V = model.decoder.shape.vocab_size, T = round.num_rows;
-  int32_t tokens[IGNIS_MAX_LANES], lanes[IGNIS_MAX_LANES];
-  uint32_t positions[IGNIS_MAX_LANES];
-  Group groups[IGNIS_MAX_LANES];
-  for (uint32_t i = 0; i < T; i++) {
-    const ignis_row &row = round.rows[i];
-    tokens[i] = row.token;
-    lanes[i] = row.lane;
-    positions[i] = row.position + 1;
-    groups[i] = Group{i, 1, row.position, row.page_table};
+  const RoundRows rows(model, round);
+  step_begin(*model.device, StepInputs{rows.tokens, T, rows.groups, T, rows.draws, T});
+  if (!replay(*model.device, T)) queue_round(model, rows, T);
+  ignis_status status = IGNIS_OK;
+  if (round.logits) status = download(*model.device, round.logits, model.logits, uint64_t{T} * V * sizeof(float));
+  return status == IGNIS_OK ? take_draws(model, draws, rows.draws, T) : status;
+}
+
+ignis_status record_rounds(ignis_model &model) {
+  // Position 0 of page 0 for every lane: nothing is in the pages yet.
+  const int32_t page_table[] = {0};
+  ignis_sampling sampling[IGNIS_MAX_LANES] = {};
+  ignis_row rows[IGNIS_MAX_LANES];
+  for (int32_t lane = 0; lane < IGNIS_MAX_LANES; lane++) {
+    sampling[lane].top_p = sampling[lane].repetition_penalty = 1;
+    sampling[lane].top_logprobs = -1;
+    rows[lane] = ignis_row{lane, 0, 0, 1, page_table};
   }
-  const Step step{tokens, T, 0, groups, T};
-  model.program->forward(model.decoder, step);
-  logits(model.decoder, step, model.logits, V);
-  if (round.logits) memcpy(round.logits, model.logits, uint64_t{T} * V * sizeof(float));
-  return draw(model, draws, model.logits, round.sampling, lanes, positions, T);
+  for (uint32_t T = 1; T <= model.limits.max_lanes; T++) {
+    const ignis_round round{sizeof round, T, rows, sampling, nullptr};
+    const RoundRows taken(model, round);
+    if (!record_begin(*model.device, T)) return IGNIS_OK;
+    queue_round(model, taken, T);
+    const ignis_status status = record_end(*model.device, T);
+    if (status != IGNIS_OK) return status;
+  }
+  return IGNIS_OK;
 }
 
 }  // namespace ignis

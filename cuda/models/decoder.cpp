@@ -149,11 +149,12 @@ void end(Decoder &decoder, const Step &step) {
            decoder.shape.rms_eps);
 }
 
-void logits(Decoder &decoder, const Step &step, float *y, uint32_t ldy) {
+void logits(Decoder &decoder, float *y, uint32_t first, uint32_t num) {
   Device &device = *decoder.device;
+  const uint32_t H = decoder.shape.hidden_size;
   const Matrix *const users[] = {&decoder.weights.head};
-  prepare(device, &decoder.work.activations, decoder.work.normed, step.T - step.first_wanted, decoder.shape.hidden_size, users, 1);
-  const Linear job{y, &decoder.weights.head, ldy, false};
+  prepare(device, &decoder.work.activations, decoder.work.normed + uint64_t{first} * H, num, H, users, 1);
+  const Linear job{y, &decoder.weights.head, decoder.shape.vocab_size, false};
   linear(device, &job, 1, decoder.work.activations);
 }
 

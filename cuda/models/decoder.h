@@ -87,7 +87,7 @@ void attend(Decoder &decoder, const Step &step, uint32_t layer);          // x +
 void feed_forward(Decoder &decoder, const Step &step, uint32_t layer);    // x += ...
 void end(Decoder &decoder, const Step &step);                             // normed
 
-// y [T - first_wanted, ldy] = logits of the wanted rows.
-void logits(Decoder &decoder, const Step &step, float *y, uint32_t ldy);
+// y [num, V] = logits of `num` of the wanted rows, from the one with number `first` on.
+void logits(Decoder &decoder, float *y, uint32_t first, uint32_t num);
 
 }  // namespace ignis

@@ -1,4 +1,4 @@
-// ops.h: every operator that a model program may call, implemented by host/ and (later) by kernels/.
+// ops.h: every operator that a model program may call, and the device under it, implemented by host/ and by kernels/.
 //
 // Letters: T rows of the batch (tokens of a span, or lanes of a round), H hidden, F ffn, V vocabulary, NH query heads, NK kv heads,
 // D head size, N and K rows and columns of a weight. All activations are float32, row-major. Destination first, then sources,
@@ -11,29 +11,103 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../base/arena.h"
 #include "../include/ignis_step.h"
 
 namespace ignis {
 
-// What the operators run on (the CPU's is in host/device.h: threads and instruction set). The leaf opens one a model, and knows no
-// more of it.
+// --- the device -----------------------------------------------------------------------------------------------------------------
+
+// What the operators run on: the CPU's threads and instruction set (host/device.h), or a card and a stream (kernels/device.h). The
+// leaf opens one a model, and knows no more of it.
 struct Device;
-Device *device_open(uint32_t num_threads);  // null where the system refuses so many threads
-void device_close(Device *device);          // null is fine
-const char *device_isa();                   // this process's, as ignis_device_info has it
+ignis_status device_probe(ignis_device_info *info);  // fills everything but size; IGNIS_NO_DEVICE says why
+ignis_status device_open(Device **device, uint32_t num_threads);
+void device_close(Device *device);  // null is fine
+
+// Memory that the operators read and write, zero at first; at load only. Where the CPU is the device it is ordinary memory.
+bool memory_open(Device &device, Arena *arena, uint64_t size_bytes);
+void memory_close(Device &device, Arena *arena);
+// From the caller's memory, which may be used again when it returns. Ordered before every later call.
+void upload(Device &device, void *to, const void *from, uint64_t size_bytes);
+// Waits until all calls before it are done; says whether they all went well. IGNIS_FAULT is for ever.
+ignis_status wait(Device &device);
+ignis_status download(Device &device, void *to, const void *from, uint64_t size_bytes);  // waits, too
+
+// Calls between record_begin and record_end that a device can keep under a key (a decode width, 1..IGNIS_MAX_LANES) and do again
+// with the inputs of a later step_begin; they are not done while they are kept. False where it keeps nothing: the caller makes the
+// calls at every step.
+bool record_begin(Device &device, uint32_t key);
+ignis_status record_end(Device &device, uint32_t key);
+bool replay(Device &device, uint32_t key);  // false: nothing is kept under the key
+
+// --- weights --------------------------------------------------------------------------------------------------------------------
 
 // A stored weight [rows, cols] in the layout that this device's kernels want. `packed` lies in the model's arena.
 struct Matrix {
   uint32_t rows = 0, cols = 0;
   ignis_dtype dtype = IGNIS_F32;  // as stored
   const void *packed = nullptr;   // matrix_pack's output, or == source where no repacking is needed
-  const void *source = nullptr;   // the mapped file's bytes: rows of an embedding are read from here
+  const void *source = nullptr;   // the stored bytes, in the mapped file or in the device's memory: rows of an embedding are read here
 };
 
-// Bytes that matrix_pack needs for it; 0 where the stored layout is used as it is. 64-byte aligned.
+// Bytes that matrix_pack needs for it; 0 where the stored layout is used as it is. A multiple of ARENA_ALIGNMENT.
 uint64_t matrix_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols);
-// Fills m->packed (memory of matrix_bytes at `packed`) from m->source. Parallel inside.
+// Fills m->packed (memory of matrix_bytes at `packed`) from m->source, which is not read after the return. Parallel inside.
 void matrix_pack(Device &device, Matrix *m, void *packed);
+// The same for the embedding, whose rows are read by number: 0 where they are read from the file. table_store sets m->source.
+uint64_t table_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols);
+void table_store(Device &device, Matrix *m, void *stored);
+
+// --- a step ---------------------------------------------------------------------------------------------------------------------
+
+// Rows that belong to one sequence, in rising position. A span is one group of T rows; a round is T groups of one row.
+struct Group {
+  uint32_t row, num_rows;
+  uint32_t position;          // of its first row
+  const int32_t *page_table;  // the caller's memory
+};
+
+// A lane's tokens, as the penalties count them.
+struct LaneTokens {
+  uint32_t *output_counts;  // [V]
+  uint32_t *is_seen;        // [ceil(V / 32)] bits: in the prompt or in the output
+  int32_t *seen;            // [V] the ids whose bit is set, num_seen of them, in order of arrival; the CPU's alone
+  uint32_t num_seen;
+};
+uint64_t lane_tokens_bytes(uint32_t V);
+void lane_tokens_place(LaneTokens *tokens, void *memory, uint32_t V);  // memory is zero
+// Counts become those of the prompt and of the output so far.
+void lane_tokens_set(Device &device, LaneTokens *tokens, uint32_t V, const int32_t *prompt, uint32_t num_prompt, const int32_t *output,
+                     uint32_t num_output);
+
+// One row to draw for. The order of operations is ignis_sampling's.
+struct SampleRow {
+  const ignis_sampling *sampling;  // the caller's memory
+  LaneTokens *tokens;
+  uint32_t lane;
+  uint32_t position;  // of the token that is drawn
+};
+
+// Everything that changes from step to step, in the caller's memory. A device that cannot read that takes its copies here, at
+// addresses that stay, and its operators read those: then the tokens, positions, page tables and sampling that the operators of the
+// step are called with are not looked at, only which rows they are.
+struct StepInputs {
+  const int32_t *tokens;  // [T]
+  uint32_t T;
+  const Group *groups;
+  uint32_t num_groups;
+  const SampleRow *draws;
+  uint32_t num_draws;
+};
+struct StepLimits {
+  uint32_t max_rows, max_context, max_lanes, V;
+};
+uint64_t step_bytes(const StepLimits &limits);
+void step_place(Device &device, const StepLimits &limits, void *memory);
+void step_begin(Device &device, const StepInputs &inputs);
+
+// --- linear layers --------------------------------------------------------------------------------------------------------------
 
 // Rows x of a linear layer in the forms that its weights' kernels read (float32, bfloat16, or 15 bits with a scale and a sum for
 // each 32 columns, as two planes of int8: int8 alone moves SmolLM2's logits by 5 % and changes its answers, spec/adr/0005).
@@ -56,20 +130,15 @@ struct Linear {
 };
 void linear(Device &device, const Linear *jobs, uint32_t num, const Activations &a);
 
+// --- everything else ------------------------------------------------------------------------------------------------------------
+
 void embed(Device &device, float *x, const Matrix &table, const int32_t *tokens, uint32_t T);                       // x [T, H]
 void rms_norm(Device &device, float *y, const float *x, const float *w, uint32_t T, uint32_t H, float eps);         // w [H]
 void head_norm(Device &device, float *x, const float *w, uint32_t T, uint32_t heads, uint32_t D, float eps, uint32_t ldx);  // in place
 void swiglu(Device &device, float *y, const float *gate, const float *up, uint32_t T, uint32_t F);                  // silu(gate) * up
 
-// Rows that belong to one sequence, in rising position. A span is one group of T rows; a round is T groups of one row.
-struct Group {
-  uint32_t row, num_rows;
-  uint32_t position;          // of its first row
-  const int32_t *page_table;
-};
-
 // One layer's part of a page starts at pool + page * page_stride + layer_offset and is kv_layer_bytes() long. Within it the device lays
-// K and V out as it likes (host/kv_page.h draws the CPU's). Positions that were never stored hold anything, NaN too.
+// K and V out as it likes (host/kv_page.h and kernels/kv_page.cuh draw it). Positions that were never stored hold anything, NaN too.
 struct KvLayer {
   uint8_t *pool;
   uint64_t page_stride;
@@ -98,25 +167,9 @@ void attention(Device &device, float *out, const float *q, const KvLayer &kv, co
 // For sequences of at most max_context positions.
 uint64_t attention_bytes(uint32_t num_threads, uint32_t max_context, uint32_t NH, uint32_t NK, uint32_t D);
 
-// A lane's tokens, as the penalties count them.
-struct LaneTokens {
-  uint32_t *output_counts;  // [V]
-  uint32_t *is_seen;        // [ceil(V / 32)] bits: in the prompt or in the output
-  int32_t *seen;            // [V] the ids whose bit is set, num_seen of them, in order of arrival
-  uint32_t num_seen;
-};
-void lane_tokens_clear(LaneTokens *tokens);
-void lane_tokens_add(LaneTokens *tokens, int32_t token, bool is_output);
-
-// One row to draw for. The order of operations is ignis_sampling's.
-struct SampleRow {
-  const float *logits;             // [V], raw
-  const ignis_sampling *sampling;
-  const LaneTokens *tokens;
-  uint32_t position;               // of the token that is drawn
-};
-// draws [num_rows]. False where a row's logits give no token (all -inf, or NaN or +inf among them); its number is then in *bad_row.
-bool sample(Device &device, ignis_draw *draws, const SampleRow *rows, uint32_t num_rows, uint32_t V, void *workspace, uint32_t *bad_row);
-uint64_t sample_bytes(uint32_t num_threads, uint32_t V);
+// draws [num_rows], in the device's memory, from logits [num_rows, V], raw. Adds each drawn token to its lane's output. A row whose
+// logits give no token (all -inf, or NaN or +inf among them) has token -1 and changes nothing.
+void sample(Device &device, ignis_draw *draws, const float *logits, const SampleRow *rows, uint32_t num_rows, uint32_t V, void *workspace);
+uint64_t sample_bytes(uint32_t num_threads, uint32_t max_lanes, uint32_t V);
 
 }  // namespace ignis

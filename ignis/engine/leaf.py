@@ -26,6 +26,8 @@ class DeviceInfo:
     isa: str
     num_cores: int
     memory_bytes: int
+    free_bytes: int
+    """What a load could take now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def plan_load(leaf: Leaf, checkpoint: Checkpoint, settings: EngineSettings) -> L
     )
     device = leaf.probe()
     least = leaf.plan(checkpoint, layout)
-    budget = device.memory_bytes - device.memory_bytes // _HEADROOM_PARTS
+    budget = device.free_bytes - device.memory_bytes // _HEADROOM_PARTS
     fixed = least.weights_bytes + least.mapped_bytes + least.workspace_bytes
     room = max(0, budget - fixed) // least.kv_page_bytes
     if room < layout.num_pages:

@@ -27,6 +27,7 @@ class DeviceInfo(Structure):
         ("size", c_uint32),
         ("num_cores", c_uint32),
         ("memory_bytes", c_uint64),
+        ("free_bytes", c_uint64),
         ("name", c_char * 96),
         ("isa", c_char * 32),
     )

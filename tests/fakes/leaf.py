@@ -112,7 +112,7 @@ class ScriptedLeaf:
     # Port 2.
 
     def probe(self) -> DeviceInfo:
-        return DeviceInfo("scripted", "none", 1, self._memory_bytes)
+        return DeviceInfo("scripted", "none", 1, self._memory_bytes, self._memory_bytes)
 
     def plan(self, checkpoint: Checkpoint, layout: Layout) -> Footprint:
         return Footprint(1000, 100, self._page_bytes, self._page_bytes * layout.num_pages, 10)
