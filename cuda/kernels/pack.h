@@ -1,4 +1,4 @@
-// pack.h: stored rows of a matrix, already on the card, into the layout that the linear kernels read.
+// pack.h: stored weights into the layout of weights.cuh, on the card.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,11 +8,14 @@
 
 namespace ignis {
 
-// A matrix comes in chunks of whole rows; each but the last is a multiple of this many.
+// A matrix is packed in parts that start at a multiple of this many rows.
 inline constexpr uint32_t PACK_ROWS = 128;
 
-// packed: all of the matrix (matrix_bytes, zero at first); stored: rows [first_row, first_row + num_rows) as the file has them, 256-byte
-// aligned. Launches on the stream.
+// Bytes of a packed matrix, a multiple of 256. Every type is packed; F32 is copied as it is.
+uint64_t packed_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols);
+
+// Fills the part of `packed` (the whole matrix's, 256-byte aligned) that rows [first_row, first_row + num_rows) have. `stored` is on the
+// device, 16-byte aligned, and starts with first_row. Rows and columns that the layout adds become zeros.
 void pack_rows(void *packed, const void *stored, ignis_dtype dtype, uint32_t rows, uint32_t cols, uint32_t first_row, uint32_t num_rows,
                cudaStream_t stream);
 

@@ -1,0 +1,35 @@
+// activations.cuh: the rows of a linear layer's input as the tensor cores' B operands, for every weight type but F32.
+//
+// A row is multiplied by a power of two that brings its largest value into [2^14, 2^15), then rounded to float16: one plane (11 bits), or
+// two that are added (hi, then lo: 22 bits). Its scale is taken back at the end of a sum, exactly. Columns 2 and 3 of every four are
+// divided by 16 (weights.cuh says why).
+//
+//   planes  token tile of 8, block of 32 columns, plane: [tokens of the tile] x [4 t] x (b0, b1 of the first step, of the second): 64 bytes
+//           a token. Up to 8 rows are one tile of that many tokens; above, every tile has 8, the last filled up with zeros.
+//   sums    token tile, block: [8 tokens] x (sum of the first 16 columns, of the second), of the rounded values, times 2^-24
+//   scales  [tokens, padded as above to 8] float32: what a row's finished sums are multiplied by
+#pragma once
+
+#include <stdint.h>
+
+namespace ignis {
+
+struct InputLayout {
+  uint32_t tiles, tile_tokens, blocks;  // blocks of 32 columns: K rounded up to 256
+  uint64_t plane_tile_bytes;            // of a token tile, all planes
+  uint64_t sums_offset, scales_offset, size_bytes;
+};
+
+__host__ __device__ inline InputLayout input_layout(uint32_t T, uint32_t K, uint32_t planes) {
+  InputLayout layout;
+  layout.tiles = (T + 7) / 8;
+  layout.tile_tokens = T < 8 ? T : 8;
+  layout.blocks = (K + 255) / 256 * 8;
+  layout.plane_tile_bytes = uint64_t{layout.blocks} * planes * layout.tile_tokens * 64;
+  layout.sums_offset = (layout.tiles * layout.plane_tile_bytes + 255) / 256 * 256;
+  layout.scales_offset = layout.sums_offset + uint64_t{layout.tiles} * layout.blocks * 64;
+  layout.size_bytes = layout.scales_offset + uint64_t{layout.tiles} * 8 * sizeof(float);
+  return layout;
+}
+
+}  // namespace ignis

@@ -1,0 +1,30 @@
+// linear.h: y = x w^T for packed weights of every type, bit-equal for any number of rows.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#include "../include/ignis_step.h"
+
+namespace ignis {
+
+// Memory for prepared rows: any T <= max_T, K <= max_K, one or two planes.
+uint64_t linear_input_bytes(uint32_t max_T, uint32_t max_K);
+
+// x [T, K] float32 into `memory` (256-byte aligned). planes: 1 or 2, activations.cuh; the same in prefill and decode.
+void linear_prepare(void *memory, const float *x, uint32_t T, uint32_t K, uint32_t planes, cudaStream_t stream);
+
+struct LinearJob {
+  float *y;            // [T, ldy]
+  const void *packed;  // pack_rows's
+  ignis_dtype dtype;
+  uint32_t rows, ldy;
+  bool accumulates;    // y += instead of y =; y's old value is added last
+};
+
+// Every job's weights have K columns. `memory` is linear_prepare's with the same T, K and planes; x [T, K] its source, which F32 weights read.
+// num_multiprocessors decides grids only, never a bit.
+void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K, uint32_t planes,
+                uint32_t num_multiprocessors, cudaStream_t stream);
+
+}  // namespace ignis

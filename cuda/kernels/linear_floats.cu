@@ -1,0 +1,13 @@
+// linear_floats.cu: the kernels of F16, BF16 and Q8_0.
+#include "linear_launch.cuh"
+
+namespace ignis {
+
+template void launch_linear<IGNIS_F16, 1>(LinearLaunch);
+template void launch_linear<IGNIS_F16, 2>(LinearLaunch);
+template void launch_linear<IGNIS_BF16, 1>(LinearLaunch);
+template void launch_linear<IGNIS_BF16, 2>(LinearLaunch);
+template void launch_linear<IGNIS_Q8_0, 1>(LinearLaunch);
+template void launch_linear<IGNIS_Q8_0, 2>(LinearLaunch);
+
+}  // namespace ignis
