@@ -39,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _run(words)
+        status = _run(words)
+        sys.stdout.flush()
+        return status
     except ConfigError as error:
         print(f"ignis-server: {error.message}", file=sys.stderr)
         return 2

@@ -1,6 +1,8 @@
 """The configuration: precedence, origins, ranges, and what a refusal says."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -315,3 +317,9 @@ def test_what_the_parts_are_told_is_what_the_configuration_says() -> None:
     for settings in (ServerLimits, EngineSettings, ApiSettings):
         with pytest.raises(TypeError, match="required keyword-only"):
             settings()
+
+
+def test_a_reader_that_leaves_early_is_no_traceback() -> None:
+    command = f"{sys.executable} -m ignis help --fields | true"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert done.stderr == ""
