@@ -160,7 +160,8 @@ typedef struct ignis_sampling {
 } ignis_sampling;
 
 typedef struct ignis_draw {
-  int32_t token;
+  int32_t token;                               /* -1: the row's logits give none (all -infinity, or NaN or +infinity among
+                                                  them); nothing was counted, and the other rows stand */
   int32_t num_top;                             /* entries of the two arrays; 0 where not asked for */
   float logprob;                               /* of token; 0 where not asked for */
   int32_t top_ids[IGNIS_MAX_TOP_LOGPROBS];     /* falling probability, ties: lower id first */

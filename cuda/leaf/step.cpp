@@ -4,15 +4,9 @@
 
 namespace ignis {
 
-// Waits for the step's draws, which are those of `rows`.
-static ignis_status take_draws(ignis_model &model, ignis_draw *draws, const SampleRow *rows, uint32_t num) {
-  const ignis_status status = download(*model.device, draws, model.draws, num * sizeof(ignis_draw));
-  if (status != IGNIS_OK) return status;
-  for (uint32_t i = 0; i < num; i++)
-    if (draws[i].token < 0)
-      return fail(IGNIS_FAULT, "the logits of lane %u at position %u give no token: all are -infinity, or some are NaN or infinite",
-                  rows[i].lane, rows[i].position);
-  return IGNIS_OK;
+// Waits for the step's draws.
+static ignis_status take_draws(ignis_model &model, ignis_draw *draws, uint32_t num) {
+  return download(*model.device, draws, model.draws, num * sizeof(ignis_draw));
 }
 
 static SampleRow sample_row(ignis_model &model, const ignis_sampling *table, int32_t lane, uint32_t position) {
@@ -49,7 +43,7 @@ ignis_status run_span(ignis_model &model, const ignis_span &span, ignis_draw *dr
   if (status != IGNIS_OK) return status;
   if (!is_drawn) return wait(*model.device);
   sample(*model.device, model.draws, last, &row, 1, V, model.sample_memory);
-  return take_draws(model, draw, &row, 1);
+  return take_draws(model, draw, 1);
 }
 
 // A round's rows in the forms in which the program takes them.
@@ -82,7 +76,7 @@ ignis_status run_round(ignis_model &model, const ignis_round &round, ignis_draw 
   if (!replay(*model.device, T)) queue_round(model, rows, T);
   ignis_status status = IGNIS_OK;
   if (round.logits) status = download(*model.device, round.logits, model.logits, uint64_t{T} * V * sizeof(float));
-  return status == IGNIS_OK ? take_draws(model, draws, rows.draws, T) : status;
+  return status == IGNIS_OK ? take_draws(model, draws, T) : status;
 }
 
 ignis_status record_rounds(ignis_model &model) {

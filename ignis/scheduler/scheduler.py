@@ -16,6 +16,8 @@ from ignis.scheduler.prefill import PrefillLane
 from ignis.scheduler.request import Admitted, Event, FinishReason, RequestEvent, Submission, TokenEvent, TokenLogprob
 from ignis.scheduler.residency import Residency
 
+_NO_TOKEN = "the logits of this request give no token: all are -infinity, or some are NaN or infinite"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerSettings:
@@ -148,6 +150,9 @@ class Scheduler:
     def _take_draw(self, live: Live, draw: Draw, now: float) -> TokenEvent:
         """Counts a drawn token, and ends the request where it is a stop token or the last one of the cap."""
         token = draw.token
+        if token < 0:
+            self._leave(live, FinishReason.FAULT)
+            return TokenEvent(live.request_id, finish=FinishReason.FAULT, fault=_NO_TOKEN, usage=live.usage(now))
         live.tokens.append(token)
         live.num_drawn += 1
         submission = live.submission

@@ -4,7 +4,7 @@ import contextlib
 import io
 import json
 import random
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -365,6 +365,22 @@ async def test_a_scripted_answer_reaches_its_reader() -> None:
         (mailbox,) = bench.engine.submit([submission])
         tokens, last = await read(mailbox)
         assert (tokens, last.finish) == ([7, 8, 9], FinishReason.STOP)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_request_without_a_token_ends_alone() -> None:
+    def reply(tokens: Sequence[int], num_prompt: int) -> int:
+        return -1 if tokens[0] == 5 and len(tokens) == num_prompt + 2 else 9
+
+    bench = Bench(ScriptedLeaf(reply), engine_settings())
+    async with trio.open_nursery() as nursery:
+        await nursery.start(bench.engine.run)
+        await bench.engine.load(bare_checkpoint())
+        sick, well = bench.engine.submit([ask(range(5, 9)), ask(range(8), max_tokens=6)])
+        tokens, last = await read(sick)
+        assert (tokens, last.finish) == ([9, 9], FinishReason.FAULT) and "NaN" in last.fault
+        assert (await read(well))[0] == [9] * 6
+        assert bench.engine.state is EngineState.SERVING
         nursery.cancel_scope.cancel()
 
 
