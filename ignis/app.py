@@ -121,7 +121,8 @@ class _App:
 
     async def _load_model(self, name: str) -> None:
         start = time.monotonic()
-        source = await trio.to_thread.run_sync(self._resolve)
+        # Abandoned by a shutdown: a download leaves a part behind that the next one goes on with.
+        source = await trio.to_thread.run_sync(self._resolve, abandon_on_cancel=True)
         checkpoint = await trio.to_thread.run_sync(open_checkpoint, source.path)
         self._log.emit("ignis.model.load_started", id=name, artifact=source.path.name, format=checkpoint.format)
         tokenizers: list[Tokenizer] = []
@@ -192,10 +193,13 @@ def _open_leaf() -> NativeLeaf:
     return NativeLeaf(bundle.library("libignis_cpu.so"))
 
 
-def _age_ms() -> float:
-    """Milliseconds since the process began, by the kernel's clock."""
-    with open("/proc/self/stat", encoding="ascii") as stat:
-        started_ticks = int(stat.read().rpartition(")")[2].split()[19])
+def _age_ms() -> float | None:
+    """Milliseconds since the process began, by the kernel's clock; None where /proc is not mounted."""
+    try:
+        stat = Path("/proc/self/stat").read_text(encoding="ascii")
+    except OSError:
+        return None
+    started_ticks = int(stat.rpartition(")")[2].split()[19])
     started_s = started_ticks / os.sysconf("SC_CLK_TCK")
     return round((time.clock_gettime(time.CLOCK_BOOTTIME) - started_s) * 1e3, 1)
 
