@@ -65,13 +65,14 @@ static uint64_t total_ns[NUM_OPERATORS];
   }
 OPERATORS(WRAP)
 
-bool real_sample(Device &, ignis_draw *, const SampleRow *, uint32_t, uint32_t, void *, uint32_t *) asm(
-    "__real__ZN5ignis6sampleERNS_6DeviceEP10ignis_drawPKNS_9SampleRowEjjPvPj");
-bool wrap_sample(Device &, ignis_draw *, const SampleRow *, uint32_t, uint32_t, void *, uint32_t *) asm(
-    "__wrap__ZN5ignis6sampleERNS_6DeviceEP10ignis_drawPKNS_9SampleRowEjjPvPj");
-bool wrap_sample(Device &device, ignis_draw *draws, const SampleRow *rows, uint32_t num_rows, uint32_t V, void *workspace, uint32_t *bad_row) {
+void real_sample(Device &, ignis_draw *, const float *, const SampleRow *, uint32_t, uint32_t, void *) asm(
+    "__real__ZN5ignis6sampleERNS_6DeviceEP10ignis_drawPKfPKNS_9SampleRowEjjPv");
+void wrap_sample(Device &, ignis_draw *, const float *, const SampleRow *, uint32_t, uint32_t, void *) asm(
+    "__wrap__ZN5ignis6sampleERNS_6DeviceEP10ignis_drawPKfPKNS_9SampleRowEjjPv");
+void wrap_sample(Device &device, ignis_draw *draws, const float *logits, const SampleRow *rows, uint32_t num_rows, uint32_t V,
+                 void *workspace) {
   const Timer timer(total_ns[OP_sample]);
-  return real_sample(device, draws, rows, num_rows, V, workspace, bad_row);
+  real_sample(device, draws, logits, rows, num_rows, V, workspace);
 }
 
 }  // namespace ignis
