@@ -105,7 +105,7 @@ class ModelConfig:
     id: str | None = None
     max_context: int = 0
     default_max_tokens: int = 38912
-    prefill_chunk: int = 256
+    prefill_chunk: int = 128
     decode_share: int = 25
     decode_lanes: int = 8
     kv_format: ModelKvFormat = ModelKvFormat.F16
@@ -326,8 +326,8 @@ FIELDS: tuple[Field, ...] = (
         "model",
         "prefill_chunk",
         Kind.INTEGER,
-        "256",
-        "longest part of a prompt that one step computes",
+        "128",
+        "longest part of a prompt that one step computes; lanes that decode wait for no longer",
         minimum=64,
         maximum=8192,
         multiple=64,

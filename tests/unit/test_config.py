@@ -32,7 +32,7 @@ def test_every_field_has_its_default() -> None:
     config = load_config([], {}, Path("/srv"))
     assert config.server.bind == Address("127.0.0.1", 8000)
     assert config.server.api_key is None
-    assert config.model.prefill_chunk == 256
+    assert config.model.prefill_chunk == 128
     assert config.model.kv_format is ModelKvFormat.F16
     assert config.download.path == Path("/srv/models")
     assert set(config.origins.values()) == {Origin(Source.DEFAULT, "default")}
