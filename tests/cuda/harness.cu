@@ -1,0 +1,603 @@
+// harness.cu: the card's linear layers and attention against float64, their row invariance bit for bit, and their speed. Stand-alone:
+//   nvcc -std=c++20 -O3 -fmad=false -gencode=arch=compute_90a,code=sm_90a -o harness tests/cuda/harness.cu cuda/kernels/{pack,activations,
+//        linear,linear_floats,linear_four,linear_five,attention}.cu cuda/quant/dequantize.cpp
+// `harness check` ends with 0 where everything holds; `harness time` prints figures.
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "../../cuda/kernels/attention.h"
+#include "../../cuda/kernels/linear.h"
+#include "../../cuda/kernels/pack.h"
+#include "../../cuda/quant/dequantize.h"
+#include "../../cuda/quant/formats.h"
+
+using namespace ignis;
+
+#define CHECK(call)                                                                                  \
+  do {                                                                                               \
+    const cudaError_t error_ = (call);                                                               \
+    if (error_ != cudaSuccess) {                                                                     \
+      printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error_));              \
+      exit(2);                                                                                       \
+    }                                                                                                \
+  } while (0)
+
+static int num_failures = 0;
+static uint32_t num_multiprocessors = 132;
+static cudaStream_t stream;
+
+static __host__ __device__ uint32_t hashed(uint64_t x) {
+  x ^= x >> 33, x *= 0xff51afd7ed558ccdull, x ^= x >> 33, x *= 0xc4ceb9fe1a85ec53ull, x ^= x >> 33;
+  return static_cast<uint32_t>(x);
+}
+static __host__ __device__ float uniform(uint64_t seed) { return hashed(seed) * 0x1p-31f - 1.0f; }  // [-1, 1)
+
+static __global__ void fill_floats(float *x, uint64_t num, uint64_t seed, bool has_outliers) {
+  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < num; i += uint64_t{gridDim.x} * blockDim.x) {
+    const float a = uniform(seed * 7919 + 3 * i) + uniform(seed * 7919 + 3 * i + 1);
+    x[i] = has_outliers && hashed(seed + 5 * i) % 997 == 0 ? 60.0f * a : a;
+  }
+}
+static __global__ void poison(float *x, uint64_t num) {
+  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < num; i += uint64_t{gridDim.x} * blockDim.x) x[i] = __int_as_float(0x7fc0dead);
+}
+
+// Stored weights of any type: random codes, scales that are finite and of sensible size.
+static __global__ void fill_stored(uint8_t *data, ignis_dtype dtype, uint32_t block_size, uint64_t num_blocks, uint64_t seed) {
+  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < num_blocks; i += uint64_t{gridDim.x} * blockDim.x) {
+    uint8_t *block = data + i * block_size;
+    const uint64_t base = (seed << 40) + i * 256;
+    const auto half_to = [&](uint8_t *to, float value) {
+      const uint16_t bits = __half_as_ushort(__float2half_rn(value));
+      to[0] = bits & 255, to[1] = bits >> 8;
+    };
+    const float d = (1.5f + uniform(base + 250)) * 0.004f;
+    if (dtype == IGNIS_F32) {
+      *reinterpret_cast<float *>(block) = uniform(base) * 0.05f;
+    } else if (dtype == IGNIS_F16) {
+      half_to(block, uniform(base) * uniform(base + 1) * 0.05f);
+    } else if (dtype == IGNIS_BF16) {
+      const uint32_t bits = __float_as_uint(uniform(base) * uniform(base + 1) * uniform(base + 2) * 0.05f);
+      block[0] = bits >> 16 & 255, block[1] = bits >> 24;
+    } else {
+      for (uint32_t b = 0; b < block_size; b += 4) {
+        const uint32_t word = hashed(base + b);
+        for (uint32_t e = 0; e < 4 && b + e < block_size; e++) block[b + e] = word >> (8 * e) & 255;
+      }
+      if (dtype == IGNIS_Q6_K) {
+        half_to(block + 208, d * 0.01f);
+      } else {
+        half_to(block, dtype == IGNIS_Q4_K || dtype == IGNIS_Q5_K ? d * 0.03f : d);
+        if (dtype == IGNIS_Q4_1 || dtype == IGNIS_Q5_1) half_to(block + 2, uniform(base + 251) * 0.03f);
+        if (dtype == IGNIS_Q4_K || dtype == IGNIS_Q5_K) half_to(block + 2, d * 0.2f);
+      }
+    }
+  }
+}
+
+static __global__ void reference_linear(double *y, const float *x, const float *w, uint32_t T, uint32_t rows, uint32_t K) {
+  const uint32_t row = blockIdx.x * blockDim.x + threadIdx.x, token = blockIdx.y;
+  if (row >= rows) return;
+  double sum = 0;
+  for (uint32_t k = 0; k < K; k++) sum += static_cast<double>(w[uint64_t{row} * K + k]) * x[uint64_t{token} * K + k];
+  y[uint64_t{token} * rows + row] = sum;
+}
+
+template <class T>
+static T *device_memory(uint64_t num) {
+  void *p;
+  CHECK(cudaMalloc(&p, num * sizeof(T) + 256));
+  return static_cast<T *>(p);
+}
+
+static const char *name_of(ignis_dtype dtype) {
+  switch (dtype) {
+    case IGNIS_F32: return "f32";
+    case IGNIS_F16: return "f16";
+    case IGNIS_BF16: return "bf16";
+    case IGNIS_Q4_0: return "q4_0";
+    case IGNIS_Q4_1: return "q4_1";
+    case IGNIS_Q5_0: return "q5_0";
+    case IGNIS_Q5_1: return "q5_1";
+    case IGNIS_Q8_0: return "q8_0";
+    case IGNIS_Q4_K: return "q4_K";
+    case IGNIS_Q5_K: return "q5_K";
+    case IGNIS_Q6_K: return "q6_K";
+  }
+  return "?";
+}
+
+static void *packed_random(ignis_dtype dtype, uint32_t rows, uint32_t cols, uint64_t seed, std::vector<uint8_t> *stored_copy) {
+  const uint64_t size = rows * row_bytes(dtype, cols);
+  uint8_t *stored = device_memory<uint8_t>(size);
+  fill_stored<<<1024, 256, 0, stream>>>(stored, dtype, block_bytes(dtype), uint64_t{rows} * cols / block_values(dtype), seed);
+  const uint64_t packed_size = packed_bytes(dtype, rows, cols);
+  uint8_t *packed = device_memory<uint8_t>(packed_size);
+  CHECK(cudaMemsetAsync(packed, 0xff, packed_size, stream));
+  for (uint32_t row = 0; row < rows;) {
+    const uint32_t num = std::min(rows - row, stored_copy ? 3 * PACK_ROWS : 1u << 20);
+    const uint8_t *from = stored + row * row_bytes(dtype, cols);
+    uint8_t *aligned = nullptr;
+    if (reinterpret_cast<uintptr_t>(from) % 16) {
+      aligned = device_memory<uint8_t>(num * row_bytes(dtype, cols));
+      CHECK(cudaMemcpyAsync(aligned, from, num * row_bytes(dtype, cols), cudaMemcpyDeviceToDevice, stream));
+    }
+    pack_rows(packed, aligned ? aligned : from, dtype, rows, cols, row, num, stream);
+    CHECK(cudaGetLastError());
+    row += num;
+    if (aligned) {
+      CHECK(cudaStreamSynchronize(stream));
+      CHECK(cudaFree(aligned));
+    }
+  }
+  CHECK(cudaStreamSynchronize(stream));
+  if (stored_copy) {
+    stored_copy->resize(size);
+    CHECK(cudaMemcpy(stored_copy->data(), stored, size, cudaMemcpyDeviceToHost));
+  }
+  CHECK(cudaFree(stored));
+  return packed;
+}
+
+static void report(bool is_right, const std::string &what) {
+  if (is_right) return;
+  if (num_failures++ < 40) printf("FAILED %s\n", what.c_str());
+}
+
+// One weight, many widths: against float64, and each row alone against the row among others.
+static void check_linear(ignis_dtype dtype, uint32_t rows, uint32_t K, uint32_t planes, double *worst) {
+  char label[128];
+  snprintf(label, sizeof label, "linear %s %ux%u planes %u", name_of(dtype), rows, K, planes);
+  std::vector<uint8_t> stored;
+  void *packed = packed_random(dtype, rows, K, rows + K, &stored);
+  std::vector<float> values(uint64_t{rows} * K);
+  dequantize(values.data(), stored.data(), dtype, values.size());
+  float *w = device_memory<float>(values.size());
+  CHECK(cudaMemcpy(w, values.data(), values.size() * 4, cudaMemcpyHostToDevice));
+  const uint32_t most = 150, ldy = rows + 5;
+  float *x = device_memory<float>(uint64_t{most} * K), *y = device_memory<float>(uint64_t{most} * ldy);
+  double *expected = device_memory<double>(uint64_t{most} * rows);
+  void *memory = device_memory<uint8_t>(linear_input_bytes(most, K));
+  fill_floats<<<256, 256, 0, stream>>>(x, uint64_t{most} * K, K + planes, true);
+  reference_linear<<<dim3((rows + 127) / 128, most), 128, 0, stream>>>(expected, x, w, most, rows, K);
+  std::vector<double> right(uint64_t{most} * rows);
+  CHECK(cudaMemcpyAsync(right.data(), expected, right.size() * 8, cudaMemcpyDeviceToHost, stream));
+  std::vector<float> whole, got(uint64_t{most} * ldy);
+  const auto run = [&](uint32_t first, uint32_t T, bool accumulates, float base) {
+    poison<<<64, 256, 0, stream>>>(y, uint64_t{most} * ldy);
+    if (accumulates) {
+      std::fill(got.begin(), got.end(), base);
+      CHECK(cudaMemcpyAsync(y, got.data(), got.size() * 4, cudaMemcpyHostToDevice, stream));
+    }
+    CHECK(cudaMemsetAsync(memory, 0xff, linear_input_bytes(most, K), stream));
+    linear_prepare(memory, x + uint64_t{first} * K, T, K, planes, stream);
+    const LinearJob job{y, packed, dtype, rows, ldy, accumulates};
+    linear_run(&job, 1, memory, x + uint64_t{first} * K, T, K, planes, num_multiprocessors, stream);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpyAsync(got.data(), y, got.size() * 4, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamSynchronize(stream));
+  };
+  run(0, most, false, 0);
+  whole = got;
+  double error = 0, norm = 0;
+  for (uint32_t t = 0; t < most; t++)
+    for (uint32_t r = 0; r < ldy; r++) {
+      const float value = whole[uint64_t{t} * ldy + r];
+      if (r >= rows) {
+        uint32_t bits;
+        memcpy(&bits, &value, 4);
+        report(bits == 0x7fc0dead, std::string(label) + " writes outside its columns");
+        continue;
+      }
+      const double difference = value - right[uint64_t{t} * rows + r];
+      error += difference * difference;
+      norm += right[uint64_t{t} * rows + r] * right[uint64_t{t} * rows + r];
+    }
+  const double relative = sqrt(error / norm), limit = dtype == IGNIS_F32 || planes == 2 ? 3e-6 : 5e-4;
+  *worst = std::max(*worst, std::isfinite(relative) ? relative : 1e9);
+  char text[256];
+  snprintf(text, sizeof text, "%s: relative error %.2e", label, relative);
+  report(relative < limit, text);
+  const uint32_t widths[][2] = {{0, 1}, {5, 1}, {149, 1}, {3, 2}, {1, 3}, {7, 5}, {0, 8}, {9, 8}, {2, 9}, {11, 16}, {4, 33}, {20, 64}, {13, 130}, {0, 128}};
+  for (const auto &width : widths) {
+    run(width[0], width[1], false, 0);
+    uint64_t num_different = 0;
+    for (uint32_t t = 0; t < width[1]; t++) num_different += memcmp(&got[uint64_t{t} * ldy], &whole[uint64_t{t + width[0]} * ldy], rows * 4) != 0;
+    snprintf(text, sizeof text, "%s: %llu of %u rows differ from the same rows among 150", label, (unsigned long long)num_different, width[1]);
+    report(num_different == 0, text);
+  }
+  for (uint32_t T : {3u, 40u}) {
+    run(0, T, true, 2.5f);
+    bool is_right = true;
+    for (uint32_t t = 0; t < T; t++)
+      for (uint32_t r = 0; r < rows; r++) is_right &= got[uint64_t{t} * ldy + r] == 2.5f + whole[uint64_t{t} * ldy + r];
+    report(is_right, std::string(label) + ": adding to y");
+  }
+  for (void *p : {packed, static_cast<void *>(w), static_cast<void *>(x), static_cast<void *>(y), static_cast<void *>(expected), memory}) CHECK(cudaFree(p));
+}
+
+// Three jobs of two types in one call.
+static void check_jobs() {
+  const uint32_t K = 512, T = 5;
+  const ignis_dtype dtypes[3] = {IGNIS_Q4_K, IGNIS_Q6_K, IGNIS_Q4_K};
+  const uint32_t rows[3] = {96, 48, 40};
+  float *x = device_memory<float>(T * K), *y[2][3];
+  fill_floats<<<64, 256, 0, stream>>>(x, T * K, 3, true);
+  void *memory = device_memory<uint8_t>(linear_input_bytes(T, K)), *packed[3];
+  LinearJob jobs[3];
+  linear_prepare(memory, x, T, K, 2, stream);
+  for (uint32_t i = 0; i < 3; i++) {
+    packed[i] = packed_random(dtypes[i], rows[i], K, 77 + i, nullptr);
+    for (auto &each : y) poison<<<8, 256, 0, stream>>>(each[i] = device_memory<float>(T * rows[i]), T * rows[i]);
+    jobs[i] = LinearJob{y[0][i], packed[i], dtypes[i], rows[i], rows[i], false};
+  }
+  linear_run(jobs, 3, memory, x, T, K, 2, num_multiprocessors, stream);
+  for (uint32_t i = 0; i < 3; i++) {
+    jobs[i].y = y[1][i];
+    linear_run(jobs + i, 1, memory, x, T, K, 2, num_multiprocessors, stream);
+    std::vector<float> a(T * rows[i]), b(T * rows[i]);
+    CHECK(cudaMemcpyAsync(a.data(), y[0][i], a.size() * 4, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaMemcpyAsync(b.data(), y[1][i], b.size() * 4, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    report(memcmp(a.data(), b.data(), a.size() * 4) == 0 && std::isfinite(a[0]), "several jobs in one call");
+  }
+}
+
+// Attention ---------------------------------------------------------------------------------------------------------------------------
+
+struct AttentionShape {
+  uint32_t NH, NK, D;
+  ignis_dtype dtype;
+};
+
+template <class Element>
+static __global__ void store_kv(uint8_t *pool, uint64_t page_stride, const int32_t *table, const float *k, const float *v, uint32_t first, uint32_t stop,
+                                uint32_t NK, uint32_t D) {
+  for (uint64_t i = first * uint64_t{NK} * D + blockIdx.x * blockDim.x + threadIdx.x; i < stop * uint64_t{NK} * D; i += uint64_t{gridDim.x} * blockDim.x) {
+    const uint32_t d = i % D, head = i / D % NK, position = i / (uint64_t{NK} * D);
+    Element *page = reinterpret_cast<Element *>(pool + page_stride * table[position / 64]);
+    page[(head * 64ull + position % 64) * D + d] = static_cast<Element>(k[i]);
+    page[uint64_t{NK} * 64 * D + (uint64_t{head} * D + d) * 64 + position % 64] = static_cast<Element>(v[i]);
+  }
+}
+
+template <class Element>
+static __global__ void reference_attention(double *out, const float *q, const float *k, const float *v, uint32_t NH, uint32_t NK, uint32_t D) {
+  const uint32_t position = blockIdx.x, head = blockIdx.y, kv_head = head / (NH / NK);
+  extern __shared__ double scores[];
+  __shared__ double total;
+  for (uint32_t p = threadIdx.x; p <= position; p += blockDim.x) {
+    double s = 0;
+    for (uint32_t d = 0; d < D; d++)
+      s += static_cast<double>(q[(uint64_t{position} * NH + head) * D + d]) * static_cast<float>(static_cast<Element>(k[(uint64_t{p} * NK + kv_head) * D + d]));
+    scores[p] = s / sqrt(static_cast<double>(D));
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    double maximum = -1e300;
+    total = 0;
+    for (uint32_t p = 0; p <= position; p++) maximum = scores[p] > maximum ? scores[p] : maximum;
+    for (uint32_t p = 0; p <= position; p++) total += scores[p] = exp(scores[p] - maximum);
+  }
+  __syncthreads();
+  for (uint32_t d = threadIdx.x; d < D; d += blockDim.x) {
+    double o = 0;
+    for (uint32_t p = 0; p <= position; p++) o += scores[p] * static_cast<float>(static_cast<Element>(v[(uint64_t{p} * NK + kv_head) * D + d]));
+    out[(uint64_t{position} * NH + head) * D + d] = o / total;
+  }
+}
+
+static void check_attention(const AttentionShape &shape, uint32_t planes, double *worst) {
+  const uint32_t L = 1300, num_pages = (L + 63) / 64, NH = shape.NH, NK = shape.NK, D = shape.D, max_context = 4096;
+  const bool is_half = shape.dtype == IGNIS_F16;
+  const uint64_t layer_bytes = 2ull * NK * 64 * D * (is_half ? 2 : 4), page_stride = layer_bytes + 4096;
+  char label[128], text[256];
+  snprintf(label, sizeof label, "attention %u/%u x %u %s planes %u", NH, NK, D, name_of(shape.dtype), planes);
+  std::vector<int32_t> table(num_pages);
+  for (uint32_t i = 0; i < num_pages; i++) table[i] = static_cast<int32_t>((i * 7 + 3) % num_pages);  // 21 pages: 7 and 21 share a factor
+  for (uint32_t i = 0; i < num_pages; i++) table[i] = static_cast<int32_t>(num_pages - 1 - i);
+  int32_t *device_table = device_memory<int32_t>(num_pages);
+  CHECK(cudaMemcpy(device_table, table.data(), num_pages * 4, cudaMemcpyHostToDevice));
+  uint8_t *pool = device_memory<uint8_t>(page_stride * num_pages);
+  float *q = device_memory<float>(uint64_t{L} * NH * D), *k = device_memory<float>(uint64_t{L} * NK * D), *v = device_memory<float>(uint64_t{L} * NK * D);
+  float *out = device_memory<float>(uint64_t{L} * NH * D);
+  double *expected = device_memory<double>(uint64_t{L} * NH * D);
+  Group *groups = device_memory<Group>(8);
+  const uint64_t workspace_bytes = attention_workspace_bytes(8, max_context, NH, D);
+  void *workspace = device_memory<uint8_t>(workspace_bytes);
+  CHECK(cudaMemset(workspace, 0, workspace_bytes));
+  fill_floats<<<256, 256, 0, stream>>>(q, uint64_t{L} * NH * D, 1, true);
+  fill_floats<<<256, 256, 0, stream>>>(k, uint64_t{L} * NK * D, 2, false);
+  fill_floats<<<256, 256, 0, stream>>>(v, uint64_t{L} * NK * D, 3, true);
+  if (is_half)
+    reference_attention<__half><<<dim3(L, NH), 128, L * 8, stream>>>(expected, q, k, v, NH, NK, D);
+  else
+    reference_attention<float><<<dim3(L, NH), 128, L * 8, stream>>>(expected, q, k, v, NH, NK, D);
+  std::vector<double> right(uint64_t{L} * NH * D);
+  CHECK(cudaMemcpyAsync(right.data(), expected, right.size() * 8, cudaMemcpyDeviceToHost, stream));
+  const auto store = [&](uint32_t stop) {  // positions from stop on are NaN
+    CHECK(cudaMemsetAsync(pool, 0xff, page_stride * num_pages, stream));
+    if (is_half)
+      store_kv<__half><<<256, 256, 0, stream>>>(pool, page_stride, device_table, k, v, 0, stop, NK, D);
+    else
+      store_kv<float><<<256, 256, 0, stream>>>(pool, page_stride, device_table, k, v, 0, stop, NK, D);
+  };
+  const KvLayer kv{pool, page_stride, 0, shape.dtype, NK, D};
+  std::vector<float> whole(uint64_t{L} * NH * D), got(uint64_t{L} * NH * D);
+  const auto fetch = [&](std::vector<float> &to) {
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpyAsync(to.data(), out, to.size() * 4, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamSynchronize(stream));
+  };
+  const auto span = [&](uint32_t start, uint32_t stop) {
+    store(stop);
+    const Group group{start, stop - start, start, device_table};
+    CHECK(cudaMemcpyAsync(groups, &group, sizeof group, cudaMemcpyHostToDevice, stream));
+    attention_span(out, q, kv, groups, stop - start, NH, planes, stream);
+  };
+  poison<<<64, 256, 0, stream>>>(out, uint64_t{L} * NH * D);
+  span(0, L);
+  fetch(whole);
+  double error = 0, norm = 0;
+  for (uint64_t i = 0; i < whole.size(); i++) error += (whole[i] - right[i]) * (whole[i] - right[i]), norm += right[i] * right[i];
+  const double relative = sqrt(error / norm);
+  *worst = std::max(*worst, std::isfinite(relative) ? relative : 1e9);
+  snprintf(text, sizeof text, "%s: relative error %.2e", label, relative);
+  report(relative < (is_half && (D == 128 || D == 64) && planes == 1 ? 1e-3 : 5e-6), text);
+  poison<<<64, 256, 0, stream>>>(out, uint64_t{L} * NH * D);
+  const uint32_t cuts[] = {0, 1, 64, 77, 200, 511, 514, 900, 1025, L};
+  for (uint32_t i = 0; i + 1 < sizeof cuts / sizeof *cuts; i++) span(cuts[i], cuts[i + 1]);
+  fetch(got);
+  report(memcmp(got.data(), whole.data(), got.size() * 4) == 0, std::string(label) + ": other spans, other bits");
+  const uint32_t rounds[][8] = {{0}, {1299, 64}, {5, 63, 127, 511, 512, 1023, 1024, 1298}, {1299, 700, 3}, {575, 576, 577, 1279, 1280, 1281, 640, 639}};
+  const uint32_t lanes[] = {1, 2, 8, 3, 8};
+  for (uint32_t i = 0; i < 5; i++) {
+    Group rows[8];
+    store(L);
+    poison<<<64, 256, 0, stream>>>(out, uint64_t{L} * NH * D);
+    // A row of q is its position here, so that the results lie where the span's do.
+    for (uint32_t lane = 0; lane < lanes[i]; lane++) rows[lane] = Group{rounds[i][lane], 1, rounds[i][lane], device_table};
+    CHECK(cudaMemcpyAsync(groups, rows, sizeof rows, cudaMemcpyHostToDevice, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    attention_round(out, q, kv, groups, lanes[i], NH, max_context, workspace, planes, num_multiprocessors, stream);
+    fetch(got);
+    for (uint32_t lane = 0; lane < lanes[i]; lane++) {
+      uint64_t num_different = 0;
+      for (uint64_t e = uint64_t{rounds[i][lane]} * NH * D; e < (rounds[i][lane] + 1ull) * NH * D; e++) num_different += memcmp(&got[e], &whole[e], 4) != 0;
+      snprintf(text, sizeof text, "%s: round of %u, position %u: %llu of %u numbers differ from prefill's", label, lanes[i], rounds[i][lane],
+               (unsigned long long)num_different, NH * D);
+      report(num_different == 0, text);
+    }
+  }
+  // The own position is the last one that is stored.
+  for (uint32_t position : {0u, 70u, 600u, 1299u}) {
+    store(position + 1);
+    const Group row{position, 1, position, device_table};
+    CHECK(cudaMemcpyAsync(groups, &row, sizeof row, cudaMemcpyHostToDevice, stream));
+    attention_round(out, q, kv, groups, 1, NH, max_context, workspace, planes, num_multiprocessors, stream);
+    fetch(got);
+    report(memcmp(&got[uint64_t{position} * NH * D], &whole[uint64_t{position} * NH * D], NH * D * 4) == 0, std::string(label) + ": reads what is not stored");
+  }
+  for (void *p : {(void *)device_table, (void *)pool, (void *)q, (void *)k, (void *)v, (void *)out, (void *)expected, (void *)groups, workspace}) CHECK(cudaFree(p));
+}
+
+static int check() {
+  const ignis_dtype dtypes[] = {IGNIS_F32, IGNIS_F16, IGNIS_BF16, IGNIS_Q8_0, IGNIS_Q4_0, IGNIS_Q4_1, IGNIS_Q4_K, IGNIS_Q5_0, IGNIS_Q5_1, IGNIS_Q5_K, IGNIS_Q6_K};
+  for (ignis_dtype dtype : dtypes)
+    for (uint32_t planes = 1; planes <= 2; planes++) {
+      const int before = num_failures;
+      double worst = 0;
+      const bool is_k = block_values(dtype) == 256;
+      if (block_values(dtype) == 1) check_linear(dtype, 97, 72, planes, &worst);
+      check_linear(dtype, 40, is_k ? 256 : 96, planes, &worst);
+      check_linear(dtype, 576, is_k ? 1536 : 576, planes, &worst);
+      check_linear(dtype, 1000, is_k ? 2816 : 2720, planes, &worst);
+      check_linear(dtype, 272, 12288, planes, &worst);
+      printf("linear %-5s planes %u: worst relative error %.2e%s\n", name_of(dtype), planes, worst, num_failures > before ? "  FAILED" : "");
+      fflush(stdout);
+    }
+  check_linear(IGNIS_Q4_1, 12000, 512, 2, new double(0));  // pairs of tiles
+  check_linear(IGNIS_BF16, 12000, 512, 1, new double(0));
+  check_linear(IGNIS_Q4_K, 12000, 512, 1, new double(0));
+  check_jobs();
+  const AttentionShape shapes[] = {{32, 8, 128, IGNIS_F16}, {9, 3, 64, IGNIS_F16}, {16, 2, 128, IGNIS_F16}, {20, 2, 64, IGNIS_F16}, {4, 4, 128, IGNIS_F16},
+                                   {6, 3, 24, IGNIS_F16}, {6, 3, 20, IGNIS_F32}, {8, 2, 128, IGNIS_F32}};
+  for (const AttentionShape &shape : shapes)
+    for (uint32_t planes = 1; planes <= 2; planes++) {
+      const int before = num_failures;
+      double worst = 0;
+      check_attention(shape, planes, &worst);
+      printf("attention %u/%u x %u %s planes %u: relative error %.2e%s\n", shape.NH, shape.NK, shape.D, name_of(shape.dtype), planes, worst,
+             num_failures > before ? "  FAILED" : "");
+      fflush(stdout);
+    }
+  printf("%d failures\n", num_failures);
+  return num_failures != 0;
+}
+
+// Speed -------------------------------------------------------------------------------------------------------------------------------
+
+static constexpr double READ_RATE = 4.44e12;
+
+// Median microseconds of the launches of `body`, captured once.
+static double graph_us(const std::function<void()> &body, double about_us) {
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  body();
+  CHECK(cudaStreamEndCapture(stream, &graph));
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  cudaEvent_t start, stop;
+  CHECK(cudaEventCreate(&start));
+  CHECK(cudaEventCreate(&stop));
+  const int warm = std::max(2, static_cast<int>(30e3 / about_us));
+  for (int i = 0; i < warm; i++) CHECK(cudaGraphLaunch(exec, stream));
+  std::vector<float> times;
+  for (int i = 0; i < 7; i++) {
+    CHECK(cudaEventRecord(start, stream));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaEventRecord(stop, stream));
+    CHECK(cudaEventSynchronize(stop));
+    float ms;
+    CHECK(cudaEventElapsedTime(&ms, start, stop));
+    times.push_back(ms);
+  }
+  std::sort(times.begin(), times.end());
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphDestroy(graph));
+  return times[3] * 1e3;
+}
+
+struct Operator {
+  const char *name;
+  uint32_t num;
+  uint32_t rows[3], K;
+};
+static const Operator OPERATORS[] = {{"qkv", 3, {4096, 1024, 1024}, 4096}, {"o", 1, {4096, 0, 0}, 4096}, {"gate_up", 2, {12288, 12288, 0}, 4096}, {"down", 1, {4096, 0, 0}, 12288}};
+static const Operator HEAD = {"lm_head", 1, {151936, 0, 0}, 4096};
+
+static void time_linear(uint32_t num_layers) {
+  const uint32_t most = 2048;
+  float *x = device_memory<float>(uint64_t{most} * 12288), *y = device_memory<float>(uint64_t{most} * 24576 + 8ull * 151936);
+  fill_floats<<<1024, 256, 0, stream>>>(x, uint64_t{most} * 12288, 9, false);
+  void *memory = device_memory<uint8_t>(linear_input_bytes(most, 12288));
+  for (ignis_dtype dtype : {IGNIS_BF16, IGNIS_Q8_0, IGNIS_Q4_1, IGNIS_Q4_K, IGNIS_Q4_0, IGNIS_Q6_K}) {
+    const bool is_main = dtype != IGNIS_Q4_0 && dtype != IGNIS_Q6_K;
+    std::vector<std::vector<void *>> weights(num_layers);
+    uint64_t bytes[5], step_bytes = 0;
+    for (uint32_t layer = 0; layer < num_layers; layer++)
+      for (uint32_t op = 0; op < 4; op++) {
+        bytes[op] = 0;
+        for (uint32_t i = 0; i < OPERATORS[op].num; i++) {
+          weights[layer].push_back(packed_random(dtype, OPERATORS[op].rows[i], OPERATORS[op].K, layer * 8 + op, nullptr));
+          bytes[op] += packed_bytes(dtype, OPERATORS[op].rows[i], OPERATORS[op].K);
+        }
+        step_bytes += bytes[op];
+      }
+    void *head = packed_random(dtype, HEAD.rows[0], HEAD.K, 999, nullptr);
+    bytes[4] = packed_bytes(dtype, HEAD.rows[0], HEAD.K);
+    step_bytes += bytes[4];
+    const auto run = [&](uint32_t op, uint32_t layer, uint32_t T, uint32_t planes, bool prepares) {
+      const Operator &each = op == 4 ? HEAD : OPERATORS[op];
+      LinearJob jobs[3];
+      const uint32_t first[4] = {0, 3, 4, 6};
+      uint64_t at = 0;
+      for (uint32_t i = 0; i < each.num; i++) {
+        jobs[i] = LinearJob{y + at, op == 4 ? head : weights[layer][first[op] + i], dtype, each.rows[i], each.rows[i], op == 1 || op == 3};
+        at += uint64_t{T} * each.rows[i];
+      }
+      if (prepares) linear_prepare(memory, x, T, each.K, planes, stream);
+      linear_run(jobs, each.num, memory, x, T, each.K, planes, num_multiprocessors, stream);
+    };
+    for (uint32_t planes = 1; planes <= 2; planes++) {
+      for (uint32_t T : {1u, 8u}) {
+        printf("decode %-5s planes %u T %u, us (share):", name_of(dtype), planes, T);
+        for (uint32_t op = 0; op < 5; op++) {
+          const uint32_t repeats = op == 4 ? 4 : num_layers;
+          linear_prepare(memory, x, T, op == 4 ? HEAD.K : OPERATORS[op].K, planes, stream);
+          const double us = graph_us([&] { for (uint32_t i = 0; i < repeats; i++) run(op, i, T, planes, false); }, 500) / repeats;
+          printf("  %s %.1f (%.0f)", op == 4 ? HEAD.name : OPERATORS[op].name, us, bytes[op] / us * 1e6 / READ_RATE * 100);
+        }
+        const double us = graph_us([&] {
+          for (uint32_t layer = 0; layer < num_layers; layer++)
+            for (uint32_t op = 0; op < 4; op++) run(op, layer, T, planes, true);
+          run(4, 0, T, planes, true);
+        }, 3000);
+        printf("  all linears with their preparation %.0f us (%.1f)\n", us, step_bytes / us * 1e6 / READ_RATE * 100);
+        fflush(stdout);
+      }
+      if (!is_main) continue;
+      for (uint32_t T : {512u, 2048u}) {
+        printf("prefill %-5s planes %u T %u, TFLOP/s:", name_of(dtype), planes, T);
+        double total_us = 0, total_flop = 0;
+        for (uint32_t op = 0; op < 4; op++) {
+          linear_prepare(memory, x, T, OPERATORS[op].K, planes, stream);
+          const double us = graph_us([&] { for (uint32_t i = 0; i < 6; i++) run(op, i, T, planes, false); }, 2000) / 6;
+          const double flop = 2.0 * T * OPERATORS[op].K * (double(OPERATORS[op].rows[0]) + OPERATORS[op].rows[1] + OPERATORS[op].rows[2]);
+          printf("  %s %.0f", OPERATORS[op].name, flop / us * 1e-6);
+          total_us += us;
+          total_flop += flop;
+        }
+        const double us = graph_us([&] { for (uint32_t i = 0; i < 6; i++) linear_prepare(memory, x, T, 4096, planes, stream); }, 300) / 6;
+        printf("  all %.0f; preparation of 4096 columns %.1f us\n", total_flop / total_us * 1e-6, us);
+        fflush(stdout);
+      }
+    }
+    CHECK(cudaGetLastError());
+    for (auto &layer : weights)
+      for (void *p : layer) CHECK(cudaFree(p));
+    CHECK(cudaFree(head));
+  }
+}
+
+static void time_attention() {
+  const uint32_t NH = 32, NK = 8, D = 128, max_context = 32768, copies = 6;
+  const uint64_t page_stride = 2ull * NK * 64 * D * 2;
+  const uint32_t pages_a_lane = max_context / 64, num_pages = pages_a_lane * 8;
+  uint8_t *pool = device_memory<uint8_t>(page_stride * num_pages * copies);
+  int32_t *table = device_memory<int32_t>(num_pages);
+  std::vector<int32_t> pages(num_pages);
+  for (uint32_t i = 0; i < num_pages; i++) pages[i] = static_cast<int32_t>((uint64_t{i} * 2654435761u) % num_pages);
+  CHECK(cudaMemcpy(table, pages.data(), num_pages * 4, cudaMemcpyHostToDevice));
+  float *noise = device_memory<float>(64 << 20);
+  fill_floats<<<1024, 256, 0, stream>>>(noise, 1 << 20, 4, false);
+  // float32 noise of size 1 read as float16 pairs is finite: the upper half of it is; the lower half may be NaN, so it is masked below.
+  std::vector<uint16_t> halves(1 << 20);
+  for (size_t i = 0; i < halves.size(); i++) halves[i] = static_cast<uint16_t>((hashed(i) & 0x8fffu) | 0x3000u);
+  for (uint64_t at = 0; at < page_stride * num_pages * copies; at += halves.size() * 2)
+    CHECK(cudaMemcpyAsync(pool + at, halves.data(), std::min<uint64_t>(halves.size() * 2, page_stride * num_pages * copies - at), cudaMemcpyHostToDevice, stream));
+  float *q = device_memory<float>(8192ull * NH * D), *out = device_memory<float>(8192ull * NH * D);
+  fill_floats<<<1024, 256, 0, stream>>>(q, 8192ull * NH * D, 5, false);
+  Group *groups = device_memory<Group>(8);
+  const uint64_t workspace_bytes = attention_workspace_bytes(8, max_context, NH, D);
+  void *workspace = device_memory<uint8_t>(workspace_bytes);
+  CHECK(cudaMemset(workspace, 0, workspace_bytes));
+  const auto kv_of = [&](uint32_t copy) { return KvLayer{pool + copy * page_stride * num_pages, page_stride, 0, IGNIS_F16, NK, D}; };
+  for (uint32_t planes = 1; planes <= 2; planes++) {
+    for (uint32_t lanes : {1u, 8u})
+      for (uint32_t context : {1024u, 8192u, 32768u}) {
+        Group rows[8];
+        for (uint32_t i = 0; i < lanes; i++) rows[i] = Group{i, 1, context - 1, table + i * pages_a_lane};
+        CHECK(cudaMemcpy(groups, rows, sizeof rows, cudaMemcpyHostToDevice));
+        const uint32_t repeats = 36;
+        const double us = graph_us([&] {
+          for (uint32_t i = 0; i < repeats; i++) attention_round(out, q, kv_of(i % copies), groups, lanes, NH, max_context, workspace, planes, num_multiprocessors, stream);
+        }, 1000) / repeats;
+        printf("attention round, planes %u, %u lanes x %u: %.1f us (%.0f)\n", planes, lanes, context, us, double(context) / 64 * page_stride * lanes / us * 1e6 / READ_RATE * 100);
+      }
+    for (const auto &each : {std::pair<uint32_t, uint32_t>{0, 256}, {0, 2048}, {6144, 2048}, {7936, 256}}) {
+      const Group group{0, each.second, each.first, table};
+      CHECK(cudaMemcpy(groups, &group, sizeof group, cudaMemcpyHostToDevice));
+      const double us = graph_us([&] { for (uint32_t i = 0; i < 4; i++) attention_span(out, q, kv_of(i), groups, each.second, NH, planes, stream); }, 1000) / 4;
+      const double pairs = double(each.second) * each.first + double(each.second) * (each.second + 1) / 2;
+      printf("attention span, planes %u, %u rows at %u: %.1f us, %.0f TFLOP/s\n", planes, each.second, each.first, us, 4 * pairs * NH * D / us * 1e-6);
+    }
+    fflush(stdout);
+  }
+  CHECK(cudaGetLastError());
+}
+
+int main(int argc, char **argv) {
+  cudaDeviceProp properties;
+  CHECK(cudaGetDeviceProperties(&properties, 0));
+  num_multiprocessors = properties.multiProcessorCount;
+  CHECK(cudaStreamCreate(&stream));
+  const std::string what = argc > 1 ? argv[1] : "check";
+  int result = 0;
+  if (what == "check") result = check();
+  if (what == "time") {
+    time_linear(argc > 2 ? atoi(argv[2]) : 36);
+    time_attention();
+  }
+  CHECK(cudaDeviceSynchronize());
+  return result;
+}
