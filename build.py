@@ -7,6 +7,7 @@ python3 build.py check                    format, lint, types, layers, generated
 python3 build.py gen                      write the files derived from spec/
 python3 build.py binary                   dist/ignis-server, one executable
 python3 build.py bench [name] [options]   measurements; without a name, which there are
+python3 build.py gpu-test [pytest options]  the CUDA leaf on this machine's card, with this Python's numpy and pytest
 python3 build.py clean [--all]            remove what was built (--all: the environment and the models too)
 """
 
@@ -20,6 +21,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 -- this line is for the interprete
 
 import concurrent.futures
 import contextlib
+import dataclasses
 import fcntl
 import hashlib
 import json
@@ -41,6 +43,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 DATA = ROOT / "ignis" / "data"
 CPU_LEAF = DATA / "libignis_cpu.so"
+CUDA_LEAF = DATA / "libignis_cuda.so"
 EXECUTABLE = ROOT / "dist" / "ignis-server"
 SHIPPED_SUFFIXES = {".py", ".html", ".js", ".css", ".svg", ".json"}
 CORE = ROOT / "ignis" / ("_core" + str(sysconfig.get_config_var("EXT_SUFFIX")))
@@ -63,6 +66,7 @@ def main(arguments: Sequence[str]) -> int:
         "bench": bench,
         "clean": clean,
         "native": native_only,
+        "gpu-test": gpu_test,
     }
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(__doc__.strip())
@@ -131,6 +135,23 @@ def bench(arguments: list[str]) -> int:
         raise Problem(f"no bench {arguments[0]!r}; there are {', '.join(names)}")
     prepare("runtime", "build", "test")
     return run([PYTHON, f"tests/bench/{arguments[0]}.py", *arguments[1:]])
+
+
+def gpu_test(arguments: list[str]) -> int:
+    """Tests the card with this Python: its machine need not reach an index. --built takes the leaves as they are."""
+    if "--built" in arguments:
+        arguments.remove("--built")
+    else:
+        WORK.mkdir(exist_ok=True)
+        compiler = Compiler(WORK / "native.json")
+        try:
+            build_leaves(compiler)
+        finally:
+            compiler.remember()
+    tests = ROOT / "tests" / "cuda"
+    alone = ["-c", str(tests / "pytest.ini"), f"--rootdir={tests}", f"--confcutdir={tests}", "-p", "no:cacheprovider"]
+    os.environ["PYTHONPATH"] = str(ROOT)
+    return run([sys.executable, "-m", "pytest", *alone, str(tests), *arguments])
 
 
 def clean(arguments: list[str]) -> int:
@@ -296,31 +317,119 @@ def native(python: Path = PYTHON) -> None:
     """Builds ignis/_core, with the Cython of that interpreter, and the leaves that this machine has the tools for."""
     WORK.mkdir(exist_ok=True)
     compiler = Compiler(WORK / "native.json")
-    leaf = tomllib.loads((ROOT / "cuda" / "SOURCES.toml").read_text(encoding="utf-8"))
     try:
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
             core = pool.submit(build_core, compiler, python)
-            tasks = [pool.submit(build_object, compiler, *job) for job in leaf_objects(leaf)]
-            objects = [task.result() for task in tasks]
-            link = [find_tool("CC", "gcc"), *map(str, objects), "-o", f"{CPU_LEAF}.new", *leaf["flags"]["link"]]
-            compiler.build(CPU_LEAF, link, objects)
+            build_leaves(compiler)
             core.result()
     finally:
         compiler.remember()
 
 
-def leaf_objects(leaf: dict[str, Any]) -> Iterator[tuple[Path, str, list[str]]]:
-    """Lists (source, instruction set, flags) of cuda/SOURCES.toml, which says what its keys mean.
+def build_leaves(compiler: Compiler) -> None:
+    """Builds libignis_cpu.so, and libignis_cuda.so where there is an nvcc for it."""
+    leaf = tomllib.loads((ROOT / "cuda" / "SOURCES.toml").read_text(encoding="utf-8"))
+    toolkit = find_toolkit()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        on_card = pool.map(lambda source: build_kernels(compiler, toolkit, source, leaf), kernel_sources(leaf, toolkit))
+        tasks = [(unit, pool.submit(build_object, compiler, *job)) for unit, *job in leaf_objects(leaf)]
+        objects = {task.result(): unit.get("leaf") for unit, task in tasks}
+        gcc = find_tool("CC", "gcc")
+        on_cpu = [str(output) for output, name in objects.items() if name != "cuda"]
+        link = [gcc, *on_cpu, "-o", f"{CPU_LEAF}.new", *leaf["flags"]["link"]]
+        compiler.build(CPU_LEAF, link, list(map(Path, on_cpu)))
+        if toolkit is None:
+            CUDA_LEAF.unlink(missing_ok=True)
+            return
+        both = [str(output) for output, name in objects.items() if name != "cpu"] + list(map(str, on_card))
+        link = [gcc, *both, "-o", f"{CUDA_LEAF}.new", f"-L{toolkit.libraries}", *leaf["cuda"]["link"]]
+        compiler.build(CUDA_LEAF, link, list(map(Path, both)))
+
+
+def leaf_objects(leaf: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Path, str, list[str]]]:
+    """Lists (unit, source, instruction set, flags) of cuda/SOURCES.toml, which says what its keys mean.
 
     A machine that is not an x86-64 has the portable one only, with its compiler's own idea of the architecture.
     """
     is_x86 = platform.machine() == "x86_64"
     for unit in leaf["unit"]:
+        if unit["source"].endswith(".cu"):
+            continue
         for isa in unit.get("isa", ["portable"]):
             if is_x86 or isa == "portable":
                 named = [f"-DIGNIS_ISA_NAMESPACE={isa}"] if "isa" in unit else []
                 march = leaf["isa"][isa] if is_x86 else []
-                yield ROOT / "cuda" / unit["source"], isa, [*leaf["flags"]["compile"], *march, *named]
+                yield unit, ROOT / "cuda" / unit["source"], isa, [*leaf["flags"]["compile"], *march, *named]
+
+
+def kernel_sources(leaf: dict[str, Any], toolkit: "Toolkit | None") -> list[Path]:
+    sources = [ROOT / "cuda" / unit["source"] for unit in leaf["unit"] if unit["source"].endswith(".cu")]
+    return sources if toolkit else []
+
+
+def build_kernels(compiler: Compiler, toolkit: "Toolkit | None", source: Path, leaf: dict[str, Any]) -> Path:
+    assert toolkit is not None
+    wanted = cuda_archs(leaf)
+    targets = [f"-gencode=arch=compute_{arch},code=sm_{arch}" for arch in wanted if arch != "ptx"]
+    targets += ["-gencode=arch=compute_80,code=compute_80"] if "ptx" in wanted else []
+    name = "-".join(source.relative_to(ROOT / "cuda").with_suffix("").parts)
+    output = WORK / "leaf" / f"{name}.cuda.o"
+    depfile = output.with_suffix(".d")
+    flags = [*leaf["cuda"]["compile"], *targets, "-MMD", "-MF", str(depfile)]
+    command = [str(toolkit.nvcc), *flags, "-x", "cu", "-c", str(source), "-o", f"{output}.new"]
+    compiler.build(output, command, [source], depfile)
+    return output
+
+
+def cuda_archs(leaf: dict[str, Any]) -> list[str]:
+    """Returns the targets that IGNIS_CUDA_ARCHS names: a list with commas, or `all`."""
+    known = leaf["cuda"]["archs"]
+    wanted = os.environ.get("IGNIS_CUDA_ARCHS") or ",".join(leaf["cuda"]["default_archs"])
+    archs = list(known) if wanted == "all" else wanted.split(",")
+    for arch in archs:
+        if arch not in known:
+            raise Problem(f"IGNIS_CUDA_ARCHS has {arch!r}; there are {', '.join(known)}, and all")
+    return archs
+
+
+@dataclasses.dataclass(frozen=True)
+class Toolkit:
+    """CUDA's compiler and the folder of its static run time."""
+
+    nvcc: Path
+    libraries: Path
+
+
+def find_toolkit() -> Toolkit | None:
+    """Returns CUDA 13's compiler from NVCC, PATH or the usual place. Without one there is no CUDA leaf: no error.
+
+    A newer major version is not taken: what it makes is refused by the drivers that 13 works with.
+    """
+    candidates = [
+        os.environ.get("NVCC"),
+        shutil.which("nvcc"),
+        "/usr/local/cuda/bin/nvcc",
+        "/usr/local/cuda-13.0/bin/nvcc",
+    ]
+    why = "no nvcc on PATH or in /usr/local/cuda"
+    for candidate in dict.fromkeys(filter(None, candidates)):
+        if not os.access(candidate, os.X_OK):
+            continue
+        version = subprocess.run([candidate, "--version"], capture_output=True, text=True).stdout
+        if "release 13." not in version:
+            why = f"{candidate} is not CUDA 13's"
+            continue
+        # Asked, because what is on PATH may be a script that starts the compiler from somewhere else.
+        plan = subprocess.run(
+            [candidate, "--dryrun", "-c", "-x", "cu", "/dev/null"], capture_output=True, text=True
+        ).stderr
+        top = re.search(r"^#\$ TOP=(.+?)\s*$", plan, re.MULTILINE)
+        for folder in ("lib64", "lib", "targets/x86_64-linux/lib"):
+            if top and (Path(top[1]) / folder / "libcudart_static.a").exists():
+                return Toolkit(Path(candidate), Path(top[1]) / folder)
+        why = f"{candidate} has no libcudart_static.a beside it"
+    print(f"the CUDA leaf is left out: {why}", file=sys.stderr)
+    return None
 
 
 def build_object(compiler: Compiler, source: Path, isa: str, flags: list[str]) -> Path:

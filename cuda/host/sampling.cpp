@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "../base/arena.h"
+#include "../base/philox.h"
 #include "../ops/ops.h"
 #include "device.h"
-#include "philox.h"
 #include "sample_kernels.h"
 
 namespace ignis {

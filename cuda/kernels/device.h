@@ -27,9 +27,15 @@ struct StepMemory {
   int32_t *tokens;       // [max_rows]
   int32_t *positions;    // [max_rows]
   SampleParams *params;  // [max_lanes], of the row that is drawn for
-  int32_t *page_tables;  // [max_lanes, max_pages]; a span's is the first
+  // [max_lanes] of a round, with page tables on the card. A span's is the first; the second is its rows from first_wanted on.
+  Group *groups;
+  int32_t *page_tables;  // [max_lanes, max_pages]
   uint32_t max_pages;
 };
+
+// How many float16 planes an activation is split into before the tensor cores: one is 11 bits, two are 22. The same in every phase,
+// for the same bits.
+inline constexpr uint32_t PLANES = 2;
 
 struct Staging;  // pinned buffers of a load, store.cu's
 struct Inputs;   // the pinned image of StepMemory, step.cu's
@@ -57,9 +63,6 @@ static inline void keep(Device &device, cudaError_t error, const char *place) {
 // After every launch.
 #define IGNIS_LAUNCHED(device) keep(device, cudaGetLastError(), __func__)
 #define IGNIS_CUDA(device, call) keep(device, call, __func__)
-
-// Which table of StepMemory::page_tables row t of a step has.
-static inline bool has_own_tables(uint32_t num_groups) { return num_groups > 1; }
 
 // The rows of an operator's groups: [first, first + num) of the step.
 struct RowRange {

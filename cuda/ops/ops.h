@@ -94,7 +94,7 @@ struct SampleRow {
 // step are called with are not looked at, only which rows they are.
 struct StepInputs {
   const int32_t *tokens;  // [T]
-  uint32_t T;
+  uint32_t T, first_wanted;  // Step's
   const Group *groups;
   uint32_t num_groups;
   const SampleRow *draws;

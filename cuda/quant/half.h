@@ -4,22 +4,24 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../base/both.h"
+
 namespace ignis {
 
-static inline float float_of_bits(uint32_t bits) {
+IGNIS_BOTH static inline float float_of_bits(uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
   return value;
 }
 
-static inline uint32_t bits_of_float(float value) {
+IGNIS_BOTH static inline uint32_t bits_of_float(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
   return bits;
 }
 
 // Exact: every float16, subnormals and infinities too, is a float32. A signalling NaN becomes quiet, as F16C does it.
-static inline float float_of_half(uint16_t half) {
+IGNIS_BOTH static inline float float_of_half(uint16_t half) {
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
   const uint32_t exponent = (half >> 10) & 31u, mantissa = half & 1023u;
   if (exponent == 0) {
@@ -31,16 +33,16 @@ static inline float float_of_half(uint16_t half) {
   return float_of_bits(sign | ((exponent + 112) << 23) | (mantissa << 13));
 }
 
-static inline float float_of_bfloat(uint16_t bfloat) { return float_of_bits(static_cast<uint32_t>(bfloat) << 16); }
+IGNIS_BOTH static inline float float_of_bfloat(uint16_t bfloat) { return float_of_bits(static_cast<uint32_t>(bfloat) << 16); }
 
 // Two bytes that need not be aligned.
-static inline uint16_t read_u16(const uint8_t *bytes) {
+IGNIS_BOTH static inline uint16_t read_u16(const uint8_t *bytes) {
   uint16_t value;
   memcpy(&value, bytes, sizeof value);
   return value;
 }
 
-static inline uint32_t read_u32(const uint8_t *bytes) {
+IGNIS_BOTH static inline uint32_t read_u32(const uint8_t *bytes) {
   uint32_t value;
   memcpy(&value, bytes, sizeof value);
   return value;

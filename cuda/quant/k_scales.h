@@ -3,11 +3,13 @@
 
 #include <stdint.h>
 
+#include "../base/both.h"
+
 namespace ignis {
 
 // Twelve bytes a0-3, b0-3, c0-3. Sub-blocks 0-3 have the low six bits of a and b; sub-blocks 4-7 have c's nibbles below the top two
 // bits of a and b.
-static inline void unpack_k_scales(uint8_t scales[8], uint8_t minimums[8], const uint8_t *bytes) {
+IGNIS_BOTH static inline void unpack_k_scales(uint8_t scales[8], uint8_t minimums[8], const uint8_t *bytes) {
   for (int i = 0; i < 4; i++) {
     const uint8_t a = bytes[i], b = bytes[4 + i], c = bytes[8 + i];
     scales[i] = a & 63;

@@ -79,7 +79,9 @@ def test_c_files_include_from_lower_layers_only() -> None:
 def test_every_c_source_is_compiled() -> None:
     units = tomllib.loads((ROOT / "cuda" / "SOURCES.toml").read_text(encoding="utf-8"))["unit"]
     listed = {unit["source"] for unit in units}
-    there = {str(file.relative_to(ROOT / "cuda")) for file in (ROOT / "cuda").rglob("*.cpp")}
+    there = {
+        str(file.relative_to(ROOT / "cuda")) for file in (ROOT / "cuda").rglob("*.c*") if file.suffix in (".cpp", ".cu")
+    }
     assert listed == there
 
 

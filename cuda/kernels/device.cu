@@ -1,0 +1,166 @@
+// device.cu: the card: finding one, its memory, its stream, and the rounds that are kept as graphs.
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/status.h"
+#include "device.h"
+#include "inputs.h"
+#include "store.h"
+
+namespace ignis {
+
+// Why there is no card to be had. A run time without a driver calls that a driver that is too old: so the driver is looked for first.
+static ignis_status no_device(cudaError_t error) {
+  if (void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL)) {
+    dlclose(driver);
+  } else {
+    return fail(IGNIS_NO_DEVICE, "no NVIDIA driver: libcuda.so.1 cannot be loaded");
+  }
+  int driver_version = 0, own_version = 0;
+  cudaDriverGetVersion(&driver_version);
+  cudaRuntimeGetVersion(&own_version);
+  if (error == cudaErrorInsufficientDriver || driver_version < own_version / 1000 * 1000)
+    return fail(IGNIS_NO_DEVICE, "the NVIDIA driver is too old: it knows CUDA %d.%d, and %d.0 is needed", driver_version / 1000,
+                driver_version % 1000 / 10, own_version / 1000);
+  if (error == cudaErrorNoDevice || error == cudaSuccess) return fail(IGNIS_NO_DEVICE, "the NVIDIA driver shows no card");
+  return fail(IGNIS_NO_DEVICE, "the NVIDIA driver refuses: %s", cudaGetErrorString(error));
+}
+
+// The first visible card, if this library has code for it.
+static ignis_status choose(cudaDeviceProp *properties) {
+  // Kernels are put on the card now: one that came with its first launch would take memory while we serve.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  int num = 0;
+  cudaError_t error = cudaGetDeviceCount(&num);
+  if (error != cudaSuccess || num == 0) {
+    cudaGetLastError();
+    return no_device(error);
+  }
+  error = cudaGetDeviceProperties(properties, 0);
+  if (error != cudaSuccess) return fail(IGNIS_NO_DEVICE, "the first card does not answer: %s", cudaGetErrorString(error));
+  cudaFuncAttributes attributes;
+  error = cudaSetDevice(0);
+  if (error == cudaSuccess) error = probe_kernel_attributes(&attributes);
+  if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction || error == cudaErrorUnsupportedPtxVersion) {
+    cudaGetLastError();
+    return fail(IGNIS_NO_DEVICE, "%s is an sm_%d%d, which this build has no code for", properties->name, properties->major, properties->minor);
+  }
+  if (error != cudaSuccess) return fail(IGNIS_NO_DEVICE, "%s does not answer: %s", properties->name, cudaGetErrorString(error));
+  return IGNIS_OK;
+}
+
+ignis_status device_probe(ignis_device_info *info) {
+  cudaDeviceProp properties;
+  const ignis_status status = choose(&properties);
+  if (status != IGNIS_OK) return status;
+  size_t free_bytes = 0, total_bytes = 0;
+  const cudaError_t error = cudaMemGetInfo(&free_bytes, &total_bytes);
+  if (error != cudaSuccess) return fail(IGNIS_NO_DEVICE, "%s does not tell its memory: %s", properties.name, cudaGetErrorString(error));
+  info->num_cores = static_cast<uint32_t>(properties.multiProcessorCount);
+  info->memory_bytes = total_bytes;
+  info->free_bytes = free_bytes;
+  snprintf(info->name, sizeof info->name, "%.95s", properties.name);
+  snprintf(info->isa, sizeof info->isa, "sm_%d%d", properties.major, properties.minor);
+  return IGNIS_OK;
+}
+
+ignis_status device_open(Device **result, uint32_t) {
+  cudaDeviceProp properties;
+  const ignis_status status = choose(&properties);
+  if (status != IGNIS_OK) return status;
+  Device *device = static_cast<Device *>(calloc(1, sizeof(Device)));
+  if (!device) return fail(IGNIS_NO_MEMORY, "no memory for the device's record");
+  device->compute_capability = properties.major * 10 + properties.minor;
+  device->num_multiprocessors = properties.multiProcessorCount;
+  device->shared_bytes = static_cast<int>(properties.sharedMemPerBlockOptin);
+  const cudaError_t error = cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking);
+  if (error != cudaSuccess) {
+    free(device);
+    return fail(IGNIS_NO_MEMORY, "the driver refuses a stream: %s", cudaGetErrorString(error));
+  }
+  *result = device;
+  return IGNIS_OK;
+}
+
+void device_close(Device *device) {
+  if (!device) return;
+  for (cudaGraphExec_t round : device->rounds)
+    if (round) cudaGraphExecDestroy(round);
+  staging_close(device);
+  inputs_close(device);
+  cudaStreamDestroy(device->stream);
+  cudaGetLastError();  // what was wrong with this device is not the next one's concern
+  free(device);
+}
+
+bool memory_open(Device &device, Arena *arena, uint64_t size_bytes) {
+  *arena = Arena{};
+  if (size_bytes == 0) return true;
+  void *base = nullptr;
+  if (cudaMalloc(&base, size_bytes) != cudaSuccess) {
+    cudaGetLastError();
+    return false;
+  }
+  arena->base = static_cast<uint8_t *>(base);
+  arena->size_bytes = size_bytes;
+  IGNIS_CUDA(device, cudaMemsetAsync(base, 0, size_bytes, device.stream));
+  return true;
+}
+
+void memory_close(Device &device, Arena *arena) {
+  if (arena->base) {
+    cudaStreamSynchronize(device.stream);
+    cudaFree(arena->base);
+  }
+  *arena = Arena{};
+}
+
+// Ordinary memory is read before the call returns: the driver copies it to a buffer of its own.
+void upload(Device &device, void *to, const void *from, uint64_t size_bytes) {
+  IGNIS_CUDA(device, cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyHostToDevice, device.stream));
+}
+
+ignis_status wait(Device &device) {
+  const cudaError_t error = cudaStreamSynchronize(device.stream);
+  keep(device, error, "a kernel of this step");
+  if (device.error == cudaSuccess) return IGNIS_OK;
+  const ignis_status status = device.error == cudaErrorMemoryAllocation ? IGNIS_NO_MEMORY : IGNIS_FAULT;
+  return fail(status, "the card failed in %s: %s", device.error_place, cudaGetErrorString(device.error));
+}
+
+ignis_status download(Device &device, void *to, const void *from, uint64_t size_bytes) {
+  if (void *pinned = inputs_bounce(device, size_bytes)) {
+    IGNIS_CUDA(device, cudaMemcpyAsync(pinned, from, size_bytes, cudaMemcpyDeviceToHost, device.stream));
+    const ignis_status status = wait(device);
+    if (status == IGNIS_OK) memcpy(to, pinned, size_bytes);
+    return status;
+  }
+  IGNIS_CUDA(device, cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDeviceToHost, device.stream));
+  return wait(device);
+}
+
+bool record_begin(Device &device, uint32_t) {
+  IGNIS_CUDA(device, cudaStreamBeginCapture(device.stream, cudaStreamCaptureModeRelaxed));
+  return true;
+}
+
+ignis_status record_end(Device &device, uint32_t key) {
+  cudaGraph_t graph = nullptr;
+  IGNIS_CUDA(device, cudaStreamEndCapture(device.stream, &graph));
+  if (graph) {
+    IGNIS_CUDA(device, cudaGraphInstantiate(&device.rounds[key], graph, 0));
+    cudaGraphDestroy(graph);
+    if (device.rounds[key]) IGNIS_CUDA(device, cudaGraphUpload(device.rounds[key], device.stream));
+  }
+  return wait(device);
+}
+
+bool replay(Device &device, uint32_t key) {
+  if (!device.rounds[key]) return false;
+  IGNIS_CUDA(device, cudaGraphLaunch(device.rounds[key], device.stream));
+  return true;
+}
+
+}  // namespace ignis

@@ -1,0 +1,12 @@
+// inputs.h: a step's inputs on their way to the card, and its results on their way back.
+#pragma once
+
+#include "device.h"
+
+namespace ignis {
+
+void inputs_close(Device *device);
+// Pinned memory for a result of so many bytes; null where it is too large for it.
+void *inputs_bounce(Device &device, uint64_t size_bytes);
+
+}  // namespace ignis

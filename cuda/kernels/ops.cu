@@ -1,0 +1,53 @@
+// ops.cu: linear layers and attention as ops.h calls them, on the launchers of linear.h and attention.h.
+#include "attention.h"
+#include "device.h"
+#include "linear.h"
+
+namespace ignis {
+
+uint64_t activations_bytes(uint32_t max_T, uint32_t max_K) { return align_up(linear_input_bytes(max_T, max_K), ARENA_ALIGNMENT); }
+
+void prepare(Device &device, Activations *a, const float *x, uint32_t T, uint32_t K, const Matrix *const *users, uint32_t num) {
+  a->x = x;
+  a->T = T;
+  a->K = K;
+  bool is_float = true;
+  for (uint32_t i = 0; i < num; i++) is_float &= users[i]->dtype == IGNIS_F32;
+  if (is_float) return;
+  linear_prepare(a->memory, x, T, K, PLANES, device.stream);
+  IGNIS_LAUNCHED(device);
+}
+
+void linear(Device &device, const Linear *jobs, uint32_t num, const Activations &a) {
+  constexpr uint32_t MOST = 4;
+  LinearJob taken[MOST];
+  for (uint32_t start = 0; start < num; start += MOST) {
+    const uint32_t count = num - start < MOST ? num - start : MOST;
+    for (uint32_t i = 0; i < count; i++) {
+      const Linear &job = jobs[start + i];
+      taken[i] = LinearJob{job.y, job.w->packed, job.w->dtype, job.w->rows, job.ldy, job.accumulates};
+    }
+    linear_run(taken, count, a.memory, a.x, a.T, a.K, PLANES, static_cast<uint32_t>(device.num_multiprocessors), device.stream);
+    IGNIS_LAUNCHED(device);
+  }
+}
+
+uint64_t attention_bytes(uint32_t, uint32_t max_context, uint32_t NH, uint32_t, uint32_t D) {
+  return align_up(attention_workspace_bytes(IGNIS_MAX_LANES, max_context, NH, D), ARENA_ALIGNMENT);
+}
+
+void attention(Device &device, float *out, const float *q, const KvLayer &kv, const Group *groups, uint32_t num_groups, uint32_t NH,
+               void *workspace) {
+  const RowRange rows = rows_of(groups, num_groups);
+  // Rows that are left out are those before first_wanted, whose own group is the second.
+  const Group *on_card = device.step.groups + (rows.first > 0 ? 1 : 0);
+  const uint32_t max_context = device.step.max_pages * IGNIS_PAGE_TOKENS;
+  if (rows.num == num_groups)
+    attention_round(out, q, kv, on_card, rows.num, NH, max_context, workspace, PLANES, static_cast<uint32_t>(device.num_multiprocessors),
+                    device.stream);
+  else
+    attention_span(out, q, kv, on_card, rows.num, NH, PLANES, device.stream);
+  IGNIS_LAUNCHED(device);
+}
+
+}  // namespace ignis

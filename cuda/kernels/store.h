@@ -1,0 +1,12 @@
+// store.h: stored weights on their way to the card.
+#pragma once
+
+#include "device.h"
+
+namespace ignis {
+
+void staging_close(Device *device);
+// Attributes of a kernel of this library: an error where it has no code for the card.
+cudaError_t probe_kernel_attributes(cudaFuncAttributes *attributes);
+
+}  // namespace ignis

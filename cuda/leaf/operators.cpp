@@ -1,0 +1,289 @@
+// operators.cpp: ignis_ops.h on ops.h: the same calls for either device. Takes its memory from one arena, given back at the next call.
+#include "../include/ignis_ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../base/status.h"
+#include "../quant/formats.h"
+#include "model.h"
+
+using namespace ignis;
+
+struct ignis_ops {
+  Device *device;
+  Arena arena, pool;
+  uint32_t num_threads;
+  KvLayer kv;
+  uint32_t NH, max_context;
+};
+
+static double now_s() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Memory of one call.
+struct Scratch {
+  ignis_ops *ops;
+  bool is_short = false;
+
+  explicit Scratch(ignis_ops *own) : ops(own) { ops->arena.used_bytes = 0; }
+
+  void *take(uint64_t size_bytes) {
+    const uint64_t size = align_up(size_bytes, ARENA_ALIGNMENT);
+    if (size > ops->arena.size_bytes - ops->arena.used_bytes) is_short = true;
+    return is_short ? ops->arena.base : arena_take(&ops->arena, size);
+  }
+  void *zeros(uint64_t size_bytes) { return filled(size_bytes, 0); }
+  // NaN as floats.
+  float *poisoned(uint64_t num) { return static_cast<float *>(filled(num * sizeof(float), 0xff)); }
+  void *copied(const void *source, uint64_t size_bytes) {
+    void *memory = take(size_bytes);
+    if (!is_short) upload(*ops->device, memory, source, size_bytes);
+    return memory;
+  }
+  const float *floats(const float *source, uint64_t num) { return static_cast<const float *>(copied(source, num * sizeof(float))); }
+  ignis_status status() const {
+    if (!is_short) return IGNIS_OK;
+    return fail(IGNIS_NO_MEMORY, "%llu bytes are too few for this operator", static_cast<unsigned long long>(ops->arena.size_bytes));
+  }
+
+ private:
+  void *filled(uint64_t size_bytes, int byte) {
+    void *source = malloc(size_bytes);
+    if (!source) {
+      is_short = true;
+      return nullptr;
+    }
+    memset(source, byte, size_bytes);
+    void *memory = copied(source, size_bytes);
+    free(source);
+    return memory;
+  }
+};
+
+#define CHECK(call) \
+  if (const ignis_status status = (call); status != IGNIS_OK) return status
+
+// The mean seconds of num_rounds calls of function().
+template <class Function>
+static ignis_status time_rounds(Device &device, uint32_t num_rounds, double *seconds, const Function &function) {
+  if (!seconds || num_rounds == 0) return IGNIS_OK;
+  CHECK(wait(device));
+  const double start_s = now_s();
+  for (uint32_t round = 0; round < num_rounds; round++) function();
+  CHECK(wait(device));
+  *seconds = (now_s() - start_s) / num_rounds;
+  return IGNIS_OK;
+}
+
+ignis_status ignis_ops_open(uint32_t num_threads, uint64_t memory_bytes, ignis_ops **result) {
+  clear_last_error();
+  ignis_ops *ops = static_cast<ignis_ops *>(calloc(1, sizeof(ignis_ops)));
+  if (!ops) return fail(IGNIS_NO_MEMORY, "no memory for the operators' record");
+  ops->num_threads = num_threads ? num_threads : 1;
+  ignis_status status = device_open(&ops->device, ops->num_threads);
+  if (status == IGNIS_OK && !memory_open(*ops->device, &ops->arena, memory_bytes))
+    status = fail(IGNIS_NO_MEMORY, "the device refuses %llu bytes", static_cast<unsigned long long>(memory_bytes));
+  if (status != IGNIS_OK)
+    ignis_ops_close(ops);
+  else
+    *result = ops;
+  return status;
+}
+
+void ignis_ops_close(ignis_ops *ops) {
+  if (!ops) return;
+  if (ops->device) {
+    memory_close(*ops->device, &ops->arena);
+    memory_close(*ops->device, &ops->pool);
+  }
+  device_close(ops->device);
+  free(ops);
+}
+
+static Matrix matrix_of(const ignis_tensor &tensor, const void *data) {
+  Matrix matrix;
+  matrix.rows = static_cast<uint32_t>(tensor.rows);
+  matrix.cols = static_cast<uint32_t>(tensor.cols);
+  matrix.dtype = static_cast<ignis_dtype>(tensor.dtype);
+  matrix.source = static_cast<const uint8_t *>(data) + tensor.offset;
+  return matrix;
+}
+
+ignis_status ignis_ops_linear(ignis_ops *ops, float *const *ys, const ignis_tensor *weights, uint32_t num_weights, const void *data,
+                              const float *x, uint32_t T, uint32_t accumulates, uint32_t num_rounds, double *seconds) {
+  constexpr uint32_t MOST = 4;
+  clear_last_error();
+  if (num_weights == 0 || num_weights > MOST) return fail(IGNIS_INVALID, "num_weights is %u; allowed is 1 to %u", num_weights, MOST);
+  Device &device = *ops->device;
+  Scratch scratch(ops);
+  const uint32_t K = static_cast<uint32_t>(weights[0].cols);
+  Matrix matrices[MOST];
+  const Matrix *users[MOST];
+  Linear jobs[MOST];
+  for (uint32_t i = 0; i < num_weights; i++) {
+    matrices[i] = matrix_of(weights[i], data);
+    users[i] = &matrices[i];
+    const uint32_t rows = matrices[i].rows;
+    const uint64_t packed_bytes = matrix_bytes(matrices[i].dtype, rows, K);
+    void *packed = packed_bytes ? scratch.zeros(packed_bytes) : nullptr;
+    float *y = accumulates ? static_cast<float *>(scratch.copied(ys[i], uint64_t{T} * rows * sizeof(float)))
+                           : scratch.poisoned(uint64_t{T} * rows);
+    CHECK(scratch.status());
+    matrix_pack(device, &matrices[i], packed);
+    jobs[i] = Linear{y, &matrices[i], rows, accumulates != 0};
+  }
+  Activations activations;
+  const float *input = scratch.floats(x, uint64_t{T} * K);
+  activations.memory = scratch.zeros(activations_bytes(T, K));
+  CHECK(scratch.status());
+  const auto run = [&] {
+    prepare(device, &activations, input, T, K, users, num_weights);
+    linear(device, jobs, num_weights, activations);
+  };
+  run();
+  for (uint32_t i = 0; i < num_weights; i++)
+    CHECK(download(device, ys[i], jobs[i].y, uint64_t{T} * matrices[i].rows * sizeof(float)));
+  return time_rounds(device, num_rounds, seconds, run);
+}
+
+ignis_status ignis_ops_embed(ignis_ops *ops, float *x, const ignis_tensor *table, const void *data, const int32_t *tokens, uint32_t T) {
+  clear_last_error();
+  Device &device = *ops->device;
+  Scratch scratch(ops);
+  Matrix matrix = matrix_of(*table, data);
+  const StepLimits limits{T, 1, 1, 1};
+  const uint64_t stored_bytes = table_bytes(matrix.dtype, matrix.rows, matrix.cols), num = uint64_t{T} * matrix.cols;
+  void *stored = scratch.take(stored_bytes);
+  void *step_memory = scratch.zeros(step_bytes(limits));
+  float *result = scratch.poisoned(num);
+  CHECK(scratch.status());
+  table_store(device, &matrix, stored);
+  step_place(device, limits, step_memory);
+  const int32_t page_table[] = {0};
+  const Group group{0, 1, 0, page_table};
+  step_begin(device, StepInputs{tokens, T, 0, &group, 1, nullptr, 0});
+  embed(device, result, matrix, tokens, T);
+  return download(device, x, result, num * sizeof(float));
+}
+
+ignis_status ignis_ops_rms_norm(ignis_ops *ops, float *y, const float *x, const float *w, uint32_t T, uint32_t H, float eps) {
+  clear_last_error();
+  Scratch scratch(ops);
+  const uint64_t num = uint64_t{T} * H;
+  const float *source = scratch.floats(x, num), *weights = scratch.floats(w, H);
+  float *result = scratch.poisoned(num);
+  CHECK(scratch.status());
+  rms_norm(*ops->device, result, source, weights, T, H, eps);
+  return download(*ops->device, y, result, num * sizeof(float));
+}
+
+ignis_status ignis_ops_head_norm(ignis_ops *ops, float *x, const float *w, uint32_t T, uint32_t heads, uint32_t D, float eps) {
+  clear_last_error();
+  Scratch scratch(ops);
+  const uint64_t size_bytes = uint64_t{T} * heads * D * sizeof(float);
+  float *values = static_cast<float *>(scratch.copied(x, size_bytes));
+  const float *weights = scratch.floats(w, D);
+  CHECK(scratch.status());
+  head_norm(*ops->device, values, weights, T, heads, D, eps, heads * D);
+  return download(*ops->device, x, values, size_bytes);
+}
+
+ignis_status ignis_ops_swiglu(ignis_ops *ops, float *y, const float *gate, const float *up, uint32_t T, uint32_t F) {
+  clear_last_error();
+  Scratch scratch(ops);
+  const uint64_t num = uint64_t{T} * F;
+  const float *left = scratch.floats(gate, num), *right = scratch.floats(up, num);
+  float *result = scratch.poisoned(num);
+  CHECK(scratch.status());
+  swiglu(*ops->device, result, left, right, T, F);
+  return download(*ops->device, y, result, num * sizeof(float));
+}
+
+ignis_status ignis_ops_pages(ignis_ops *ops, uint32_t kv_dtype, uint32_t num_pages, uint32_t max_context, uint32_t NH, uint32_t NK,
+                             uint32_t D) {
+  clear_last_error();
+  memory_close(*ops->device, &ops->pool);
+  const ignis_dtype dtype = static_cast<ignis_dtype>(kv_dtype);
+  const uint64_t page_bytes = kv_layer_bytes(dtype, NK, D);
+  if (!memory_open(*ops->device, &ops->pool, page_bytes * num_pages)) return fail(IGNIS_NO_MEMORY, "no memory for %u pages", num_pages);
+  ops->kv = KvLayer{ops->pool.base, page_bytes, 0, dtype, NK, D};
+  ops->NH = NH;
+  ops->max_context = max_context;
+  return wait(*ops->device);
+}
+
+ignis_status ignis_ops_attend(ignis_ops *ops, float *out, const float *q, const float *k, const float *v, const uint32_t *counts,
+                              const uint32_t *positions, const int32_t *page_tables, uint32_t num_groups, const float *inv_freq,
+                              float rope_scale, uint32_t rope_pairs, uint32_t num_rounds, double *seconds) {
+  clear_last_error();
+  Device &device = *ops->device;
+  Scratch scratch(ops);
+  const uint32_t D = ops->kv.D, NK = ops->kv.NK, NH = ops->NH, pages = (ops->max_context + IGNIS_PAGE_TOKENS - 1) / IGNIS_PAGE_TOKENS;
+  Group groups[IGNIS_MAX_LANES];
+  uint32_t T = 0;
+  for (uint32_t g = 0; g < num_groups; g++) {
+    groups[g] = Group{T, counts[g], positions[g], page_tables + uint64_t{g} * pages};
+    T += counts[g];
+  }
+  const StepLimits limits{T, ops->max_context, IGNIS_MAX_LANES, 1};
+  const uint64_t queries = uint64_t{T} * NH * D, keys = uint64_t{T} * NK * D;
+  float *turned_q = static_cast<float *>(scratch.copied(q, queries * sizeof(float)));
+  float *turned_k = static_cast<float *>(scratch.copied(k, keys * sizeof(float)));
+  const float *values = scratch.floats(v, keys), *frequencies = scratch.floats(inv_freq, D / 2);
+  float *angles = scratch.poisoned(uint64_t{T} * 2 * D), *result = scratch.poisoned(queries);
+  void *workspace = scratch.zeros(attention_bytes(ops->num_threads, ops->max_context, NH, NK, D));
+  void *step_memory = scratch.zeros(step_bytes(limits));
+  int32_t *tokens = static_cast<int32_t *>(calloc(T, sizeof(int32_t)));
+  if (!tokens) return fail(IGNIS_NO_MEMORY, "no memory for %u rows", T);
+  const ignis_status status = scratch.status();
+  if (status == IGNIS_OK) {
+    step_place(device, limits, step_memory);
+    step_begin(device, StepInputs{tokens, T, 0, groups, num_groups, nullptr, 0});
+  }
+  free(tokens);
+  CHECK(status);
+  const Rope rope{frequencies, rope_scale, static_cast<ignis_rope_pairs>(rope_pairs)};
+  rope_angles(device, angles, rope, D, groups, num_groups);
+  rope_and_store(device, turned_q, turned_k, values, ops->kv, groups, num_groups, NH, rope, angles);
+  const auto run = [&] { attention(device, result, turned_q, ops->kv, groups, num_groups, NH, workspace); };
+  run();
+  CHECK(download(device, out, result, queries * sizeof(float)));
+  return time_rounds(device, num_rounds, seconds, run);
+}
+
+ignis_status ignis_ops_sample(ignis_ops *ops, ignis_draw *draws, const float *logits, const ignis_sampling *sampling,
+                              const uint32_t *positions, const int32_t *const *prompts, const uint32_t *num_prompts,
+                              const int32_t *const *outputs, const uint32_t *num_outputs, uint32_t num_rows, uint32_t V,
+                              uint32_t num_rounds, double *seconds) {
+  clear_last_error();
+  Device &device = *ops->device;
+  Scratch scratch(ops);
+  const StepLimits limits{IGNIS_MAX_LANES, 1, IGNIS_MAX_LANES, V};
+  const float *raw = scratch.floats(logits, uint64_t{num_rows} * V);
+  ignis_draw *drawn = static_cast<ignis_draw *>(scratch.zeros(num_rows * sizeof(ignis_draw)));
+  void *workspace = scratch.take(sample_bytes(ops->num_threads, IGNIS_MAX_LANES, V));
+  void *step_memory = scratch.take(step_bytes(limits));
+  LaneTokens lanes[IGNIS_MAX_LANES];
+  SampleRow rows[IGNIS_MAX_LANES];
+  Group groups[IGNIS_MAX_LANES];
+  const int32_t page_table[] = {0}, tokens[IGNIS_MAX_LANES] = {};
+  for (uint32_t i = 0; i < num_rows; i++) {
+    void *memory = scratch.zeros(lane_tokens_bytes(V));
+    CHECK(scratch.status());
+    lane_tokens_place(&lanes[i], memory, V);
+    lane_tokens_set(device, &lanes[i], V, prompts[i], num_prompts[i], outputs[i], num_outputs[i]);
+    rows[i] = SampleRow{sampling + i, &lanes[i], i, positions[i]};
+    groups[i] = Group{i, 1, 0, page_table};
+  }
+  step_place(device, limits, step_memory);
+  step_begin(device, StepInputs{tokens, num_rows, 0, groups, num_rows, rows, num_rows});
+  const auto run = [&] { sample(device, drawn, raw, rows, num_rows, V, workspace); };
+  run();
+  CHECK(download(device, draws, drawn, num_rows * sizeof(ignis_draw)));
+  return time_rounds(device, num_rounds, seconds, run);
+}

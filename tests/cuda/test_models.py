@@ -1,0 +1,188 @@
+"""Tiny checkpoints on the card: against the oracle, and the same bits for every width, chunking and phase."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from tests.abi import leaf
+from tests.cuda import card, stored
+from tests.models import oracle, tiny
+from tests.models.tiny import TinyConfig
+
+pytestmark = card.needs_card
+
+PAGES = [3, 0, 5, 1, 7, 2]
+LENGTH = 150
+# As SmolLM2-135M is, with fewer layers.
+SMOL = TinyConfig("smol", leaf.LLAMA, 4, 576, 1536, 9, 3, 64, 49152)
+
+
+def open_model(weights: leaf.Weights, library: ctypes.CDLL | None = None, **fields: int) -> leaf.Model:
+    return leaf.Model(weights, leaf.load_params(weights, **fields), library or card.cuda())
+
+
+def as_stored(name: str) -> Callable[[str, tiny.Array], tuple[int, stored.Bytes]]:
+    """Stores matrices as random numbers of a type, whatever their own: to compare leaves, not for the oracle."""
+
+    def store(tensor: str, values: tiny.Array) -> tuple[int, stored.Bytes]:
+        if values.ndim != 2:
+            return leaf.F32, tiny.as_bytes(values)
+        made = stored.random(name, *values.shape, seed=sum(tensor.encode()))
+        scale = 1.0 / np.sqrt(values.shape[1]) / made.values().std()
+        if name in stored.FLOATS:
+            return rounded(name, values)
+        blocks = made.data.reshape(-1, stored.TYPES[name][2]).copy()
+        for at in stored.TYPES[name][3]:
+            scales = np.ascontiguousarray(blocks[:, at : at + 2]).view(np.float16).astype(np.float32) * scale
+            blocks[:, at : at + 2] = scales.astype(np.float16).view(np.uint8)
+        return made.number, blocks.reshape(-1)
+
+    return store
+
+
+def rounded(name: str, values: tiny.Array) -> tuple[int, stored.Bytes]:
+    if name == "F32":
+        return leaf.F32, tiny.as_bytes(values)
+    if name == "F16":
+        return leaf.F16, tiny.as_bytes(values.astype(np.float16))
+    return 30, tiny.as_bytes((np.ascontiguousarray(values).view(np.uint32) >> 16).astype(np.uint16))
+
+
+@pytest.mark.parametrize("kv_dtype", [leaf.F32, leaf.F16])
+@pytest.mark.parametrize("config", [*tiny.CONFIGS, tiny.adjacent(tiny.LLAMA)], ids=lambda config: config.name)
+def test_logits_are_the_oracles(config: TinyConfig, kv_dtype: int) -> None:
+    checkpoint = tiny.make(config)
+    tokens = tiny.prompt(config, LENGTH)
+    expected = oracle.forward(checkpoint, tokens, rounds_kv=kv_dtype == leaf.F16)
+    with open_model(checkpoint.weights(), kv_dtype=kv_dtype) as model:
+        _, got = model.prefill(tokens, PAGES, wants_logits=True)
+    assert oracle.relative_error(got, expected) < (2e-3 if kv_dtype == leaf.F16 else 2e-4)
+
+
+@pytest.mark.parametrize("name", ["F32", "BF16", "Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q6_K"])
+@pytest.mark.parametrize("config", [tiny.WIDE, tiny.WIDE_QWEN3], ids=lambda config: config.name)
+def test_bits_do_not_depend_on_cuts_widths_or_phase(config: TinyConfig, name: str) -> None:
+    weights = tiny.make(config).weights(as_stored(name))
+    tokens = tiny.prompt(config, LENGTH)
+    with open_model(weights, kv_dtype=leaf.F16) as model:
+        _, whole = model.prefill(tokens, PAGES, wants_logits=True)
+        for cuts in ((0, 64, 128, 150), (0, 1, 2, 77, 150)):
+            parts = [model.prefill(tokens[a:b], PAGES, start=a, wants_logits=True)[1] for a, b in pairwise(cuts)]
+            np.testing.assert_array_equal(np.concatenate(parts), whole, err_msg=str(cuts))
+        # Decode the prompt's own tokens: position by position, at every width.
+        for width in range(1, 9):
+            rows = [(lane, int(tokens[lane * 17]), lane * 17, PAGES) for lane in range(width)]
+            _, logits = model.decode(rows, wants_logits=True)
+            np.testing.assert_array_equal(logits, whole[[lane * 17 for lane in range(width)]], err_msg=str(width))
+
+
+def generate(model: leaf.Model, prompt: leaf.Ids, count: int, lane: int, pages: list[int]) -> list[int]:
+    model.open_lane(lane, [int(token) for token in prompt])
+    draw, _ = model.prefill(prompt, pages, lane=lane)
+    tokens = [draw.token]
+    for step in range(count - 1):
+        draws, _ = model.decode([(lane, tokens[-1], len(prompt) + step, pages)])
+        tokens.append(draws[0].token)
+    return tokens
+
+
+def test_a_request_among_others_gives_the_tokens_that_it_gives_alone() -> None:
+    weights = tiny.make(tiny.WIDE).weights(as_stored("Q4_1"))
+    prompts = [tiny.prompt(tiny.WIDE, 20 + 9 * lane, seed=lane) for lane in range(8)]
+    count = 40
+    sampled = [leaf.greedy(temperature=0.9, top_p=0.95, repetition_penalty=1.1, seed=lane) for lane in range(8)]
+    with open_model(weights, num_pages=32, kv_dtype=leaf.F16) as model:
+        for lane, row in enumerate(sampled):
+            model.sampling[lane] = row
+        pages = [[4 * lane + i for i in range(4)] for lane in range(8)]
+        alone = [generate(model, prompts[lane], count, lane, pages[lane]) for lane in range(8)]
+        tokens: list[list[int]] = []
+        for lane in range(8):
+            model.open_lane(lane, [int(token) for token in prompts[lane]])
+            draw, _ = model.prefill(prompts[lane], pages[lane], lane=lane)
+            tokens.append([draw.token])
+        while any(len(own) < count for own in tokens):
+            # Requests come and go: a round has those that are not done.
+            rows = [
+                (lane, own[-1], len(prompts[lane]) + len(own) - 1, pages[lane])
+                for lane, own in enumerate(tokens)
+                if len(own) < count - 3 * lane
+            ] or [
+                (lane, own[-1], len(prompts[lane]) + len(own) - 1, pages[lane])
+                for lane, own in enumerate(tokens)
+                if len(own) < count
+            ]
+            draws, _ = model.decode(rows)
+            for (lane, *_), draw in zip(rows, draws, strict=True):
+                tokens[lane].append(draw.token)
+    assert tokens == alone
+
+
+@pytest.mark.parametrize("name", ["F16", "BF16", "Q4_0", "Q8_0"])
+def test_smollm2s_shapes_give_the_cpu_leafs_logits(name: str) -> None:
+    weights = tiny.make(SMOL).weights(as_stored(name))
+    tokens = tiny.prompt(SMOL, 100)
+    results = []
+    for library in (card.host(), card.cuda()):
+        with open_model(weights, library, kv_dtype=leaf.F16, num_threads=2) as model:
+            _, logits = model.prefill(tokens, PAGES, wants_logits=True)
+            results.append(logits)
+    assert oracle.relative_error(results[1], results[0]) < 1e-2
+
+
+def free_bytes() -> int:
+    status, info = card.probe(card.cuda())
+    assert status == leaf.OK
+    return int(info.free_bytes)
+
+
+def test_two_hundred_loads_leave_no_byte_behind() -> None:
+    weights = tiny.make(tiny.WIDE).weights(as_stored("Q4_K"))
+    with open_model(weights):
+        pass
+    before = free_bytes()
+    for _ in range(200):
+        with open_model(weights) as model:
+            model.open_lane(0, [1])
+            model.prefill([1, 2, 3], PAGES, lane=0)
+            model.decode([(0, 5, 3, PAGES)])
+    assert free_bytes() >= before
+
+
+def test_a_load_that_does_not_fit_is_refused_and_leaves_nothing() -> None:
+    weights = tiny.make(tiny.WIDE).weights(as_stored("BF16"))
+    with open_model(weights):
+        pass
+    before = free_bytes()
+    page_bytes = 2 * 2 * 2 * 64 * 64 * 2
+    with pytest.raises(leaf.LeafError, match="KV pages") as refused:
+        open_model(weights, num_pages=before // page_bytes + 1000, kv_dtype=leaf.F16)
+    assert refused.value.status == leaf.NO_MEMORY
+    assert free_bytes() >= before
+    with open_model(weights) as model:
+        model.prefill([1, 2, 3], PAGES)
+
+
+@pytest.mark.skipif(shutil.which("compute-sanitizer") is None, reason="no compute-sanitizer on PATH")
+@pytest.mark.skipif(os.environ.get("IGNIS_SANITIZE") is None, reason="slow: asked for by IGNIS_SANITIZE=1")
+@pytest.mark.parametrize("tool", ["memcheck", "racecheck"])
+def test_the_sanitizer_finds_nothing(tool: str) -> None:
+    command = [
+        "compute-sanitizer",
+        "--tool",
+        tool,
+        "--error-exitcode",
+        "9",
+        sys.executable,
+        "-m",
+        "tests.cuda.short_run",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

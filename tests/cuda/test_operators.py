@@ -1,0 +1,212 @@
+"""Every operator of the card against float64 or the CPU leaf, and row invariance bit for bit."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from tests.abi import leaf
+from tests.cuda import card, stored
+from tests.cuda.operators import Floats, Operators
+
+pytestmark = card.needs_card
+
+WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 33, 64, 65, 130, 200)
+# rows, cols: tiny and odd ones, SmolLM2's, Qwen3-8B's
+FLOAT_SHAPES = ((97, 72), (72, 160), (130, 64), (75, 48), (576, 576), (192, 576), (1024, 4096))
+SHAPES = ((64, 256), (97, 512), (576, 768), (1536, 1024), (1024, 4096), (256, 12288))
+QUANTIZED = tuple(name for name in stored.TYPES if name not in stored.FLOATS)
+CASES = [(name, shape) for name in stored.FLOATS for shape in (*FLOAT_SHAPES, *SHAPES)]
+CASES += [(name, shape) for name in QUANTIZED for shape in SHAPES]
+CASES += [(name, (576, 576)) for name in ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0")]
+
+
+@pytest.fixture(scope="module")
+def cuda() -> Iterator[Operators]:
+    with Operators(card.cuda()) as operators:
+        yield operators
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Operators]:
+    with Operators(card.host()) as operators:
+        yield operators
+
+
+def randoms(seed: int, *shape: int) -> Floats:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def error(got: Floats, expected: np.ndarray) -> float:
+    assert np.isfinite(got).all()
+    return float(np.linalg.norm(got - expected) / np.linalg.norm(expected))
+
+
+def outliers(seed: int, rows: int, cols: int) -> Floats:
+    """As a decoder's hidden states are: a few columns are far larger than the rest, and rows differ in size."""
+    x = randoms(seed, rows, cols)
+    x[:, :: max(1, cols // 3)] *= 60
+    x *= np.exp2(np.arange(rows) % 17 - 8)[:, None].astype(np.float32)
+    return x
+
+
+@pytest.mark.parametrize(("name", "shape"), CASES)
+def test_a_linear_layer_is_exact_to_its_format_and_its_rows_know_nothing_of_each_other(
+    cuda: Operators, name: str, shape: tuple[int, int]
+) -> None:
+    weight = stored.random(name, *shape, seed=1)
+    x = outliers(2, max(WIDTHS), shape[1])
+    (whole,) = cuda.linear([weight], x)
+    expected = x.astype(np.float64) @ weight.values().T
+    # Offsets and minimums cancel against codes: a quantised sum loses a little more than one of floats.
+    assert max(error(whole[t], expected[t]) for t in range(len(x))) < (1e-5 if name in stored.FLOATS else 5e-5)
+    for width in WIDTHS:
+        start = (7 * width) % (len(x) - width + 1)
+        (part,) = cuda.linear([weight], x[start : start + width])
+        np.testing.assert_array_equal(part, whole[start : start + width])
+
+
+@pytest.mark.parametrize("name", ["F32", "BF16", "Q4_1", "Q4_K", "Q6_K", "Q8_0"])
+def test_several_weights_share_their_input_and_add_to_what_is_there(cuda: Operators, name: str) -> None:
+    weights = [stored.random(name, rows, 512, seed=rows) for rows in (256, 64, 80)]
+    for width in (1, 5, 40):
+        x = randoms(3, width, 512)
+        before = [randoms(4, width, weight.rows) for weight in weights]
+        alone = [cuda.linear([weight], x)[0] for weight in weights]
+        together = cuda.linear(weights, x)
+        added = cuda.linear(weights, x, onto=before)
+        for i in range(3):
+            np.testing.assert_array_equal(together[i], alone[i])
+            np.testing.assert_array_equal(added[i], before[i] + alone[i])
+
+
+@pytest.mark.parametrize("names", [("Q4_K", "Q6_K"), ("F32", "Q8_0"), ("F16", "BF16")])
+def test_weights_of_different_types_share_their_input(cuda: Operators, names: tuple[str, str]) -> None:
+    weights = [stored.random(name, 128, 512, seed=5) for name in names]
+    for width in (1, 30):
+        x = randoms(6, width, 512)
+        for got, weight in zip(cuda.linear(weights, x), weights, strict=True):
+            assert error(got, x.astype(np.float64) @ weight.values().T) < 5e-5
+
+
+@pytest.mark.parametrize("name", stored.TYPES)
+def test_an_embedding_has_the_formats_own_values(cuda: Operators, name: str) -> None:
+    table = stored.random(name, 300, 512, seed=7)
+    tokens = np.random.default_rng(8).integers(0, 300, 70).astype(np.int32)
+    np.testing.assert_array_equal(cuda.embed(table, tokens), table.values()[tokens])
+
+
+@pytest.mark.parametrize("size", [48, 72, 576, 4096, 5120])
+def test_a_norm_is_close_to_float64(cuda: Operators, size: int) -> None:
+    x, weight = outliers(9, 33, size), randoms(10, size)
+    wide = x.astype(np.float64)
+    expected = weight * wide / np.sqrt(np.mean(wide * wide, axis=1, keepdims=True) + 1e-5)
+    whole = cuda.rms_norm(x, weight, 1e-5)
+    assert error(whole, expected) < 1e-6
+    np.testing.assert_array_equal(cuda.rms_norm(x[7:8], weight, 1e-5), whole[7:8])
+
+
+@pytest.mark.parametrize("dims", [8, 20, 64, 128])
+def test_a_head_norm_is_close_to_float64(cuda: Operators, dims: int) -> None:
+    x, weight = randoms(11, 19, 6, dims), randoms(12, dims)
+    wide = x.astype(np.float64)
+    expected = weight * wide / np.sqrt(np.mean(wide * wide, axis=2, keepdims=True) + 1e-6)
+    assert error(cuda.head_norm(x, weight, 1e-6), expected) < 1e-6
+
+
+def test_swiglu_is_close_to_float64(cuda: Operators) -> None:
+    gate, up = 8 * randoms(13, 37, 1536), randoms(14, 37, 1536)
+    wide = gate.astype(np.float64)
+    assert error(cuda.swiglu(gate, up), wide / (1 + np.exp(-wide)) * up) < 1e-6
+    extreme = np.array([[-200, -90, 90, 200, 0]], np.float32)
+    assert np.isfinite(cuda.swiglu(extreme, np.ones_like(extreme))).all()
+
+
+# query heads, kv heads, head size
+HEADS = ((9, 3, 8), (4, 2, 20), (6, 2, 16), (4, 4, 32), (9, 3, 64), (4, 2, 64), (32, 8, 128), (4, 1, 128), (8, 8, 80))
+
+
+def turned(x: Floats, positions: np.ndarray, inv_freq: Floats, pairs: int) -> np.ndarray:
+    angles = (positions[:, None].astype(np.float32) * inv_freq).astype(np.float64)[:, None, :]
+    cos, sin = np.cos(angles), np.sin(angles)
+    result = x.astype(np.float64)
+    half = x.shape[-1] // 2
+    first, second = (
+        (slice(0, None, 2), slice(1, None, 2)) if pairs == leaf.ADJACENT else (slice(half), slice(half, None))
+    )
+    a, b = result[..., first].copy(), result[..., second].copy()
+    result[..., first], result[..., second] = a * cos - b * sin, b * cos + a * sin
+    return result
+
+
+def kept(x: np.ndarray, kv_dtype: int) -> np.ndarray:
+    return x.astype(np.float32).astype(np.float16 if kv_dtype == leaf.F16 else np.float32).astype(np.float64)
+
+
+def attended(q: np.ndarray, k: np.ndarray, v: np.ndarray, position: int) -> np.ndarray:
+    """q [NH, D] against k and v [S, NK, D] up to the position."""
+    repeats = len(q) // k.shape[1]
+    keys = np.repeat(k[: position + 1], repeats, axis=1)
+    scores = np.einsum("hd,shd->hs", q, keys) / np.sqrt(q.shape[-1])
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return np.einsum("hs,shd->hd", weights, np.repeat(v[: position + 1], repeats, axis=1))
+
+
+@pytest.mark.parametrize("kv_dtype", [leaf.F32, leaf.F16])
+@pytest.mark.parametrize("heads", HEADS)
+def test_attention_is_close_to_float64_and_the_same_for_spans_and_rounds(
+    cuda: Operators, heads: tuple[int, int, int], kv_dtype: int
+) -> None:
+    num_heads, num_kv_heads, dims = heads
+    length = 700
+    pages = list(np.random.default_rng(15).permutation(16))
+    q, k = 3 * randoms(16, length, num_heads, dims), 3 * randoms(17, length, num_kv_heads, dims)
+    v = randoms(18, length, num_kv_heads, dims)
+    inv_freq = (1e4 ** -(np.arange(0, dims, 2) / dims)).astype(np.float32)
+    pairs = leaf.ADJACENT if num_heads == 9 else leaf.HALVES
+    results = {}
+    for cuts in ((0, 700), (0, 256, 512, 700), (0, 1, 64, 127, 300, 301, 448, 700)):
+        cuda.open_pages(kv_dtype, 16, 1024, num_heads, num_kv_heads, dims)
+        parts = [
+            cuda.attend(q[a:b], k[a:b], v[a:b], [(b - a, a, pages)], inv_freq, pairs=pairs) for a, b in pairwise(cuts)
+        ]
+        results[cuts] = np.concatenate(parts)
+    whole = results[0, 700]
+    for cuts, result in results.items():
+        np.testing.assert_array_equal(result, whole, err_msg=str(cuts))
+    positions = np.arange(length)
+    exact_q = turned(q, positions, inv_freq, pairs)
+    exact_k, exact_v = kept(turned(k, positions, inv_freq, pairs), kv_dtype), kept(v, kv_dtype)
+    for position in (0, 1, 63, 64, 300, 511, 512, 699):
+        expected = attended(exact_q[position], exact_k, exact_v, position)
+        assert error(whole[position], expected) < (1e-3 if kv_dtype == leaf.F16 else 2e-4), position
+    # Rounds: rows of one sequence at several of its positions, alone and beside each other.
+    chosen = [699, 5, 64, 448, 130, 0, 63, 512]
+    for width in range(1, 9):
+        at = chosen[:width]
+        groups = [(1, position, pages) for position in at]
+        got = cuda.attend(q[at], k[at], v[at], groups, inv_freq, pairs=pairs)
+        np.testing.assert_array_equal(got, whole[at], err_msg=str(width))
+
+
+def test_long_attention_is_close_to_float64(cuda: Operators) -> None:
+    length, inv_freq = 5000, np.zeros(64, np.float32)
+    q, k, v = randoms(19, length, 32, 128), 2 * randoms(20, length, 8, 128), randoms(21, length, 8, 128)
+    cuda.open_pages(leaf.F16, 80, 5120, 32, 8, 128)
+    pages = list(range(80))
+    step = 250
+    whole = np.concatenate(
+        [
+            cuda.attend(q[a : a + step], k[a : a + step], v[a : a + step], [(step, a, pages)], inv_freq)
+            for a in range(0, length, step)
+        ]
+    )
+    exact_k, exact_v = kept(k, leaf.F16), kept(v, leaf.F16)
+    for position in (4999, 4096, 2047, 2048):
+        expected = attended(q[position].astype(np.float64), exact_k, exact_v, position)
+        assert error(whole[position], expected) < 1e-3
+        at = [position]
+        got = cuda.attend(q[at], k[at], v[at], [(1, position, pages)], inv_freq)
+        np.testing.assert_array_equal(got, whole[at])
