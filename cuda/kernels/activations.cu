@@ -73,9 +73,16 @@ static __global__ void __launch_bounds__(512) prepare_kernel(uint8_t *memory, co
       sum += pair ? used * 16.0f : used;
     }
 #pragma unroll
-    for (uint32_t p = 0; p < PLANES; p++)
-      if (in_tile < layout.tile_tokens)
-        *reinterpret_cast<uint2 *>(planes + ((uint64_t{block} * PLANES + p) * layout.tile_tokens + in_tile) * 64 + t * 16 + step * 8) = words[p];
+    for (uint32_t p = 0; p < PLANES; p++) {
+      uint8_t *unit = planes + (uint64_t{block} * PLANES + p) * layout.tile_tokens * 64;
+      if (T > 8) {
+        uint32_t *word = reinterpret_cast<uint32_t *>(unit + step * 256 + in_tile * 16 + t * 4);
+        word[0] = words[p].x;
+        word[32] = words[p].y;
+      } else if (is_there) {
+        *reinterpret_cast<uint2 *>(unit + in_tile * 64 + t * 16 + step * 8) = words[p];
+      }
+    }
     sum += __shfl_xor_sync(~0u, sum, 1);
     sum += __shfl_xor_sync(~0u, sum, 2);
     if (t == 0) sums[(block * 8 + in_tile) * 2 + step] = sum * 0x1p-24f;

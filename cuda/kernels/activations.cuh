@@ -4,8 +4,10 @@
 // two that are added (hi, then lo: 22 bits). Its scale is taken back at the end of a sum, exactly. Columns 2 and 3 of every four are
 // divided by 16 (weights.cuh says why).
 //
-//   planes  token tile of 8, block of 32 columns, plane: [tokens of the tile] x [4 t] x (b0, b1 of the first step, of the second): 64 bytes
-//           a token. Up to 8 rows are one tile of that many tokens; above, every tile has 8, the last filled up with zeros.
+//   planes  token tile of 8, block of 32 columns, plane: 64 bytes a token, words (t, (b0, b1 of the first step, b0, b1 of the second)).
+//           Up to 8 rows are one tile of that many tokens, [tokens][t][4]: a lane's 16 bytes, straight from global memory.
+//           Above, every tile has 8, the last filled up with zeros, [4][8 tokens][t]: four matrices of 8 x 16 bytes, which is what
+//           ldmatrix and wgmma read from shared memory.
 //   sums    token tile, block: [8 tokens] x (sum of the first 16 columns, of the second), of the rounded values, times 2^-24
 //   scales  [tokens, padded as above to 8] float32: what a row's finished sums are multiplied by
 #pragma once

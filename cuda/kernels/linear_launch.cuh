@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include "linear_narrow.cuh"
+#include "linear_warpgroup.cuh"
 #include "linear_wide.cuh"
 
 namespace ignis {
@@ -11,7 +12,7 @@ namespace ignis {
 struct LinearLaunch {
   NarrowJobs jobs;  // first_item is filled by the launcher
   const uint8_t *input;
-  uint32_t T, K, num_multiprocessors;
+  uint32_t T, K, num_multiprocessors, compute_capability;
   cudaStream_t stream;
 };
 
@@ -46,6 +47,14 @@ static void launch_narrow(LinearLaunch &launch) {
   cudaLaunchKernelEx(&config, narrow_kernel<DTYPE, PLANES, TILES>, static_cast<const NarrowJobs>(launch.jobs), launch.input, launch.T, launch.K);
 }
 
+template <ignis_dtype DTYPE, uint32_t PLANES, uint32_t TOKENS>
+static void launch_group(const LinearLaunch &launch) {
+  constexpr uint32_t shared_bytes = GroupStage<DTYPE, PLANES, TOKENS>::SHARED_BYTES;
+  cudaFuncSetAttribute(group_kernel<DTYPE, PLANES, TOKENS>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  const dim3 grid((launch.T + TOKENS - 1) / TOKENS, launch.jobs.first_item[launch.jobs.num]);
+  group_kernel<DTYPE, PLANES, TOKENS><<<grid, GROUP_THREADS, shared_bytes, launch.stream>>>(launch.jobs, launch.input, launch.T, launch.K);
+}
+
 template <ignis_dtype DTYPE, uint32_t PLANES>
 void launch_linear(LinearLaunch launch) {
   if (launch.T <= 8) {
@@ -58,7 +67,17 @@ void launch_linear(LinearLaunch launch) {
       launch_narrow<DTYPE, PLANES, 1>(launch);
     return;
   }
+  static_assert(WIDE_ROW_TILES == GROUP_ROW_TILES);
   set_items(&launch.jobs, WIDE_ROW_TILES);
+  if (launch.compute_capability == 90) {
+    // Half as many tokens a block where whole ones would leave multiprocessors idle.
+    const uint32_t blocks = (launch.T + 127) / 128 * launch.jobs.first_item[launch.jobs.num];
+    if (launch.T <= 64 || blocks * 4 < launch.num_multiprocessors * 3)
+      launch_group<DTYPE, PLANES, 64>(launch);
+    else
+      launch_group<DTYPE, PLANES, 128>(launch);
+    return;
+  }
   constexpr uint32_t shared_bytes = WideStage<DTYPE, PLANES>::STAGES * WideStage<DTYPE, PLANES>::BYTES;
   cudaFuncSetAttribute(wide_kernel<DTYPE, PLANES>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   const dim3 grid((launch.T + WIDE_TOKEN_TILES * 8 - 1) / (WIDE_TOKEN_TILES * 8), launch.jobs.first_item[launch.jobs.num]);

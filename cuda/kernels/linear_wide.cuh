@@ -12,6 +12,16 @@ namespace ignis {
 
 inline constexpr uint32_t WIDE_ROW_TILES = 8, WIDE_TOKEN_TILES = 16, WIDE_WARPS = 8;
 
+// Four matrices of 8 x 16 bytes; `row` is the lane's of 32 rows.
+static __device__ __forceinline__ uint4 load_matrices(const uint8_t *row) {
+  uint4 words;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+               : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(row)))
+               : "memory");
+  return words;
+}
+
 template <ignis_dtype DTYPE, uint32_t PLANES>
 struct WideStage {
   static constexpr uint32_t WEIGHTS = piece_bytes(DTYPE) + weight_layout(DTYPE).super_bytes;  // of a tile
@@ -105,7 +115,7 @@ static __global__ void __launch_bounds__(WIDE_WARPS * 32, 1)
       for (uint32_t n = 0; n < 4; n++) {
 #pragma unroll
         for (uint32_t p = 0; p < PLANES; p++)
-          b[n].b[p] = *reinterpret_cast<const uint4 *>(inputs + n * Stage::INPUT + (block * PLANES + p) * 512 + lane * 16);
+          b[n].b[p] = load_matrices(inputs + n * Stage::INPUT + (block * PLANES + p) * 512 + lane * 16);
         if constexpr (Stage::SUMS > 0) b[n].sums = *reinterpret_cast<const float4 *>(sums + n * 128 + block * 64 + t * 16);
       }
 #pragma unroll
