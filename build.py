@@ -509,7 +509,13 @@ def freeze(compiler: Compiler, zstd: Path) -> Path:
     """Runs PyInstaller; returns the folder."""
     spec = ROOT / "packaging" / "ignis.spec"
     inputs = [spec, ROOT / "packaging" / "licences.py", ROOT / "packaging" / "lock.toml", zstd / "LICENSE"]
-    inputs += [CORE, CPU_LEAF, ROOT / "LICENSE", *(ROOT / "spec").glob("*.*")]
+    inputs += [
+        CORE,
+        CPU_LEAF,
+        *([CUDA_LEAF] if CUDA_LEAF.exists() else []),
+        ROOT / "LICENSE",
+        *(ROOT / "spec").glob("*.*"),
+    ]
     inputs += [file for top in ("ignis", "ui") for file in (ROOT / top).rglob("*") if file.suffix in SHIPPED_SUFFIXES]
     folder = WORK / "frozen"
     options = [

@@ -32,7 +32,9 @@ class BuildNative(build_ext):
         data = package / "data"
         data.mkdir(parents=True, exist_ok=True)
         shutil.copy2(build.CORE, package)
-        shutil.copy2(build.CPU_LEAF, data)
+        for leaf in (build.CPU_LEAF, build.CUDA_LEAF):
+            if leaf.exists():
+                shutil.copy2(leaf, data)
         shutil.copytree(ROOT / "ui", data / "ui", dirs_exist_ok=True)
         (data / "spec").mkdir(exist_ok=True)
         for name in ("catalog.toml", "openapi.json"):

@@ -7,11 +7,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import trio
 
-from ignis import bundle
 from ignis.api.auth import AUTO, generate_key
 from ignis.api.prompt import Prompts
 from ignis.api.routes import ApiSettings, build_metrics_router, build_router
@@ -19,8 +19,8 @@ from ignis.api.serving import Serving
 from ignis.banner import banner
 from ignis.catalog import ModelSource, ProgressReport, load_catalog, resolve_model, served_name
 from ignis.config import Config
+from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
-from ignis.engine.leaf import NativeLeaf
 from ignis.engine.lifecycle import describe
 from ignis.engine.settings import EngineSettings
 from ignis.errors import IgnisError, ModelFileError
@@ -72,7 +72,9 @@ class _App:
             self._key = self._shown_key = generate_key()
             log.emit("ignis.process.key_generated", key=self._key)
         self._metrics = Metrics(VERSION)
-        self._engine = Engine(EngineSettings.from_config(config), _open_leaf, log, self._metrics)
+        self._engine = Engine(
+            EngineSettings.from_config(config), partial(open_leaf, config.device.kind, log), log, self._metrics
+        )
         self._metrics.read_snapshots_from(self._engine.snapshot)
         self._serving = Serving(self._engine, self._metrics)
         self._prompts = Prompts()
@@ -187,10 +189,6 @@ def _raise_file_limit() -> None:
     """Takes all the descriptors that the system allows: two listeners at their cap need more than the usual 1,024."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def _open_leaf() -> NativeLeaf:
-    return NativeLeaf(bundle.library("libignis_cpu.so"))
 
 
 def _age_ms() -> float | None:

@@ -40,6 +40,8 @@ class Field:
     multiple: int | None = None
     zero: str | None = None
     choices: type[enum.StrEnum] | None = None
+    stands_for_group: bool = False
+    """Its flag and its variable have the group's name alone."""
 
     @property
     def key(self) -> str:
@@ -47,11 +49,11 @@ class Field:
 
     @property
     def flag(self) -> str:
-        return f"--{self.group}-{self.name}".replace("_", "-")
+        return f"--{self.group}" if self.stands_for_group else f"--{self.group}-{self.name}".replace("_", "-")
 
     @property
     def env(self) -> str:
-        return f"IGNIS_{self.group}_{self.name}".upper()
+        return (f"IGNIS_{self.group}" if self.stands_for_group else f"IGNIS_{self.group}_{self.name}").upper()
 
 
 class ModelKvFormat(enum.StrEnum):
@@ -59,6 +61,14 @@ class ModelKvFormat(enum.StrEnum):
 
     F16 = "f16"
     F32 = "f32"
+
+
+class DeviceKind(enum.StrEnum):
+    """What the model runs on; auto takes a CUDA card where one can be used."""
+
+    AUTO = "auto"
+    CUDA = "cuda"
+    CPU = "cpu"
 
 
 class LogFormat(enum.StrEnum):
@@ -112,6 +122,13 @@ class ModelConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceConfig:
+    """What the model runs on."""
+
+    kind: DeviceKind = DeviceKind.AUTO
+
+
+@dataclass(frozen=True, slots=True)
 class CpuConfig:
     """The CPU leaf."""
 
@@ -155,6 +172,7 @@ class ConfigFields:
 
     server: ServerConfig = ServerConfig()
     model: ModelConfig = ModelConfig()
+    device: DeviceConfig = DeviceConfig()
     cpu: CpuConfig = CpuConfig()
     vram: VramConfig = VramConfig()
     reuse: ReuseConfig = ReuseConfig()
@@ -165,6 +183,7 @@ class ConfigFields:
 GROUPS: dict[str, type] = {
     "server": ServerConfig,
     "model": ModelConfig,
+    "device": DeviceConfig,
     "cpu": CpuConfig,
     "vram": VramConfig,
     "reuse": ReuseConfig,
@@ -174,6 +193,7 @@ GROUPS: dict[str, type] = {
 
 ENVIRONMENT = {
     "IGNIS_CONFIG": "path of the configuration file, as --config",
+    "IGNIS_CUDA_ARCHS": "for build.py: targets of the CUDA leaf, with commas between them, or all",
     "IGNIS_ISA": "instruction set of the CPU leaf, for tests: portable, avx2, avx512, avx512-vnni, avx512-vnni-bf16",
     "IGNIS_CACHE": "folder that the single-file executable unpacks itself into",
     "IGNIS_SELF": "set by the single-file executable: the name it was called by",
@@ -357,6 +377,15 @@ FIELDS: tuple[Field, ...] = (
         "f16",
         "element type of the KV pages",
         choices=ModelKvFormat,
+    ),
+    Field(
+        "device",
+        "kind",
+        Kind.CHOICE,
+        "auto",
+        "what the model runs on; auto takes a CUDA card where one can be used",
+        choices=DeviceKind,
+        stands_for_group=True,
     ),
     Field(
         "cpu",

@@ -91,6 +91,20 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.runtime.device": (
+        "info",
+        frozenset(
+            {
+                "kind",
+                "device",
+                "isa",
+                "cores",
+                "total_bytes",
+                "free_bytes",
+                "reason",
+            }
+        ),
+    ),
     "ignis.runtime.vram_plan": (
         "info",
         frozenset(

@@ -21,7 +21,19 @@ TYPES = {
     "size": "int",
     "text": "str",
 }
-KEYS = {"group", "name", "kind", "default", "minimum", "maximum", "multiple", "choices", "zero", "text"}
+KEYS = {
+    "group",
+    "name",
+    "kind",
+    "default",
+    "minimum",
+    "maximum",
+    "multiple",
+    "choices",
+    "zero",
+    "text",
+    "stands_for_group",
+}
 
 HEAD = '''"""Every configuration field. Generated from spec/config.toml by spec/generate.py: do not edit.
 
@@ -65,6 +77,8 @@ class Field:
     multiple: int | None = None
     zero: str | None = None
     choices: type[enum.StrEnum] | None = None
+    stands_for_group: bool = False
+    """Its flag and its variable have the group's name alone."""
 
     @property
     def key(self) -> str:
@@ -72,11 +86,11 @@ class Field:
 
     @property
     def flag(self) -> str:
-        return f"--{self.group}-{self.name}".replace("_", "-")
+        return f"--{self.group}" if self.stands_for_group else f"--{self.group}-{self.name}".replace("_", "-")
 
     @property
     def env(self) -> str:
-        return f"IGNIS_{self.group}_{self.name}".upper()
+        return (f"IGNIS_{self.group}" if self.stands_for_group else f"IGNIS_{self.group}_{self.name}").upper()
 '''
 
 
@@ -133,6 +147,8 @@ def row(field: dict[str, Any]) -> str:
         arguments.append(f"zero={quoted(field['zero'])}")
     if field["kind"] == "choice":
         arguments.append(f"choices={type_of(field)}")
+    if field.get("stands_for_group"):
+        arguments.append("stands_for_group=True")
     return "    Field(\n" + "".join(f"        {argument},\n" for argument in arguments) + "    ),\n"
 
 

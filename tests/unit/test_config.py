@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ignis.api.routes import ApiSettings
 from ignis.cli import describe_fields, main
 from ignis.config import Origin, Source, load_config, rule
-from ignis.config_fields import FIELDS, Field, LogLevel, ModelKvFormat
+from ignis.config_fields import FIELDS, DeviceKind, Field, LogLevel, ModelKvFormat
 from ignis.engine.settings import EngineSettings
 from ignis.errors import ConfigError
 from ignis.server.limits import ServerLimits
@@ -323,3 +323,8 @@ def test_a_reader_that_leaves_early_is_no_traceback() -> None:
     command = f"{sys.executable} -m ignis help --fields | true"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert done.stderr == ""
+
+
+def test_the_device_is_named_by_its_group_alone() -> None:
+    assert load_config(["--device", "cpu"], {"IGNIS_DEVICE": "cuda"}, NOWHERE).device.kind is DeviceKind.CPU
+    assert load_config([], {"IGNIS_DEVICE": "cuda"}, NOWHERE).device.kind is DeviceKind.CUDA

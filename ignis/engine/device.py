@@ -1,0 +1,45 @@
+"""Which leaf this process runs on: the card's where one can be used, else the CPU's. Says what it took, and why."""
+
+from ignis import bundle
+from ignis.config_fields import DeviceKind
+from ignis.engine.leaf import NativeLeaf
+from ignis.errors import ModelLoadError
+from ignis.log import Log
+
+_LIBRARIES = {DeviceKind.CUDA: "libignis_cuda.so", DeviceKind.CPU: "libignis_cpu.so"}
+
+
+def open_leaf(wanted: DeviceKind, log: Log) -> NativeLeaf:
+    """Opens the leaf of the device that the operator wants.
+
+    Raises:
+        ModelLoadError: a card is wanted and cannot be used, or the leaf itself cannot.
+    """
+    if wanted is not DeviceKind.AUTO:
+        try:
+            return _opened(wanted, log, None)
+        except ModelLoadError as error:
+            raise ModelLoadError(f"--device {wanted}: {error.message}") from error
+    try:
+        return _opened(DeviceKind.CUDA, log, None)
+    except ModelLoadError as error:
+        return _opened(DeviceKind.CPU, log, error.message)
+
+
+def _opened(kind: DeviceKind, log: Log, reason: str | None) -> NativeLeaf:
+    path = bundle.library(_LIBRARIES[kind])
+    if not path.exists():
+        raise ModelLoadError(f"this build has no {kind.upper()} leaf")
+    leaf = NativeLeaf(path)
+    device = leaf.probe()
+    log.emit(
+        "ignis.runtime.device",
+        kind=kind.value,
+        device=device.name,
+        isa=device.isa,
+        cores=device.num_cores,
+        total_bytes=device.memory_bytes,
+        free_bytes=device.free_bytes,
+        reason=reason,
+    )
+    return leaf

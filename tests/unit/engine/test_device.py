@@ -1,0 +1,51 @@
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from ignis import bundle
+from ignis.config_fields import DeviceKind
+from ignis.engine.device import open_leaf
+from ignis.errors import ModelLoadError
+from ignis.log import LogFormat, open_log
+
+
+@pytest.fixture
+def no_cuda_leaf(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    library = bundle.library
+    monkeypatch.setattr(bundle, "library", lambda name: tmp_path / name if "cuda" in name else library(name))
+
+
+def opened(kind: DeviceKind) -> str:
+    """Opens the leaf and returns the log."""
+    stream = StringIO()
+    open_leaf(kind, open_log(stream, LogFormat.JSON))
+    return stream.getvalue()
+
+
+@pytest.mark.usefixtures("no_cuda_leaf")
+def test_auto_takes_the_cpu_and_says_why_it_has_no_card() -> None:
+    log = opened(DeviceKind.AUTO)
+    assert '"kind": "cpu"' in log or '"kind":"cpu"' in log
+    assert "this build has no CUDA leaf" in log
+
+
+def test_the_cpu_as_wanted_needs_no_reason() -> None:
+    assert "reason" not in opened(DeviceKind.CPU)
+
+
+@pytest.mark.usefixtures("no_cuda_leaf")
+def test_a_card_that_is_wanted_and_cannot_be_used_is_refused() -> None:
+    with pytest.raises(ModelLoadError, match="--device cuda: this build has no CUDA leaf"):
+        opened(DeviceKind.CUDA)
+
+
+@pytest.mark.skipif(not bundle.library("libignis_cuda.so").exists(), reason="no nvcc here: there is no CUDA leaf")
+def test_the_cuda_leaf_loads_without_a_driver_and_says_what_is_missing() -> None:
+    try:
+        opened(DeviceKind.CUDA)
+    except ModelLoadError as error:
+        refusal = error.message
+    else:
+        pytest.skip("there is a card")
+    assert any(text in refusal for text in ("no NVIDIA driver", "driver is too old", "shows no card"))
