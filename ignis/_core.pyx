@@ -31,6 +31,7 @@ cdef extern from *:
     typedef __typeof__(ignis_load) *load_fn;
     typedef __typeof__(ignis_unload) *unload_fn;
     typedef __typeof__(ignis_lane_open) *lane_open_fn;
+    typedef __typeof__(ignis_copy_page) *copy_page_fn;
     typedef __typeof__(ignis_prefill) *prefill_fn;
     typedef __typeof__(ignis_decode) *decode_fn;
     typedef __typeof__(ignis_dequantize) *dequantize_fn;
@@ -166,6 +167,7 @@ cdef extern from *:
     ctypedef void (*unload_fn)(ignis_model *) noexcept nogil
     ctypedef ignis_status (*lane_open_fn)(ignis_model *, int32_t, const int32_t *, uint32_t, const int32_t *,
                                           uint32_t) noexcept nogil
+    ctypedef ignis_status (*copy_page_fn)(ignis_model *, int32_t, int32_t) noexcept nogil
     ctypedef ignis_status (*prefill_fn)(ignis_model *, const ignis_span *, ignis_draw *) noexcept nogil
     ctypedef ignis_status (*decode_fn)(ignis_model *, const ignis_round *, ignis_draw *) noexcept nogil
     ctypedef ignis_status (*dequantize_fn)(uint32_t, const void *, uint64_t, float *, uint64_t) noexcept nogil
@@ -368,10 +370,15 @@ cdef class PagePool:
 
 
 cdef class PrefixIndex:
-    """Finds full pages by content: a tree whose nodes are pages, named by xxh3-128 of (parent's digest, 64 tokens).
+    """Finds pages by content: a tree whose nodes are pages. A node is its page, so all about it is in arrays by page.
 
-    A node is its page, so everything about it is in arrays by page. The index holds one reference to each of its pages;
-    a page that nobody else holds is idle, in a list by the time of its last release. Two rules keep that list simple:
+    A full page has a name, xxh3-128 of (parent's digest, 64 tokens), by which a prompt's head is found page by page. A
+    tail, the last page of a sequence that ended before it was full, has none: it is found among its parent's children,
+    as every page is of which a prompt shares the head only. No tail is the head of a sibling, unless it was in use when
+    that one came.
+
+    The index holds one reference to each of its pages; a page that nobody else holds is idle, in a list by the time of
+    its last release. Two rules keep that list simple:
 
     - who holds a page holds its ancestors too (a claim starts at the root; a page enters below the one before it), and
     - a sequence gives its pages back last page first.
@@ -385,12 +392,16 @@ cdef class PrefixIndex:
     cdef dict c_page_of
     cdef list c_digest_of
     cdef int32_t *c_tokens
+    cdef int32_t *c_filled
     cdef int32_t *c_parent
-    cdef int32_t *c_children
+    cdef int32_t *c_child
+    cdef int32_t *c_next
+    cdef int32_t *c_previous
     cdef int32_t *c_older
     cdef int32_t *c_newer
     cdef uint8_t *c_indexed
     cdef uint8_t *c_idle
+    cdef int32_t c_root_child
     cdef int32_t c_oldest
     cdef int32_t c_newest
     cdef readonly int num_pages
@@ -402,18 +413,24 @@ cdef class PrefixIndex:
         self.c_page_of = {}
         self.c_digest_of = [None] * pool.num_pages
         self.c_tokens = <int32_t *>c_zeroed(<size_t>pool.num_pages * IGNIS_PAGE_TOKENS, sizeof(int32_t))
+        self.c_filled = <int32_t *>c_zeroed(pool.num_pages, sizeof(int32_t))
         self.c_parent = <int32_t *>c_zeroed(pool.num_pages, sizeof(int32_t))
-        self.c_children = <int32_t *>c_zeroed(pool.num_pages, sizeof(int32_t))
+        self.c_child = <int32_t *>c_zeroed(pool.num_pages, sizeof(int32_t))
+        self.c_next = <int32_t *>c_zeroed(pool.num_pages, sizeof(int32_t))
+        self.c_previous = <int32_t *>c_zeroed(pool.num_pages, sizeof(int32_t))
         self.c_older = <int32_t *>c_zeroed(pool.num_pages, sizeof(int32_t))
         self.c_newer = <int32_t *>c_zeroed(pool.num_pages, sizeof(int32_t))
         self.c_indexed = <uint8_t *>c_zeroed(pool.num_pages, sizeof(uint8_t))
         self.c_idle = <uint8_t *>c_zeroed(pool.num_pages, sizeof(uint8_t))
-        self.c_oldest = self.c_newest = -1
+        self.c_root_child = self.c_oldest = self.c_newest = -1
 
     def __dealloc__(self):
         free(self.c_tokens)
+        free(self.c_filled)
         free(self.c_parent)
-        free(self.c_children)
+        free(self.c_child)
+        free(self.c_next)
+        free(self.c_previous)
         free(self.c_older)
         free(self.c_newer)
         free(self.c_indexed)
@@ -446,8 +463,68 @@ cdef class PrefixIndex:
         self.num_idle += 1
         return 0
 
+    cdef int32_t *c_first_child(self, int parent) noexcept:
+        """Where the first child of a page (-1: the root) is written; -1 there is none."""
+        return &self.c_child[parent] if parent >= 0 else &self.c_root_child
+
+    cdef int c_add(self, int page, int parent, const int32_t *tokens, int count) except -1:
+        """Makes a page a node of the tree, with the tokens of its first positions."""
+        cdef int32_t *c_first = self.c_first_child(parent)
+        self.pool.c_retain(page)
+        memcpy(self.c_tokens + <size_t>page * IGNIS_PAGE_TOKENS, tokens, count * sizeof(int32_t))
+        self.c_filled[page] = count
+        self.c_parent[page] = parent
+        self.c_child[page] = -1
+        self.c_previous[page] = -1
+        self.c_next[page] = c_first[0]
+        if c_first[0] >= 0:
+            self.c_previous[c_first[0]] = page
+        c_first[0] = page
+        self.c_indexed[page] = 1
+        self.num_pages += 1
+        return 0
+
+    cdef int c_forget(self, int page) except -1:
+        """Takes an idle page without children out of the tree, which frees it."""
+        assert self.c_child[page] < 0, "a page with children is forgotten"
+        self.c_unlink(page)
+        if self.c_digest_of[page] is not None:
+            del self.c_page_of[self.c_digest_of[page]]
+            self.c_digest_of[page] = None
+        if self.c_previous[page] < 0:
+            self.c_first_child(self.c_parent[page])[0] = self.c_next[page]
+        else:
+            self.c_next[self.c_previous[page]] = self.c_next[page]
+        if self.c_next[page] >= 0:
+            self.c_previous[self.c_next[page]] = self.c_previous[page]
+        self.c_indexed[page] = 0
+        self.num_pages -= 1
+        self.pool.c_release(page)
+        return 0
+
+    cdef int c_common(self, int page, const int32_t *tokens, int most) noexcept:
+        """How many of the first `most` tokens a page begins with."""
+        cdef const int32_t *c_own = self.c_tokens + <size_t>page * IGNIS_PAGE_TOKENS
+        cdef int c_most = min(most, self.c_filled[page])
+        cdef int i = 0
+        while i < c_most and c_own[i] == tokens[i]:
+            i += 1
+        return i
+
+    cdef int c_forget_heads(self, int parent, const int32_t *tokens, int count) except -1:
+        """Forgets the idle tails below a parent whose tokens a page that comes there has, too."""
+        cdef int32_t c_page = self.c_first_child(parent)[0]
+        cdef int32_t c_next
+        while c_page >= 0:
+            c_next = self.c_next[c_page]
+            if self.c_idle[c_page] and self.c_filled[c_page] < count and (
+                    self.c_common(c_page, tokens, count) == self.c_filled[c_page]):
+                self.c_forget(c_page)
+            c_page = c_next
+        return 0
+
     cdef bytes c_key(self, int parent, const int32_t *tokens):
-        """The digest of a page with these tokens below this parent (-1: the root)."""
+        """The digest of a full page with these tokens below this parent (-1: the root)."""
         cdef bytes c_parent_digest = self.c_digest_of[parent] if parent >= 0 else b"\0" * 16
         cdef bytes c_text = PyBytes_FromStringAndSize(NULL, 16 + IGNIS_PAGE_TOKENS * sizeof(int32_t))
         cdef char *c_bytes = PyBytes_AS_STRING(c_text)
@@ -460,7 +537,7 @@ cdef class PrefixIndex:
             self.c_tokens + <size_t>page * IGNIS_PAGE_TOKENS, tokens, IGNIS_PAGE_TOKENS * sizeof(int32_t)) == 0
 
     def match(self, TokenLog tokens not None, int max_pages):
-        """Returns the pages of the longest indexed prefix, at most max_pages of them. Changes nothing."""
+        """Returns the pages of the longest indexed prefix of full pages, at most max_pages of them. Changes nothing."""
         cdef int32_t *c_tokens = tokens.c_tokens
         cdef int c_limit = min(max_pages, tokens.c_count // IGNIS_PAGE_TOKENS)
         cdef int c_parent = -1
@@ -474,6 +551,26 @@ cdef class PrefixIndex:
             c_parent = page
         return pages
 
+    def nearest(self, TokenLog tokens not None, pages not None, int most):
+        """Returns (page, count): the child of the last of these pages, or of the root, that begins with the most of the
+        at most `most` tokens which follow them; None where no child begins with any. Changes nothing.
+
+        pages: what `match` gave for these tokens.
+        """
+        cdef int c_start = len(pages) * IGNIS_PAGE_TOKENS
+        cdef int c_most = min(most, tokens.c_count - c_start, IGNIS_PAGE_TOKENS)
+        cdef int c_best = -1
+        cdef int c_best_count = 0
+        cdef int c_count
+        cdef int32_t c_page = self.c_first_child(pages[-1] if pages else -1)[0]
+        # Whole pools of children are looked through in microseconds, once an admission. The newest come first.
+        while c_page >= 0 and c_best_count < c_most:
+            c_count = self.c_common(c_page, tokens.c_tokens + c_start, c_most)
+            if c_count > c_best_count:
+                c_best, c_best_count = c_page, c_count
+            c_page = self.c_next[c_page]
+        return (c_best, c_best_count) if c_best_count else None
+
     def enter(self, TokenLog tokens not None, PageTable table not None, int index):
         """Enters the full page at an index of a table whose earlier pages are all entered; returns whether the index
         has its content now.
@@ -484,13 +581,11 @@ cdef class PrefixIndex:
         cdef int32_t *c_tokens
         cdef int32_t c_page
         cdef int32_t c_parent
-        if not 0 <= index < table.c_count or (index + 1) * IGNIS_PAGE_TOKENS > tokens.c_count:
+        if (index + 1) * IGNIS_PAGE_TOKENS > tokens.c_count:
             raise IndexError(index)
-        c_tokens = tokens.c_tokens + index * IGNIS_PAGE_TOKENS
-        c_page = table.c_pages[index]
+        c_page = self.c_own_page(table, index)
         c_parent = table.c_pages[index - 1] if index else -1
-        if self.c_indexed[self.pool.c_index(c_page)] or (c_parent >= 0 and not self.c_indexed[c_parent]):
-            raise ValueError(f"page {c_page} cannot be entered below {c_parent}")
+        c_tokens = tokens.c_tokens + index * IGNIS_PAGE_TOKENS
         key = self.c_key(c_parent, c_tokens)
         twin = self.c_page_of.get(key)
         if twin is not None:
@@ -500,17 +595,46 @@ cdef class PrefixIndex:
             table.c_pages[index] = twin
             self.release(c_page)
             return True
-        self.pool.c_retain(c_page)
-        memcpy(self.c_tokens + <size_t>c_page * IGNIS_PAGE_TOKENS, c_tokens, IGNIS_PAGE_TOKENS * sizeof(int32_t))
+        self.c_forget_heads(c_parent, c_tokens, IGNIS_PAGE_TOKENS)
+        self.c_add(c_page, c_parent, c_tokens, IGNIS_PAGE_TOKENS)
         self.c_page_of[key] = c_page
         self.c_digest_of[c_page] = key
-        self.c_parent[c_page] = c_parent
-        self.c_children[c_page] = 0
-        self.c_indexed[c_page] = 1
-        if c_parent >= 0:
-            self.c_children[c_parent] += 1
-        self.num_pages += 1
         return True
+
+    def enter_tail(self, TokenLog tokens not None, PageTable table not None, int index, int count):
+        """Enters the page at an index of a table whose earlier pages are all entered, with its first `count` positions,
+        fewer than a page has. It is never written again. False: a page that begins with these is there already.
+        """
+        cdef int32_t *c_tokens
+        cdef int32_t c_page
+        cdef int32_t c_parent
+        cdef int32_t c_child
+        if not 0 < count < IGNIS_PAGE_TOKENS or index * IGNIS_PAGE_TOKENS + count > tokens.c_count:
+            raise IndexError(count)
+        c_page = self.c_own_page(table, index)
+        c_parent = table.c_pages[index - 1] if index else -1
+        c_tokens = tokens.c_tokens + index * IGNIS_PAGE_TOKENS
+        c_child = self.c_first_child(c_parent)[0]
+        while c_child >= 0:
+            if self.c_common(c_child, c_tokens, count) == count:
+                return False
+            c_child = self.c_next[c_child]
+        self.c_forget_heads(c_parent, c_tokens, count)
+        self.c_add(c_page, c_parent, c_tokens, count)
+        return True
+
+    cdef int32_t c_own_page(self, PageTable table, int index) except -1:
+        """Returns the page at an index of a table, which is not entered while the one before it is, in full."""
+        cdef int32_t c_page
+        cdef int32_t c_parent
+        if not 0 <= index < table.c_count:
+            raise IndexError(index)
+        c_page = table.c_pages[index]
+        c_parent = table.c_pages[index - 1] if index else -1
+        if self.c_indexed[self.pool.c_index(c_page)] or (c_parent >= 0 and (
+                not self.c_indexed[c_parent] or self.c_filled[c_parent] < IGNIS_PAGE_TOKENS)):
+            raise ValueError(f"page {c_page} cannot be entered below {c_parent}")
+        return c_page
 
     def retain(self, int page):
         """Adds a sequence's reference to a page."""
@@ -538,15 +662,7 @@ cdef class PrefixIndex:
         cdef int32_t c_page = self.c_oldest
         if c_page < 0:
             raise IndexError("no idle page")
-        assert self.c_children[c_page] == 0, "the oldest idle page has children"
-        self.c_unlink(c_page)
-        del self.c_page_of[self.c_digest_of[c_page]]
-        self.c_digest_of[c_page] = None
-        self.c_indexed[c_page] = 0
-        if self.c_parent[c_page] >= 0:
-            self.c_children[self.c_parent[c_page]] -= 1
-        self.num_pages -= 1
-        self.pool.c_release(c_page)
+        self.c_forget(c_page)
         return c_page
 
     def is_idle(self, int page):
@@ -558,29 +674,42 @@ cdef class PrefixIndex:
     def check(self):
         """Asserts that names, tree, idle list and reference counts agree."""
         cdef int i
-        children = [0] * self.pool.num_pages
-        num_indexed = num_idle = 0
+        cdef int32_t c_child
+        num_indexed = num_named = num_children = num_idle = 0
         for i in range(self.pool.num_pages):
             if not self.c_indexed[i]:
                 assert self.c_digest_of[i] is None and not self.c_idle[i], f"page {i} is half indexed"
                 continue
             num_indexed += 1
-            assert self.c_page_of[self.c_digest_of[i]] == i, f"page {i} is not found by its digest"
+            if self.c_filled[i] == IGNIS_PAGE_TOKENS:
+                num_named += 1
+                assert self.c_page_of[self.c_digest_of[i]] == i, f"page {i} is not found by its digest"
+            else:
+                assert 0 < self.c_filled[i] < IGNIS_PAGE_TOKENS, f"page {i} has {self.c_filled[i]} positions"
+                assert self.c_digest_of[i] is None and self.c_child[i] < 0, f"tail {i} has a name or children"
             assert self.pool.c_references[i] >= 1, f"page {i} is indexed and not held"
             assert (self.pool.c_references[i] == 1) == (self.c_idle[i] == 1), f"page {i} is wrongly idle or live"
             num_idle += self.c_idle[i]
             if self.c_parent[i] >= 0:
                 assert self.c_indexed[self.c_parent[i]], f"page {i} has lost its parent"
                 assert self.c_idle[i] or not self.c_idle[self.c_parent[i]], f"page {i} is held without its parent"
-                children[self.c_parent[i]] += 1
-        assert num_indexed == self.num_pages == len(self.c_page_of) and num_idle == self.num_idle, "counts differ"
-        assert all(children[i] == self.c_children[i] for i in range(self.pool.num_pages) if self.c_indexed[i]), "children"
+        assert num_indexed == self.num_pages and num_named == len(self.c_page_of) and num_idle == self.num_idle, "counts"
+        for i in range(-1, self.pool.num_pages):
+            if i >= 0 and not self.c_indexed[i]:
+                continue
+            previous = -1
+            c_child = self.c_first_child(i)[0]
+            while c_child >= 0:
+                assert self.c_indexed[c_child] and self.c_parent[c_child] == i, f"page {c_child} is no child of {i}"
+                assert self.c_previous[c_child] == previous, f"page {c_child} has lost the sibling before it"
+                num_children += 1
+                previous, c_child = c_child, self.c_next[c_child]
+        assert num_children == num_indexed, "a page is nobody's child"
         walked = 0
         page = self.c_oldest
         while page >= 0:
             walked += 1
-            children_left = self.c_children[page]
-            assert children_left == 0 or self.c_older[page] >= 0, "a parent is the oldest idle page"
+            assert self.c_child[page] < 0 or self.c_older[page] >= 0, "a parent is the oldest idle page"
             page = self.c_newer[page]
         assert walked == self.num_idle, "the idle list is broken"
 
@@ -803,6 +932,7 @@ cdef class Leaf:
     cdef load_fn c_load
     cdef unload_fn c_unload
     cdef lane_open_fn c_lane_open
+    cdef copy_page_fn c_copy_page
     cdef prefill_fn c_prefill
     cdef decode_fn c_decode
     cdef dequantize_fn c_dequantize
@@ -828,6 +958,7 @@ cdef class Leaf:
         self.c_load = <load_fn>self.c_symbol(b"ignis_load")
         self.c_unload = <unload_fn>self.c_symbol(b"ignis_unload")
         self.c_lane_open = <lane_open_fn>self.c_symbol(b"ignis_lane_open")
+        self.c_copy_page = <copy_page_fn>self.c_symbol(b"ignis_copy_page")
         self.c_prefill = <prefill_fn>self.c_symbol(b"ignis_prefill")
         self.c_decode = <decode_fn>self.c_symbol(b"ignis_decode")
         self.c_dequantize = <dequantize_fn>self.c_symbol(b"ignis_dequantize")
@@ -911,6 +1042,14 @@ cdef class Leaf:
             c_status = self.c_lane_open(
                 self.c_model, lane, tokens.c_tokens, tokens.num_prompt, tokens.c_tokens + tokens.num_prompt,
                 tokens.c_count - tokens.num_prompt)
+        self.c_checked(c_status)
+
+    def copy_page(self, int source, int target):
+        """Copies the KV values of a page, all of its positions, into another."""
+        cdef ignis_status c_status
+        self.c_ensure_loaded()
+        with nogil:
+            c_status = self.c_copy_page(self.c_model, source, target)
         self.c_checked(c_status)
 
     def prefill(self, TokenLog tokens not None, int start, int stop, PageTable table not None, int lane=-1,

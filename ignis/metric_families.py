@@ -124,7 +124,7 @@ FAMILIES: dict[str, Family] = {
         kind="counter",
         text="Steps run, by kind.",
         label="kind",
-        values=("prefill", "decode"),
+        values=("prefill", "decode", "copy"),
     ),
     "ignis_tokenize_requests": Family(
         kind="counter",

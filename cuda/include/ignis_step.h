@@ -211,6 +211,10 @@ IGNIS_API void ignis_unload(ignis_model *model); /* NULL is fine */
 IGNIS_API ignis_status ignis_lane_open(ignis_model *model, int32_t lane, const int32_t *prompt, uint32_t num_prompt,
                                        const int32_t *output, uint32_t num_output);
 
+/* Copies one page into another: all layers, all positions, those that were never stored too. Nothing else changes. Ordered
+ * before every later call, so the source may be given up when it returns. */
+IGNIS_API ignis_status ignis_copy_page(ignis_model *model, int32_t from, int32_t to);
+
 IGNIS_API ignis_status ignis_prefill(ignis_model *model, const ignis_span *span, ignis_draw *draw);
 /* draws: [num_rows], in the order of rows; row i's draw is the token at position rows[i].position + 1. A token that is
  * drawn (here or by a span) is added to its lane's output counts. */

@@ -122,6 +122,10 @@ void upload(Device &device, void *to, const void *from, uint64_t size_bytes) {
   IGNIS_CUDA(device, cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyHostToDevice, device.stream));
 }
 
+void copy(Device &device, void *to, const void *from, uint64_t size_bytes) {
+  IGNIS_CUDA(device, cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDeviceToDevice, device.stream));
+}
+
 ignis_status wait(Device &device) {
   const cudaError_t error = cudaStreamSynchronize(device.stream);
   keep(device, error, "a kernel of this step");

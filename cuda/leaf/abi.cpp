@@ -24,6 +24,11 @@ static ignis_status check_lane(const ignis_model &model, int32_t lane) {
   return fail(IGNIS_INVALID, "lane %d is not one of %u", lane, model.limits.max_lanes);
 }
 
+static ignis_status check_page(const ignis_model &model, const char *name, int32_t page) {
+  if (page >= 0 && static_cast<uint32_t>(page) < model.limits.num_pages) return IGNIS_OK;
+  return fail(IGNIS_INVALID, "%s is page %d; there are %u pages", name, page, model.limits.num_pages);
+}
+
 // A page table that must hold positions [0, stop).
 static ignis_status check_pages(const ignis_model &model, const int32_t *page_table, uint32_t num_pages, uint32_t stop) {
   if (stop > model.limits.max_context)
@@ -84,6 +89,17 @@ ignis_status ignis_lane_open(ignis_model *model, int32_t lane, const int32_t *pr
   CHECK(check_tokens(*model, "prompt", prompt, num_prompt));
   CHECK(check_tokens(*model, "output", output, num_output));
   lane_tokens_set(*model->device, &model->lanes[lane], model->decoder.shape.vocab_size, prompt, num_prompt, output, num_output);
+  return IGNIS_OK;
+}
+
+ignis_status ignis_copy_page(ignis_model *model, int32_t from, int32_t to) {
+  clear_last_error();
+  if (!model) return fail(IGNIS_INVALID, "model is null");
+  CHECK(check_page(*model, "from", from));
+  CHECK(check_page(*model, "to", to));
+  if (from == to) return fail(IGNIS_INVALID, "page %d is copied into itself", from);
+  const KvLayer &kv = model->decoder.kv;
+  copy(*model->device, kv.pool + to * kv.page_stride, kv.pool + from * kv.page_stride, kv.page_stride);
   return IGNIS_OK;
 }
 

@@ -30,6 +30,8 @@ bool memory_open(Device &device, Arena *arena, uint64_t size_bytes);
 void memory_close(Device &device, Arena *arena);
 // From the caller's memory, which may be used again when it returns. Ordered before every later call.
 void upload(Device &device, void *to, const void *from, uint64_t size_bytes);
+// Between two places of that memory that do not overlap.
+void copy(Device &device, void *to, const void *from, uint64_t size_bytes);
 // Waits until all calls before it are done; says whether they all went well. IGNIS_FAULT is for ever.
 ignis_status wait(Device &device);
 ignis_status download(Device &device, void *to, const void *from, uint64_t size_bytes);  // waits, too

@@ -21,7 +21,7 @@ from ignis.errors import EngineError, IgnisError
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.models.base import Checkpoint
-from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan
+from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan
 from ignis.scheduler.request import Admitted, FinishReason, Submission, TokenEvent
 from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
 
@@ -231,6 +231,8 @@ class Engine:
             self._estimate.note_round(delivery.ended_at_s)
         elif isinstance(delivery.step, PrefillSpan):
             self._metrics.count("ignis_engine_steps", label="prefill")
+        elif isinstance(delivery.step, CopyPage):
+            self._metrics.count("ignis_engine_steps", label="copy")
         self._num_steps += not isinstance(delivery.step, Idle)
         scheduler = self._scheduler
         if scheduler is None:

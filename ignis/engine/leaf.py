@@ -14,7 +14,7 @@ from ignis._core import Draw, LeafError, LoadParams
 from ignis.config_fields import ModelKvFormat
 from ignis.errors import EngineError, InternalError, ModelLoadError
 from ignis.models.base import Checkpoint, DType
-from ignis.scheduler.plan import DecodeRound, PrefillSpan
+from ignis.scheduler.plan import CopyPage, DecodeRound, PrefillSpan
 
 _KV_DTYPES = {ModelKvFormat.F16: DType.F16, ModelKvFormat.F32: DType.F32}
 _LOSSES = (_core.STATUS_FAULT, _core.STATUS_NO_DEVICE)
@@ -72,6 +72,10 @@ class Leaf(Protocol):
 
     def unload(self) -> None: ...
 
+    def copy_page(self, step: CopyPage) -> None:
+        """Copies a page into another, before whatever is asked next."""
+        ...
+
     def prefill(self, span: PrefillSpan) -> Sequence[Draw]:
         """Runs a span. The last one of a prompt opens the lane and gives one draw; others give none."""
         ...
@@ -110,6 +114,12 @@ class NativeLeaf:
 
     def unload(self) -> None:
         self._leaf.unload()
+
+    def copy_page(self, step: CopyPage) -> None:
+        try:
+            self._leaf.copy_page(step.source, step.target)
+        except LeafError as error:
+            raise _step_error(error) from error
 
     def prefill(self, span: PrefillSpan) -> Sequence[Draw]:
         live = span.live

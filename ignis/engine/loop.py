@@ -11,7 +11,7 @@ from ignis._core import Draw
 from ignis.clock import Clock
 from ignis.engine.leaf import Leaf
 from ignis.errors import EngineError, InternalError
-from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan, Step
+from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan, Step
 from ignis.scheduler.request import Event, FinishReason, Submission
 from ignis.scheduler.scheduler import Scheduler
 
@@ -130,12 +130,12 @@ class StepLoop:
                 draws = leaf.decode(step)
             elif isinstance(step, PrefillSpan):
                 draws = leaf.prefill(step)
+            elif isinstance(step, CopyPage):
+                leaf.copy_page(step)
             events = scheduler.commit(step, draws, self._clock())
         except InternalError as error:
             # The leaf refused this call and holds what it held: whoever was in the step ends, the others go on.
-            lives = (
-                step.lives if isinstance(step, DecodeRound) else (step.live,) if isinstance(step, PrefillSpan) else ()
-            )
+            lives = step.lives if isinstance(step, DecodeRound) else () if isinstance(step, Idle) else (step.live,)
             events = scheduler.fail([live.request_id for live in lives], error.message, self._clock())
         except EngineError as error:
             failure = error

@@ -47,6 +47,7 @@ class Live:
         "request_id",
         "row",
         "shared_tokens",
+        "source",
         "state",
         "submission",
         "submitted_at_s",
@@ -72,6 +73,8 @@ class Live:
         self.cached_tokens = 0
         self.shared_tokens = 0
         """Of the cached ones, those in pages that another request held when they were claimed."""
+        self.source: int | None = None
+        """The cached page whose head its last page gets by a copy. Held until that is done, within one step."""
         self.num_drawn = 0
         self.submitted_at_s = now_s
         self.admitted_at_s: float | None = None

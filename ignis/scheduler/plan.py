@@ -1,9 +1,19 @@
-"""What one step is: a span of one prompt, a round of the decode lanes, or nothing. It names objects, copies nothing."""
+"""What one step is: a copied page, a span of one prompt, a round of the decode lanes, or nothing. It names objects."""
 
 from dataclasses import dataclass
 
 from ignis._core import Row, SamplingTable
 from ignis.scheduler.live import Live
+
+
+@dataclass(frozen=True, slots=True)
+class CopyPage:
+    """The cached part of a prompt ends inside a page: that page is copied, and prefill starts at position `stop`."""
+
+    live: Live
+    source: int
+    target: int
+    stop: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,4 +41,4 @@ class Idle:
     """No request is there. What ended without a step still comes out of its commit."""
 
 
-Step = PrefillSpan | DecodeRound | Idle
+Step = CopyPage | PrefillSpan | DecodeRound | Idle

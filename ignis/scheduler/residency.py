@@ -4,12 +4,19 @@
     idle   - only the prefix index holds it; given up, oldest first, when a page is needed and none is free
     held   - at least one sequence holds it; a full page may be held by several and is never written again
 
+A prompt claims full pages as they are. Where the cache goes on inside a page, that one is copied, since what follows is
+the prompt's own.
+
 A bound is reserved as a number; pages are taken one by one, so that memory which no token reached stays untouched.
 Always: reserved <= free + idle.
 """
 
 from ignis._core import PAGE_TOKENS, PagePool, PrefixIndex
 from ignis.scheduler.live import Live, pages_of
+from ignis.scheduler.plan import CopyPage
+
+LEAST_COPIED_TOKENS = 1
+"""A page's copy takes less than a token's prefill on each device that we know."""
 
 
 class Residency:
@@ -32,7 +39,8 @@ class Residency:
 
     def admit(self, live: Live) -> bool:
         """Claims the longest cached prefix and reserves the rest of the bound; False, and nothing is held, where the
-        room is missing now. At least one prompt token is left to prefill, since a draw needs its logits."""
+        room is missing now. At least one prompt token is left to prefill, since a draw needs its logits. Where a source
+        is claimed, its copy is the next step."""
         claim = self.index.match(live.tokens, (live.prompt_tokens - 1) // PAGE_TOKENS) if self._has_prefix_cache else []
         num_idle = sum(map(self.index.is_idle, claim))
         for page in claim:
@@ -46,7 +54,35 @@ class Residency:
         live.entered_pages = len(claim)
         live.filled = live.cached_tokens = len(claim) * PAGE_TOKENS
         live.shared_tokens = live.cached_tokens - num_idle * PAGE_TOKENS
+        if self._has_prefix_cache:
+            self._claim_source(live, claim)
         return True
+
+    def _claim_source(self, live: Live, claim: list[int]) -> None:
+        """Holds the page that goes on with the most of the prompt, behind the claim, and takes one for its copy."""
+        nearest = self.index.nearest(live.tokens, claim, live.prompt_tokens - 1 - live.filled)
+        if nearest is None:
+            return
+        page, num_tokens = nearest
+        is_idle = self.index.is_idle(page)
+        if num_tokens < LEAST_COPIED_TOKENS or self.pool.num_free + self.index.num_idle - is_idle == 0:
+            return
+        self.index.retain(page)
+        self.extend(live, live.filled + num_tokens)
+        live.source = page
+        live.cached_tokens += num_tokens
+        live.shared_tokens += 0 if is_idle else num_tokens
+
+    def copy(self, live: Live) -> CopyPage:
+        """Says what is copied for a request whose source is claimed."""
+        assert live.source is not None
+        return CopyPage(live, live.source, live.table[len(live.table) - 1], live.cached_tokens)
+
+    def end_copy(self, live: Live) -> None:
+        """Gives the source back: the copy is made, or never will be."""
+        if live.source is not None:
+            self.index.release(live.source)
+            live.source = None
 
     def extend(self, live: Live, stop: int) -> None:
         """Makes the table hold positions [0, stop), out of the request's reservation."""
@@ -65,7 +101,12 @@ class Residency:
                 live.entered_pages += 1
 
     def release(self, live: Live) -> None:
-        """Gives back a request's pages and the rest of its reservation."""
+        """Gives back a request's pages and the rest of its reservation. The index keeps its last page, too, as far as
+        it is filled."""
+        self.end_copy(live)
+        num_tail = live.filled - live.entered_pages * PAGE_TOKENS
+        if self._has_prefix_cache and live.is_shared and num_tail:
+            self.index.enter_tail(live.tokens, live.table, live.entered_pages, num_tail)
         self.reserved -= live.bound_pages - len(live.table)
         self.index.release_all(live.table)
         self.releases += 1
@@ -76,6 +117,7 @@ class Residency:
         self.index.check()
         holders = [0] * self.pool.num_pages
         for live in lives:
+            assert live.source is None, "a copy outlived its step"
             for i in range(len(live.table)):
                 page = live.table[i]
                 holders[page] += 1

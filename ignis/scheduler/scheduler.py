@@ -11,7 +11,7 @@ from ignis._core import Draw
 from ignis.scheduler.admission import Admission
 from ignis.scheduler.decode import DecodeLanes
 from ignis.scheduler.live import Live, pages_of
-from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan, Step
+from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan, Step
 from ignis.scheduler.prefill import PrefillLane
 from ignis.scheduler.request import Admitted, Event, FinishReason, RequestEvent, Submission, TokenEvent, TokenLogprob
 from ignis.scheduler.residency import Residency
@@ -87,6 +87,8 @@ class Scheduler:
             self._expire(now)
         if self._prefill.live is None:
             self._admit(now)
+        if self._prefill.live is not None and self._prefill.live.source is not None:
+            return self.residency.copy(self._prefill.live)
         if self._prefill.live is not None and (not self._lanes.num_decoding or self._prefill.may_run(now)):
             return self._plan_span(self._prefill.live, now)
         if self._lanes.num_decoding:
@@ -116,6 +118,10 @@ class Scheduler:
                 events.append(self._take_draw(live, draws[0], now))
             else:
                 live.advance(RequestEvent.SPAN)
+        elif isinstance(step, CopyPage):
+            step.live.filled = step.stop
+            self.residency.end_copy(step.live)
+            self.residency.enter(step.live)
         return events
 
     def check(self) -> None:

@@ -275,6 +275,9 @@ class Model:
         )
         check(self.library, status)
 
+    def copy_page(self, source: int, target: int) -> None:
+        check(self.library, self.library.ignis_copy_page(self._model, source, target))
+
     def prefill(
         self,
         tokens: Sequence[int] | Ids,

@@ -56,6 +56,9 @@ BAD_STEPS: dict[str, tuple[Step, str]] = {
     "a row with a page that is not there": (lambda m: m.decode([(0, 1, 64, [0, 9])]), r"page_table\[1\] is 9"),
     "a lane opened past the last": (lambda m: m.open_lane(3), "lane 3"),
     "a lane opened with an alien token": (lambda m: m.open_lane(0, [1], [97]), r"output\[0\] is 97"),
+    "a copy of a page that is not there": (lambda m: m.copy_page(4, 0), "from is page 4"),
+    "a copy into a negative page": (lambda m: m.copy_page(0, -1), "to is page -1"),
+    "a copy of a page into itself": (lambda m: m.copy_page(2, 2), "into itself"),
     "a negative temperature": (sampling(temperature=-1), "temperature"),
     "a temperature of NaN": (sampling(temperature=NAN), "temperature"),
     "an endless temperature": (sampling(temperature=float("inf")), "temperature"),
@@ -111,6 +114,7 @@ def test_structs_of_another_size_and_null_pointers_are_refused() -> None:
     assert library.ignis_plan(None, ctypes.byref(plan)) == leaf.INVALID
     assert library.ignis_prefill(None, None, None) == leaf.INVALID
     assert library.ignis_decode(None, None, None) == leaf.INVALID
+    assert library.ignis_copy_page(None, 0, 1) == leaf.INVALID
     assert library.ignis_lane_open(None, 0, None, 0, None, 0) == leaf.INVALID
 
 

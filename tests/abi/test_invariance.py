@@ -120,6 +120,26 @@ def test_a_shared_prefix_serves_as_an_own_one(library: ctypes.CDLL) -> None:
     assert_same_bits(shared, alone[128:])
 
 
+@pytest.mark.parametrize("kv_dtype", [leaf.F32, leaf.F16])
+@pytest.mark.parametrize("config", [tiny.WIDE, tiny.QWEN3], ids=lambda config: config.name)
+def test_a_copied_page_serves_as_an_own_one(config: tiny.TinyConfig, kv_dtype: int, library: ctypes.CDLL) -> None:
+    tokens = tiny.prompt(config, LENGTH)
+    with opened(config, "f32", library, kv_dtype=kv_dtype, num_threads=2) as model:
+        whole = in_spans(model, tokens, ())
+        # What the target held before, and what the source holds behind the shared head, is nobody's.
+        other = np.concatenate([tokens[:100], tiny.prompt(config, 92, seed=5)])
+        behind = in_spans(model, other, (70,), pages=(1, 2, 3))
+        model.prefill(tiny.prompt(config, 64, seed=7), (20,))
+        model.copy_page(2, 20)
+        _, resumed = model.prefill(tokens[100:], (1, 20, 21), start=100, wants_logits=True)
+        assert_same_bits(resumed, whole[100:])
+        model.copy_page(2, 22)
+        assert_same_bits(in_steps(model, tokens, 100, pages=(1, 22, 23)), whole[100:])
+        # The source is as it was.
+        _, again = model.prefill(other[128:], (1, 2, 24), start=128, wants_logits=True)
+        assert_same_bits(again, behind[128:])
+
+
 def test_asking_for_logits_or_a_draw_changes_no_bit(library: ctypes.CDLL) -> None:
     tokens = tiny.prompt(tiny.WIDE, LENGTH)
     with opened(tiny.WIDE, "q8_0", library) as model:

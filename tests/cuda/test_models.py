@@ -83,6 +83,18 @@ def test_bits_do_not_depend_on_cuts_widths_or_phase(config: TinyConfig, name: st
             np.testing.assert_array_equal(logits, whole[[lane * 17 for lane in range(width)]], err_msg=str(width))
 
 
+@pytest.mark.parametrize("kv_dtype", [leaf.F32, leaf.F16])
+def test_a_copied_page_serves_as_an_own_one(kv_dtype: int) -> None:
+    tokens = tiny.prompt(tiny.WIDE, LENGTH)
+    other = np.concatenate([tokens[:100], tiny.prompt(tiny.WIDE, 92, seed=5)])
+    with open_model(tiny.make(tiny.WIDE).weights(as_stored("Q4_1")), kv_dtype=kv_dtype) as model:
+        _, whole = model.prefill(tokens, PAGES, wants_logits=True)
+        model.prefill(other, [8, 9, 10])
+        model.copy_page(9, 11)
+        _, resumed = model.prefill(tokens[100:], [8, 11, 12], start=100, wants_logits=True)
+        np.testing.assert_array_equal(resumed, whole[100:])
+
+
 def generate(model: leaf.Model, prompt: leaf.Ids, count: int, lane: int, pages: list[int]) -> list[int]:
     model.open_lane(lane, [int(token) for token in prompt])
     draw, _ = model.prefill(prompt, pages, lane=lane)

@@ -14,6 +14,8 @@ STORY = (
     "You are a careful librarian. The catalogue of the old harbour library lists ships, storms, maps and letters; "
     "every entry has a year, a place and a short remark. Answer in plain English and name the year first. "
 ) * 6
+TEMPLATE_HEAD = 8
+"""Tokens, at most, before the salt of a request: any two prompts of the template have them in common."""
 REQUESTS: dict[str, dict[str, Any]] = {
     "greedy": {"temperature": 0, "max_tokens": 48},
     "seeded": {"temperature": 0.9, "top_p": 0.95, "seed": 42, "max_tokens": 48},
@@ -68,9 +70,10 @@ def test_a_request_has_one_digest_alone_among_seven_cold_and_cached(server: Serv
     client = server.client
     salt = f"[{name}] "
     cold = client.stream(**body(name, salt))
-    assert cold.usage is not None and cold.usage["prompt_tokens_details"]["cached_tokens"] == 0
+    assert cold.usage is not None and cold.usage["prompt_tokens_details"]["cached_tokens"] < TEMPLATE_HEAD
     cached = client.stream(**body(name, salt))
-    assert cached.usage is not None and cached.usage["prompt_tokens_details"]["cached_tokens"] >= 192
+    assert cached.usage is not None
+    assert cached.usage["prompt_tokens_details"]["cached_tokens"] == cached.usage["prompt_tokens"] - 1
     whole = client.chat(**body(name, salt))
     crowded = [among_seven(client, body(name, salt), position) for position in (0, 3, 7)]
     assert len({digest(answer) for answer in (cold, cached, whole, *crowded)}) == 1
@@ -89,7 +92,7 @@ def test_the_prefill_chunk_and_the_lane_count_are_no_input(server: Server, other
     # A prefix of its own, so that each prefills the whole prompt in its own chunks.
     salt = f"[{name}, cold] "
     answer = other_server.client.stream(**body(name, salt))
-    assert answer.usage is not None and answer.usage["prompt_tokens_details"]["cached_tokens"] == 0
+    assert answer.usage is not None and answer.usage["prompt_tokens_details"]["cached_tokens"] < TEMPLATE_HEAD
     assert digest(answer) == digest(server.client.stream(**body(name, salt)))
 
 

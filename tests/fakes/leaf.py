@@ -21,7 +21,7 @@ from ignis.models.base import (
     SpecialTokens,
     VocabularyKind,
 )
-from ignis.scheduler.plan import DecodeRound, PrefillSpan
+from ignis.scheduler.plan import CopyPage, DecodeRound, PrefillSpan
 
 PAGE_TOKENS = 64
 VOCAB_SIZE = 1000
@@ -73,7 +73,7 @@ class ScriptedLeaf:
 
     def __init__(self, reply: Reply = mixed, *, memory_bytes: int = 1 << 34, page_bytes: int = 64) -> None:
         self.steps: list[tuple[str, tuple[int, ...]]] = []
-        """What ran: ("prefill", (lane, start, stop)) and ("decode", lanes)."""
+        """What ran: ("copy", (lane, stop)), ("prefill", (lane, start, stop)) and ("decode", lanes)."""
         self.faults: list[IgnisError] = []
         """Raised by the next steps, first first."""
         self.load_fault: IgnisError | None = None
@@ -131,6 +131,14 @@ class ScriptedLeaf:
     def unload(self) -> None:
         self.is_loaded = False
         self._pages = []
+
+    def copy_page(self, step: CopyPage) -> None:
+        self._begin_step("copy", step.live.lane, step.stop)
+        assert step.source != step.target == step.live.table[(step.stop - 1) // PAGE_TOKENS]
+        # What lies behind the shared head is nobody's: a leaf copies it too, and nothing may read it.
+        num_shared = (step.stop - 1) % PAGE_TOKENS + 1
+        self._pages[step.target][:] = [*self._pages[step.source][:num_shared], *[None] * (PAGE_TOKENS - num_shared)]
+        self._read(step.live.tokens, step.live.table, step.stop)
 
     def prefill(self, span: PrefillSpan) -> Sequence[Draw]:
         self._begin_step("prefill", span.live.lane, span.start, span.stop)

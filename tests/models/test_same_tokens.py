@@ -137,7 +137,7 @@ async def test_a_request_has_the_same_tokens_however_it_is_served(bench: Bench, 
     engine = await bench.start()
     cold = await answer(engine, wanted)
     cached = await answer(engine, wanted)
-    assert (cold[2], cached[2]) == (0, (len(wanted.prompt) - 1) // 64 * 64)
+    assert (cold[2], cached[2]) == (0, len(wanted.prompt) - 1)
     answers = {"cold": cold, "cached": cached}
     answers["cached, among seven"] = await answer_among(engine, wanted, others)
     for chunk in (64, 192, 512):
@@ -167,5 +167,23 @@ async def test_a_prompt_resumed_from_generated_pages_is_the_prompt_prefilled(ben
     second = Submission((*first.prompt, *tokens, *turn), 60, SEEDED, frozenset())
     warm = await answer(engine, second)
     cold = await answer(await bench.start(), second)
-    assert warm[2] >= 192 > cold[2] == 0
+    # The last token of an answer is drawn and never filled in.
+    assert (warm[2], cold[2]) == (len(first.prompt) + len(tokens) - 1, 0)
     assert warm[:2] == cold[:2]
+
+
+@pytest.mark.parametrize("sampling", [GREEDY, SEEDED], ids=["greedy", "seeded"])
+async def test_a_prompt_resumed_inside_a_page_is_the_prompt_prefilled(bench: Bench, sampling: SamplingParams) -> None:
+    """It turns off from a cached one at any place of a page; that page is copied, and what follows is its own."""
+    known = bench.ask(f"Write a story about {PLACES}.", GREEDY, 20)
+    turn = bench.tokenizer.encode("no, a poem.<|im_end|>\n<|im_start|>assistant\n", allow_special=True)
+    engine = await bench.start()
+    await answer(engine, known)
+    for shared in (65, 100, 126, 320, 351):
+        prompt = (*known.prompt[:shared], *turn)
+        wanted = Submission(prompt, 24, sampling, frozenset())
+        warm = await answer(engine, wanted)
+        cold = await answer(await bench.start(), wanted)
+        again = await answer(engine, wanted)
+        assert (warm[2], cold[2], again[2]) == (shared, 0, len(prompt) - 1)
+        assert warm[:2] == cold[:2] == again[:2]

@@ -1,11 +1,13 @@
 """The scheduler against a plain model, under random submissions, cancels, deadlines, faults and step times."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hypothesis import settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan
+from ignis._core import Draw
+from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan
 from ignis.scheduler.request import Admitted, Event, FinishReason, RequestClass, SamplingParams, Submission
 from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
 from tests.fakes.leaf import ScriptedLeaf, mixed
@@ -27,6 +29,8 @@ class Expected:
     tokens: list[int] = field(default_factory=list)
     finish: FinishReason | None = None
     has_begun: bool = False
+    resumes_at: int = 0
+    """Where its copied page ends; 0 where none was copied."""
     was_admitted: bool = False
     was_told: FinishReason | None = None
 
@@ -46,9 +50,10 @@ class Expected:
 
 
 prompts = strategies.builds(
-    lambda words, tail: tuple(word for word in words for _ in range(64)) + tuple(range(tail)),
+    lambda words, tail, own: tuple(word for word in words for _ in range(64)) + tuple(range(tail)) + (900 + own,) * own,
     strategies.lists(strategies.integers(1, 2), max_size=4),
     strategies.just(64) | strategies.integers(1, 70),
+    strategies.integers(0, 3),
 )
 
 
@@ -129,7 +134,11 @@ class SchedulerMachine(RuleBasedStateMachine):
             assert not self.open()
             assert all(request.finish for request in late)
             return False
-        if isinstance(step, DecodeRound):
+        draws: Sequence[Draw] = ()
+        if isinstance(step, CopyPage):
+            self.check_copy(step)
+            self.leaf.copy_page(step)
+        elif isinstance(step, DecodeRound):
             assert 1 <= len(step.rows) <= NUM_LANES
             self.rounds_since_chunk += 1
             draws = self.leaf.decode(step)
@@ -145,6 +154,12 @@ class SchedulerMachine(RuleBasedStateMachine):
         assert all(request.finish for request in late), "a deadline was missed"
         return True
 
+    def check_copy(self, step: CopyPage) -> None:
+        request = self.requests[step.live.request_id]
+        assert not request.has_begun, "a copy after the first span"
+        assert 0 < step.stop < len(request.submission.prompt)
+        request.resumes_at = step.stop
+
     def check_span(self, step: PrefillSpan, *, is_beside_others: bool) -> None:
         request = self.requests[step.live.request_id]
         assert step.stop - step.start <= CHUNK
@@ -153,6 +168,7 @@ class SchedulerMachine(RuleBasedStateMachine):
             waiting = [other for other in self.open().values() if not other.has_begun and not self.is_late(other)]
             assert request.rank == min(other.rank for other in waiting), "a lower rank went first"
             request.has_begun = True
+            assert step.start == request.resumes_at or (request.resumes_at == 0 and step.start % 64 == 0)
         if is_beside_others and self.chunk_end is not None:
             request_id, ended, wait_s = self.chunk_end
             assert self.rounds_since_chunk >= 1, "two chunks without a round"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from ignis._core import Draw
-from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan, Step
+from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan, Step
 from ignis.scheduler.request import (
     Admitted,
     Event,
@@ -62,6 +62,9 @@ class Player:
         if isinstance(step, Idle):
             draws: Sequence[Draw] = ()
             takes_s = 0.0
+        elif isinstance(step, CopyPage):
+            self.leaf.copy_page(step)
+            draws, takes_s = (), 0.0
         else:
             draws = self.leaf.decode(step) if isinstance(step, DecodeRound) else self.leaf.prefill(step)
         self.now += takes_s
@@ -125,7 +128,7 @@ def test_a_resumed_prompt_meets_the_same_boundaries() -> None:
     play.run()
     play.submit(range(400), max_tokens=1)
     play.run()
-    assert play.leaf.steps[1:] == [("prefill", (0, 64, 256)), ("prefill", (0, 256, 400))]
+    assert play.leaf.steps[1:] == [("copy", (0, 100)), ("prefill", (0, 100, 256)), ("prefill", (0, 256, 400))]
 
 
 def test_a_stop_token_ends_the_request_and_is_counted_but_not_delivered() -> None:
@@ -150,8 +153,95 @@ def test_a_repeated_prompt_is_taken_from_the_cache_but_for_its_last_token() -> N
     play = Player()
     first, second = (play.submit(range(128), max_tokens=1), play.submit(range(128), max_tokens=1))
     play.run()
-    assert (play.cached(first), play.cached(second)) == (0, 64)
+    assert (play.cached(first), play.cached(second)) == (0, 127)
     assert play.tokens(first) == play.tokens(second)
+    assert play.leaf.steps[-2:] == [("copy", (1, 127)), ("prefill", (1, 127, 128))]
+
+
+@pytest.mark.parametrize("length", [2, 63, 64, 65, 100, 129])
+def test_a_prompt_that_ends_inside_a_page_is_repeated_but_for_its_last_token(length: int) -> None:
+    play = Player()
+    first = play.submit(range(length), max_tokens=1)
+    play.run()
+    second = play.submit(range(length), max_tokens=1)
+    play.run()
+    assert play.cached(second) == length - 1
+    assert play.tokens(first) == play.tokens(second)
+
+
+@pytest.mark.parametrize("shared", [1, 63, 65, 100, 127])
+def test_a_prompt_that_turns_off_inside_a_page_keeps_all_before_it(shared: int) -> None:
+    play = Player()
+    play.submit(range(200), max_tokens=1)
+    play.run()
+    prompt = [*range(shared), *range(500, 600)]
+    other = play.submit(prompt, max_tokens=3)
+    play.run()
+    assert (play.cached(other), play.tokens(other)) == (shared, answer_to(prompt, 3))
+
+
+def test_the_next_turn_goes_on_at_the_last_token_that_was_filled_in() -> None:
+    play = Player()
+    play.submit(range(30), max_tokens=50)
+    play.run()
+    prompt = [*range(30), *answer_to(range(30), 50), *range(7)]
+    turn = play.submit(prompt, max_tokens=3)
+    play.run()
+    # The last token of an answer is drawn and never filled in.
+    assert (play.cached(turn), play.tokens(turn)) == (79, answer_to(prompt, 3))
+
+
+def test_the_longest_of_several_heads_is_copied() -> None:
+    play = Player()
+    for shared in (10, 40, 20):
+        play.submit([*range(shared), *range(500, 520)], max_tokens=1)
+        play.run()
+    play.submit(range(60), max_tokens=1)
+    play.run()
+    assert play.leaf.steps[-2:] == [("copy", (0, 40)), ("prefill", (0, 40, 60))]
+
+
+def test_a_page_of_a_running_request_is_copied_and_told_as_shared() -> None:
+    play = Player()
+    play.submit(range(100), max_tokens=60)
+    play.step()
+    play.submit([*range(40), *range(500, 520)], max_tokens=1)
+    play.run()
+    assert (play.admitted[1].cached_tokens, play.admitted[1].shared_tokens) == (40, 40)
+
+
+def test_a_copy_that_fails_ends_its_request_and_keeps_its_source() -> None:
+    play = Player()
+    play.submit(range(100), max_tokens=1)
+    play.run()
+    used = play.scheduler.residency.num_used
+    broken = play.submit(range(100), max_tokens=1)
+    assert isinstance(play.scheduler.plan(play.now), CopyPage)
+    play.tell(play.scheduler.fail([broken], "broke", play.now))
+    play.scheduler.check()
+    assert play.scheduler.residency.num_used == used
+    again = play.submit(range(100), max_tokens=1)
+    play.run()
+    assert play.cached(again) == 99
+
+
+def test_nothing_is_copied_where_the_only_page_left_is_the_one_to_copy() -> None:
+    play = Player(num_pages=1)
+    for _ in range(2):
+        play.submit(range(10), max_tokens=1)
+        play.run()
+    assert play.leaf.steps == [("prefill", (0, 0, 10))] * 2
+
+
+def test_a_bound_of_the_whole_pool_is_resumed_inside_a_page() -> None:
+    play = Player(num_pages=4)
+    for _ in range(2):
+        play.submit(range(100), max_tokens=4 * 64 - 100)
+        play.run(lambda: len(play.events) > 0)
+        play.scheduler.cancel(len(play.admitted), play.now)
+        play.run()
+        play.events.clear()
+    assert [admitted.cached_tokens for admitted in play.admitted] == [0, 99]
 
 
 def test_pages_that_decode_filled_are_found_by_the_next_turn() -> None:
@@ -160,7 +250,7 @@ def test_pages_that_decode_filled_are_found_by_the_next_turn() -> None:
     play.run()
     turn = play.submit([*range(60), *answer_to(range(60), 140)], max_tokens=1)
     play.run()
-    assert play.cached(turn) == 192
+    assert play.cached(turn) == 199
 
 
 def test_live_requests_share_the_pages_of_their_head() -> None:
@@ -179,7 +269,7 @@ def test_equal_pages_of_two_live_requests_become_one() -> None:
     play.submit(range(10), max_tokens=200)
     play.submit(range(10), max_tokens=200)
     play.run()
-    assert play.scheduler.residency.num_used == 3
+    assert play.scheduler.residency.num_used == 4
 
 
 def test_without_a_prefix_cache_nothing_is_kept() -> None:
@@ -197,7 +287,7 @@ def test_the_oldest_cached_pages_go_first_when_pages_are_needed() -> None:
     for start in (0, 1000, 0, 2000, 0, 1000):
         ids.append(play.submit(range(start, start + 256), max_tokens=1))
         play.run()
-    assert [play.cached(request_id) for request_id in ids] == [0, 0, 192, 0, 192, 0]
+    assert [play.cached(request_id) for request_id in ids] == [0, 0, 255, 0, 255, 0]
 
 
 def test_the_round_has_every_lane_that_decodes() -> None:
@@ -235,8 +325,8 @@ def test_a_row_of_short_prompts_starves_no_lane() -> None:
     play = Player()
     long = play.submit(range(5), max_tokens=100)
     play.step()
-    for _ in range(10):
-        play.submit(range(7), max_tokens=1)
+    for i in range(10):
+        play.submit(range(i * 10 + 100, i * 10 + 107), max_tokens=1)
         play.step()
         play.step()
     assert len(play.tokens(long)) == 11
