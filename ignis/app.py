@@ -102,9 +102,10 @@ class _App:
         server = self._config.server
         settings = ApiSettings.from_config(self._config, self._key)
         router = build_router(self._serving, self._prompts, settings, self._metrics, self._log)
-        listens = [Listen(str(server.bind), router)]
+        listens = [Listen(str(server.bind), router, "--server-bind")]
         if server.metrics:
-            listens.append(Listen(str(server.metrics_bind), build_metrics_router(self._metrics, self._log)))
+            metrics_router = build_metrics_router(self._metrics, self._log)
+            listens.append(Listen(str(server.metrics_bind), metrics_router, "--server-metrics-bind"))
         return listens
 
     def _announce(self, addresses: tuple[str, ...]) -> None:

@@ -27,6 +27,26 @@ YAML_SUFFIXES = (".yaml", ".yml")
 TRUE_WORDS = frozenset({"true", "1", "on", "yes"})
 FALSE_WORDS = frozenset({"false", "0", "off", "no"})
 
+# Options of llama-server and vLLM, and what they are called here.
+FOREIGN_FLAGS = {
+    "--host": "--server-bind",
+    "--port": "--server-bind",
+    "-m": "--model-artifact",
+    "--model": "--model-artifact",
+    "-a": "--model-id",
+    "--alias": "--model-id",
+    "--served-model-name": "--model-id",
+    "-c": "--model-max-context",
+    "--ctx-size": "--model-max-context",
+    "--max-model-len": "--model-max-context",
+    "-n": "--model-default-max-tokens",
+    "--n-predict": "--model-default-max-tokens",
+    "-np": "--model-decode-lanes",
+    "--parallel": "--model-decode-lanes",
+    "--max-num-seqs": "--model-decode-lanes",
+    "-t": "--cpu-threads",
+}
+
 
 class Source(enum.Enum):
     """Where a value came from, strongest first."""
@@ -131,6 +151,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
+def _meant(flag: str, known: Sequence[str]) -> str:
+    """As `nearest`, for a flag: one of another server, one that lacks its group, or a slip; else where they all are."""
+    bare = flag.lstrip("-")
+    whole = FOREIGN_FLAGS.get(flag) or next((name for name in known if name.endswith(f"-{bare}")), None)
+    if whole is None:
+        # Without the dashes, which every flag has in common.
+        close = difflib.get_close_matches(bare, [name.removeprefix("--") for name in known], n=1, cutoff=0.6)
+        whole = f"--{close[0]}" if close else None
+    return f"; did you mean {whole}?" if whole is not None else "; help --fields lists them all"
+
+
 def _read_flags(arguments: Sequence[str], folder: Path) -> tuple[dict[str, _Given], Path | None]:
     """Reads `--flag value`, `--flag=value` and bare switches; of a flag given twice the last one counts."""
     known = {field.flag: field for field in FIELDS}
@@ -143,8 +174,10 @@ def _read_flags(arguments: Sequence[str], folder: Path) -> tuple[dict[str, _Give
         field = known.get(flag)
         if field is None and flag != "--config":
             if not flag.startswith("-"):
-                raise ConfigError(f"unexpected argument {argument!r}; options start with --")
-            raise ConfigError(f"unknown option {flag}{nearest(flag, [*known, '--config'])}")
+                raise ConfigError(
+                    f"unexpected argument {argument!r}; options start with --, and --model-artifact names a model"
+                )
+            raise ConfigError(f"unknown option {flag}{_meant(flag, [*known, '--config'])}")
         if not has_value:
             if (
                 field is not None

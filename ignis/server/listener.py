@@ -39,6 +39,8 @@ class Listen:
     address: str
     """`host:port`, `[v6]:port`; port 0 takes a free one."""
     handler: Handler
+    option: str | None = None
+    """What names another address, for the message that this one cannot be had."""
 
 
 class Server:
@@ -80,7 +82,7 @@ class Server:
         addresses: list[str] = []
         try:
             for listen in listens:
-                listeners = await _open(listen.address)
+                listeners = await _open(listen)
                 opened += [(listener, listen.handler) for listener in listeners]
                 addresses.append(_spell(listeners[0].socket.getsockname()))
             task_status.started(tuple(addresses))
@@ -172,15 +174,17 @@ async def on_signals(
             call = second
 
 
-async def _open(address: str) -> list[trio.SocketListener]:
+async def _open(listen: Listen) -> list[trio.SocketListener]:
     """Listens at every address that the host stands for; with port 0 they share the first one's."""
+    address = listen.address
     host, port = _split(address)
     try:
         listeners = await trio.open_tcp_listeners(port, host=host)
     except UnicodeError as error:
         raise ConfigError(f"cannot listen on {address}: the host's name is malformed") from error
     except OSError as error:
-        raise ConfigError(f"cannot listen on {address}: {_reason(error)}") from error
+        other = f"; {listen.option} names another address" if listen.option is not None else ""
+        raise ConfigError(f"cannot listen on {address}: {_reason(error)}{other}") from error
     if port == 0 and len(listeners) > 1:
         for listener in listeners[1:]:
             listener.socket.close()

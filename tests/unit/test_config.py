@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ignis.api.routes import ApiSettings
 from ignis.cli import describe_fields, main
-from ignis.config import Origin, Source, load_config, rule
+from ignis.config import FOREIGN_FLAGS, Origin, Source, load_config, rule
 from ignis.config_fields import FIELDS, DeviceKind, Field, LogLevel, ModelKvFormat
 from ignis.engine.settings import EngineSettings
 from ignis.errors import ConfigError
@@ -118,6 +118,22 @@ def test_an_unknown_flag_names_the_nearest() -> None:
     assert refusal("--server-bnd", "x") == "unknown option --server-bnd; did you mean --server-bind?"
 
 
+@pytest.mark.parametrize(
+    ("flag", "meant"),
+    [("--port", "--server-bind"), ("-m", "--model-artifact"), ("--api-key", "--server-api-key")],
+)
+def test_a_flag_of_another_server_or_without_its_group_is_understood(flag: str, meant: str) -> None:
+    assert f"; did you mean {meant}?" in refusal(flag, "x")
+
+
+def test_every_foreign_flag_has_one_of_ours() -> None:
+    assert set(FOREIGN_FLAGS.values()) <= {field.flag for field in FIELDS}
+
+
+def test_a_flag_like_none_gets_no_guess() -> None:
+    assert refusal("--bogus", "x") == "unknown option --bogus; help --fields lists them all"
+
+
 def test_an_unknown_variable_names_the_nearest() -> None:
     message = refusal(environ={"IGNIS_SERVER_BIN": "x", "OTHER_VARIABLE": "y"})
     assert message == "unknown environment variable IGNIS_SERVER_BIN; did you mean IGNIS_SERVER_BIND?"
@@ -193,7 +209,7 @@ def test_a_named_file_must_be_there(tmp_path: Path) -> None:
         (["--server-request-timeout", "inf"], "--server-request-timeout 'inf': must be 1 to 86400 seconds; 0: never"),
         (["--server-max-body-bytes", "2G"], "--server-max-body-bytes '2G': must be 1K to 1G bytes"),
         (["--cpu-threads", "x"], "--cpu-threads 'x': must be 1 to 1024; 0: one for each physical core"),
-        (["model.gguf"], "unexpected argument 'model.gguf'; options start with --"),
+        (["model.gguf"], "unexpected argument 'model.gguf'; options start with --, and --model-artifact names a model"),
     ],
 )  # fmt: skip
 def test_a_bad_value_says_what_is_allowed(arguments: list[str], message: str) -> None:

@@ -118,6 +118,8 @@ async def test_a_taken_port_is_named() -> None:
         server = Server(server_limits(), open_log(io.StringIO()))
         with pytest.raises(ConfigError, match=f"cannot listen on {it.address}: Address already in use"):
             await server.serve([Listen("127.0.0.1:0", it.handler), Listen(it.address, it.handler)])
+        with pytest.raises(ConfigError, match="in use; --server-bind names another address"):
+            await server.serve([Listen(it.address, it.handler, "--server-bind")])
 
 
 @pytest.mark.parametrize("address", ["8000", "127.0.0.1", "127.0.0.1:http", "::1:80", "127.0.0.1:65536", ":80", "a:+1"])
