@@ -5,7 +5,8 @@ import shlex
 
 from ignis.units import Address
 
-QUESTION = "What is the capital of France?"
+# One that the smallest models answer well: at the capital of France, SmolLM2-135M runs away every other time.
+QUESTION = "Explain photosynthesis in two sentences."
 
 
 def banner(bound: Address, has_ui: bool, bearer: str | None = None) -> str:
