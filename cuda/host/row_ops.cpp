@@ -48,17 +48,6 @@ void rms_norm(Device &device, float *y, const float *x, const float *w, uint32_t
   });
 }
 
-void head_norm(Device &device, float *x, const float *w, uint32_t T, uint32_t heads, uint32_t D, float eps, uint32_t ldx) {
-  const RowKernels &row = kernels(device);
-  over_rows(device, T, uint64_t{heads} * D, [&](uint32_t first, uint32_t stop) {
-    for (uint32_t t = first; t < stop; t++)
-      for (uint32_t head = 0; head < heads; head++) {
-        float *values = x + uint64_t{t} * ldx + uint64_t{head} * D;
-        row.rms_norm(values, values, w, D, eps);
-      }
-  });
-}
-
 void swiglu(Device &device, float *y, const float *gate, const float *up, uint32_t T, uint32_t F) {
   const RowKernels &row = kernels(device);
   // An exp for each value: a float here is worth several of a norm.
@@ -89,13 +78,18 @@ void rope_angles(Device &device, float *angles, const Rope &rope, uint32_t D, co
 }
 
 void rope_and_store(Device &device, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num_groups,
-                    uint32_t NH, const Rope &rope, const float *angles) {
+                    uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles) {
   const RowKernels &row = kernels(device);
   const uint32_t D = kv.D, NK = kv.NK;
+  const auto norm = [&](float *heads, uint32_t num, const float *w) {
+    for (uint32_t head = 0; w && head < num; head++) row.rms_norm(heads + head * D, heads + head * D, w, D, norms.eps);
+  };
   const auto rows = [&](const Group &group, uint32_t first, uint32_t stop) {
     for (uint32_t i = first; i < stop; i++) {
       const uint64_t t = group.row + i;
       const uint32_t position = group.position + i;
+      norm(q + t * NH * D, NH, norms.q);
+      norm(k + t * NK * D, NK, norms.k);
       row.rotate(q + t * NH * D, NH, D, angles + t * 2 * D, rope.pairs);
       row.rotate(k + t * NK * D, NK, D, angles + t * 2 * D, rope.pairs);
       row.store_kv(kv_page(kv, group.page_table[position / IGNIS_PAGE_TOKENS]), kv, position % IGNIS_PAGE_TOKENS, k + t * NK * D,

@@ -25,17 +25,16 @@ IGNIS_API ignis_status ignis_ops_linear(ignis_ops *ops, float *const *ys, const 
 IGNIS_API ignis_status ignis_ops_embed(ignis_ops *ops, float *x, const ignis_tensor *table, const void *data, const int32_t *tokens,
                                        uint32_t T);
 IGNIS_API ignis_status ignis_ops_rms_norm(ignis_ops *ops, float *y, const float *x, const float *w, uint32_t T, uint32_t H, float eps);
-IGNIS_API ignis_status ignis_ops_head_norm(ignis_ops *ops, float *x, const float *w, uint32_t T, uint32_t heads, uint32_t D, float eps);
 IGNIS_API ignis_status ignis_ops_swiglu(ignis_ops *ops, float *y, const float *gate, const float *up, uint32_t T, uint32_t F);
 
 /* KV pages of one layer for ignis_ops_attend; replaces those before. */
 IGNIS_API ignis_status ignis_ops_pages(ignis_ops *ops, uint32_t kv_dtype, uint32_t num_pages, uint32_t max_context, uint32_t NH, uint32_t NK,
                                        uint32_t D);
-/* A span (num_groups 1) or a round (one row each): turns q and k at their positions, stores k and v, and attends. counts, positions
- * [num_groups] of rows and of first rows; page_tables [num_groups, pages of max_context]. q and out [T, NH, D], k and v [T, NK, D]. */
+/* A span (num_groups 1) or a round (one row each): norms q and k by head (q_norm and k_norm [D], or NULL), turns them at their
+ * positions, stores k and v, and attends. counts, positions [num_groups] of rows and of first rows; page_tables [num_groups, pages of max_context]. q and out [T, NH, D], k and v [T, NK, D]. */
 IGNIS_API ignis_status ignis_ops_attend(ignis_ops *ops, float *out, const float *q, const float *k, const float *v, const uint32_t *counts,
-                                        const uint32_t *positions, const int32_t *page_tables, uint32_t num_groups, const float *inv_freq,
-                                        float rope_scale, uint32_t rope_pairs, uint32_t num_rounds, double *seconds);
+                                        const uint32_t *positions, const int32_t *page_tables, uint32_t num_groups, const float *q_norm,
+                                        const float *k_norm, float eps, const float *inv_freq, float rope_scale, uint32_t rope_pairs, uint32_t num_rounds, double *seconds);
 
 /* draws [num_rows] from logits [num_rows, V]; row i has lane i, whose tokens are prompts[i] and outputs[i] (lengths beside them). */
 IGNIS_API ignis_status ignis_ops_sample(ignis_ops *ops, ignis_draw *draws, const float *logits, const ignis_sampling *sampling,

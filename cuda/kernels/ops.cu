@@ -18,6 +18,18 @@ void prepare(Device &device, Activations *a, const float *x, uint32_t T, uint32_
   IGNIS_LAUNCHED(device);
 }
 
+void prepare_norm(Device &device, Activations *a, float *y, const float *x, const float *w, float eps, uint32_t T, uint32_t K,
+                  const Matrix *const *users, uint32_t num) {
+  rms_norm(device, y, x, w, T, K, eps);
+  prepare(device, a, y, T, K, users, num);
+}
+
+void prepare_swiglu(Device &device, Activations *a, float *y, const float *gate, const float *up, uint32_t T, uint32_t K,
+                    const Matrix *const *users, uint32_t num) {
+  swiglu(device, y, gate, up, T, K);
+  prepare(device, a, y, T, K, users, num);
+}
+
 void linear(Device &device, const Linear *jobs, uint32_t num, const Activations &a) {
   constexpr uint32_t MOST = 4;
   LinearJob taken[MOST];

@@ -9,6 +9,7 @@
 
 #include "../base/philox.h"
 #include "device.h"
+#include "launch.cuh"
 
 namespace ignis {
 
@@ -70,6 +71,7 @@ static __device__ float saturated(float value, float raw) {
 // --- penalties, mask, bias ------------------------------------------------------------------------------------------------------
 
 static __global__ void __launch_bounds__(SCAN_THREADS) patch_rows(SampleLayout layout, const float *logits, const SampleParams *params) {
+  begin();
   const uint32_t row = blockIdx.y, V = layout.V;
   const SampleParams own = params[row];
   const RowMemory memory = layout.row(row);
@@ -95,6 +97,7 @@ static __global__ void __launch_bounds__(SCAN_THREADS) patch_rows(SampleLayout l
 
 // The first entry of an id adds all of that id's, in order.
 static __global__ void __launch_bounds__(SCAN_THREADS) bias_rows(SampleLayout layout, const SampleParams *params) {
+  begin();
   const SampleParams own = params[blockIdx.x];
   const RowMemory memory = layout.row(blockIdx.x);
   for (uint32_t i = threadIdx.x; i < own.num_bias; i += SCAN_THREADS) {
@@ -137,6 +140,7 @@ static __device__ Partial warp_best(Partial own) {
 }
 
 static __global__ void __launch_bounds__(SCAN_THREADS) scan_rows(SampleLayout layout, const float *logits, const SampleParams *params) {
+  begin();
   __shared__ Partial parts[SCAN_THREADS / 32];
   const uint32_t row = blockIdx.y, V = layout.V;
   const RowMemory memory = layout.row(row);
@@ -177,6 +181,7 @@ static __device__ uint64_t weight_of(uint32_t key) { return __float2ull_rn(expf(
 
 // Appends the tokens that have a weight to the row's list.
 static __global__ void __launch_bounds__(SCAN_THREADS) weigh_rows(SampleLayout layout, const float *logits, const SampleParams *params) {
+  begin();
   const uint32_t row = blockIdx.y, V = layout.V;
   const SampleParams own = params[row];
   const RowMemory memory = layout.row(row);
@@ -420,6 +425,7 @@ static __device__ void put_logprobs(ChooseShared &shared, ignis_draw *draw, cons
 // A block has one row.
 static __global__ void __launch_bounds__(CHOOSE_THREADS)
     choose_rows(SampleLayout layout, ignis_draw *draws, const float *logits, const SampleParams *params) {
+  begin();
   __shared__ ChooseShared shared;
   const uint32_t row = blockIdx.x, V = layout.V;
   const SampleParams own = params[row];
@@ -448,16 +454,11 @@ void sample(Device &device, ignis_draw *draws, const float *logits, const Sample
                             align_up(SCAN_BLOCKS * sizeof(Partial), ARENA_ALIGNMENT), V};
   const SampleParams *params = device.step.params;
   const dim3 grid(SCAN_BLOCKS, num_rows);
-  patch_rows<<<grid, SCAN_THREADS, 0, device.stream>>>(layout, logits, params);
-  IGNIS_LAUNCHED(device);
-  bias_rows<<<num_rows, SCAN_THREADS, 0, device.stream>>>(layout, params);
-  IGNIS_LAUNCHED(device);
-  scan_rows<<<grid, SCAN_THREADS, 0, device.stream>>>(layout, logits, params);
-  IGNIS_LAUNCHED(device);
-  weigh_rows<<<grid, SCAN_THREADS, 0, device.stream>>>(layout, logits, params);
-  IGNIS_LAUNCHED(device);
-  choose_rows<<<num_rows, CHOOSE_THREADS, 0, device.stream>>>(layout, draws, logits, params);
-  IGNIS_LAUNCHED(device);
+  launch(device, "sample", patch_rows, grid, SCAN_THREADS, layout, logits, params);
+  launch(device, "sample", bias_rows, dim3(num_rows), SCAN_THREADS, layout, params);
+  launch(device, "sample", scan_rows, grid, SCAN_THREADS, layout, logits, params);
+  launch(device, "sample", weigh_rows, grid, SCAN_THREADS, layout, logits, params);
+  launch(device, "sample", choose_rows, dim3(num_rows), CHOOSE_THREADS, layout, draws, logits, params);
 }
 
 // --- the lanes' tokens ----------------------------------------------------------------------------------------------------------

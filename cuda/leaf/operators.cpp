@@ -182,17 +182,6 @@ ignis_status ignis_ops_rms_norm(ignis_ops *ops, float *y, const float *x, const 
   return download(*ops->device, y, result, num * sizeof(float));
 }
 
-ignis_status ignis_ops_head_norm(ignis_ops *ops, float *x, const float *w, uint32_t T, uint32_t heads, uint32_t D, float eps) {
-  clear_last_error();
-  Scratch scratch(ops);
-  const uint64_t size_bytes = uint64_t{T} * heads * D * sizeof(float);
-  float *values = static_cast<float *>(scratch.copied(x, size_bytes));
-  const float *weights = scratch.floats(w, D);
-  CHECK(scratch.status());
-  head_norm(*ops->device, values, weights, T, heads, D, eps, heads * D);
-  return download(*ops->device, x, values, size_bytes);
-}
-
 ignis_status ignis_ops_swiglu(ignis_ops *ops, float *y, const float *gate, const float *up, uint32_t T, uint32_t F) {
   clear_last_error();
   Scratch scratch(ops);
@@ -218,8 +207,9 @@ ignis_status ignis_ops_pages(ignis_ops *ops, uint32_t kv_dtype, uint32_t num_pag
 }
 
 ignis_status ignis_ops_attend(ignis_ops *ops, float *out, const float *q, const float *k, const float *v, const uint32_t *counts,
-                              const uint32_t *positions, const int32_t *page_tables, uint32_t num_groups, const float *inv_freq,
-                              float rope_scale, uint32_t rope_pairs, uint32_t num_rounds, double *seconds) {
+                              const uint32_t *positions, const int32_t *page_tables, uint32_t num_groups, const float *q_norm,
+                              const float *k_norm, float eps, const float *inv_freq, float rope_scale, uint32_t rope_pairs,
+                              uint32_t num_rounds, double *seconds) {
   clear_last_error();
   Device &device = *ops->device;
   Scratch scratch(ops);
@@ -235,6 +225,7 @@ ignis_status ignis_ops_attend(ignis_ops *ops, float *out, const float *q, const 
   float *turned_q = static_cast<float *>(scratch.copied(q, queries * sizeof(float)));
   float *turned_k = static_cast<float *>(scratch.copied(k, keys * sizeof(float)));
   const float *values = scratch.floats(v, keys), *frequencies = scratch.floats(inv_freq, D / 2);
+  const HeadNorms norms{q_norm ? scratch.floats(q_norm, D) : nullptr, k_norm ? scratch.floats(k_norm, D) : nullptr, eps};
   float *angles = scratch.poisoned(uint64_t{T} * 2 * D), *result = scratch.poisoned(queries);
   void *workspace = scratch.zeros(attention_bytes(ops->num_threads, ops->max_context, NH, NK, D));
   void *step_memory = scratch.zeros(step_bytes(limits));
@@ -249,7 +240,7 @@ ignis_status ignis_ops_attend(ignis_ops *ops, float *out, const float *q, const 
   CHECK(status);
   const Rope rope{frequencies, rope_scale, static_cast<ignis_rope_pairs>(rope_pairs)};
   rope_angles(device, angles, rope, D, groups, num_groups);
-  rope_and_store(device, turned_q, turned_k, values, ops->kv, groups, num_groups, NH, rope, angles);
+  rope_and_store(device, turned_q, turned_k, values, ops->kv, groups, num_groups, NH, norms, rope, angles);
   const auto run = [&] { attention(device, result, turned_q, ops->kv, groups, num_groups, NH, workspace); };
   run();
   CHECK(download(device, out, result, queries * sizeof(float)));

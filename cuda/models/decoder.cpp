@@ -88,9 +88,8 @@ void project(Decoder &decoder, const Step &step, uint32_t layer) {
   DecoderWork &work = decoder.work;
   const DecoderLayer &weights = decoder.weights.layers[layer];
   const ignis_shape &shape = decoder.shape;
-  rms_norm(device, work.normed, work.x, weights.attention_norm, step.T, shape.hidden_size, shape.rms_eps);
   const Matrix *const users[] = {&weights.q, &weights.k, &weights.v};
-  prepare(device, &work.activations, work.normed, step.T, shape.hidden_size, users, 3);
+  prepare_norm(device, &work.activations, work.normed, work.x, weights.attention_norm, shape.rms_eps, step.T, shape.hidden_size, users, 3);
   const Linear jobs[] = {{work.q, &weights.q, weights.q.rows, false},
                          {work.k, &weights.k, weights.k.rows, false},
                          {work.v, &weights.v, weights.v.rows, false}};
@@ -103,7 +102,8 @@ void attend(Decoder &decoder, const Step &step, uint32_t layer) {
   const DecoderLayer &weights = decoder.weights.layers[layer];
   const ignis_shape &shape = decoder.shape;
   const KvLayer kv = kv_of(decoder, layer);
-  rope_and_store(device, work.q, work.k, work.v, kv, step.groups, step.num_groups, shape.num_heads, decoder.rope, work.angles);
+  rope_and_store(device, work.q, work.k, work.v, kv, step.groups, step.num_groups, shape.num_heads,
+                 HeadNorms{weights.q_norm, weights.k_norm, shape.rms_eps}, decoder.rope, work.angles);
 
   const uint32_t first = first_row(decoder, step, layer), T = step.T - first;
   if (T == 0) return;
@@ -130,14 +130,12 @@ void feed_forward(Decoder &decoder, const Step &step, uint32_t layer) {
   const uint32_t first = first_row(decoder, step, layer), T = step.T - first;
   if (T == 0) return;
   float *x = work.x + uint64_t{first} * H;
-  rms_norm(device, work.normed, x, weights.ffn_norm, T, H, decoder.shape.rms_eps);
   const Matrix *const users[] = {&weights.gate, &weights.up};
-  prepare(device, &work.activations, work.normed, T, H, users, 2);
+  prepare_norm(device, &work.activations, work.normed, x, weights.ffn_norm, decoder.shape.rms_eps, T, H, users, 2);
   const Linear jobs[] = {{work.gate, &weights.gate, F, false}, {work.up, &weights.up, F, false}};
   linear(device, jobs, 2, work.activations);
-  swiglu(device, work.gate, work.gate, work.up, T, F);
   const Matrix *const down_user[] = {&weights.down};
-  prepare(device, &work.activations, work.gate, T, F, down_user, 1);
+  prepare_swiglu(device, &work.activations, work.gate, work.gate, work.up, T, F, down_user, 1);
   const Linear down{x, &weights.down, H, true};
   linear(device, &down, 1, work.activations);
 }

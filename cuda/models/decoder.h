@@ -83,7 +83,7 @@ uint32_t list_layer_vectors(TensorSlot *slots, uint32_t num, DecoderWeights *wei
 // Blocks, in the order in which a program calls them.
 void begin(Decoder &decoder, const Step &step);                           // x, angles
 void project(Decoder &decoder, const Step &step, uint32_t layer);         // q, k, v
-void attend(Decoder &decoder, const Step &step, uint32_t layer);          // x += ..., q and k already normed where they are
+void attend(Decoder &decoder, const Step &step, uint32_t layer);          // x += ..., q and k normed first where there are weights for it
 void feed_forward(Decoder &decoder, const Step &step, uint32_t layer);    // x += ...
 void end(Decoder &decoder, const Step &step);                             // normed
 

@@ -10,15 +10,10 @@ static uint32_t list_tensors(TensorSlot *slots, DecoderWeights *weights, const i
 }
 
 static void forward(Decoder &decoder, const Step &step) {
-  const ignis_shape &shape = decoder.shape;
-  const uint32_t NH = shape.num_heads, NK = shape.num_kv_heads, D = shape.head_dim;
   begin(decoder, step);
-  for (uint32_t layer = 0; layer < shape.num_layers; layer++) {
-    const DecoderLayer &weights = decoder.weights.layers[layer];
+  for (uint32_t layer = 0; layer < decoder.shape.num_layers; layer++) {
     project(decoder, step, layer);
-    head_norm(*decoder.device, decoder.work.q, weights.q_norm, step.T, NH, D, shape.rms_eps, NH * D);
-    head_norm(*decoder.device, decoder.work.k, weights.k_norm, step.T, NK, D, shape.rms_eps, NK * D);
-    attend(decoder, step, layer);
+    attend(decoder, step, layer);  // with the norms of the heads, whose weights are there
     feed_forward(decoder, step, layer);
   }
   end(decoder, step);

@@ -122,6 +122,12 @@ struct Activations {
 uint64_t activations_bytes(uint32_t max_T, uint32_t max_K);
 // After this, `a` serves linear() with any of `num` matrices (all with K columns).
 void prepare(Device &device, Activations *a, const float *x, uint32_t T, uint32_t K, const Matrix *const *users, uint32_t num);
+// The same with x made first: y = rms_norm(x), or y = swiglu(gate, up), as the operators below define them. y [T, K] is the device's to
+// leave unwritten where no kernel reads it.
+void prepare_norm(Device &device, Activations *a, float *y, const float *x, const float *w, float eps, uint32_t T, uint32_t K,
+                  const Matrix *const *users, uint32_t num);
+void prepare_swiglu(Device &device, Activations *a, float *y, const float *gate, const float *up, uint32_t T, uint32_t K,
+                    const Matrix *const *users, uint32_t num);
 
 // y[t, n] = sum_k a[t, k] w[n, k]. One parallel region for all of them (q, k, v or gate, up share their input).
 struct Linear {
@@ -136,7 +142,6 @@ void linear(Device &device, const Linear *jobs, uint32_t num, const Activations 
 
 void embed(Device &device, float *x, const Matrix &table, const int32_t *tokens, uint32_t T);                       // x [T, H]
 void rms_norm(Device &device, float *y, const float *x, const float *w, uint32_t T, uint32_t H, float eps);         // w [H]
-void head_norm(Device &device, float *x, const float *w, uint32_t T, uint32_t heads, uint32_t D, float eps, uint32_t ldx);  // in place
 void swiglu(Device &device, float *y, const float *gate, const float *up, uint32_t T, uint32_t F);                  // silu(gate) * up
 
 // One layer's part of a page starts at pool + page * page_stride + layer_offset and is kv_layer_bytes() long. Within it the device lays
@@ -150,15 +155,19 @@ struct KvLayer {
 };
 uint64_t kv_layer_bytes(ignis_dtype dtype, uint32_t NK, uint32_t D);
 
-// Rotates q [T, NH, D] and k [T, NK, D] in place at their positions, then stores k and v into the pages. inv_freq [D / 2]; cos and sin
-// are multiplied by scale.
+// Norms each head of q [T, NH, D] and k [T, NK, D], where there are weights for it, and rotates it, in place, at its row's position; then
+// stores k and v into the pages. inv_freq [D / 2]; cos and sin are multiplied by scale.
+struct HeadNorms {
+  const float *q, *k;  // [D] each, or null
+  float eps;
+};
 struct Rope {
   const float *inv_freq;
   float scale;
   ignis_rope_pairs pairs;
 };
 void rope_and_store(Device &device, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num_groups,
-                    uint32_t NH, const Rope &rope, const float *angles);
+                    uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles);
 // Fills angles [T, D] (cos of the D / 2 pairs, then sin) once a step; every layer's rope_and_store reads it.
 void rope_angles(Device &device, float *angles, const Rope &rope, uint32_t D, const Group *groups, uint32_t num_groups);
 

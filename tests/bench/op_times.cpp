@@ -28,9 +28,6 @@ namespace ignis {
     (d, x, table, tokens, T))                                                                                                     \
   F(rms_norm, "_ZN5ignis8rms_normERNS_6DeviceEPfPKfS4_jjf",                                                                       \
     (Device & d, float *y, const float *x, const float *w, uint32_t T, uint32_t H, float eps), (d, y, x, w, T, H, eps))           \
-  F(head_norm, "_ZN5ignis9head_normERNS_6DeviceEPfPKfjjjfj",                                                                      \
-    (Device & d, float *x, const float *w, uint32_t T, uint32_t heads, uint32_t D, float eps, uint32_t ldx),                      \
-    (d, x, w, T, heads, D, eps, ldx))                                                                                             \
   F(prepare, "_ZN5ignis7prepareERNS_6DeviceEPNS_11ActivationsEPKfjjPKPKNS_6MatrixEj",                                             \
     (Device & d, Activations * a, const float *x, uint32_t T, uint32_t K, const Matrix *const *users, uint32_t num),              \
     (d, a, x, T, K, users, num))                                                                                                  \
@@ -40,10 +37,10 @@ namespace ignis {
     (d, y, gate, up, T, N))                                                                                                       \
   F(rope_angles, "_ZN5ignis11rope_anglesERNS_6DeviceEPfRKNS_4RopeEjPKNS_5GroupEj",                                                \
     (Device & d, float *angles, const Rope &rope, uint32_t D, const Group *groups, uint32_t num), (d, angles, rope, D, groups, num)) \
-  F(rope_and_store, "_ZN5ignis14rope_and_storeERNS_6DeviceEPfS2_PKfRKNS_7KvLayerEPKNS_5GroupEjjRKNS_4RopeES4_",                   \
+  F(rope_and_store, "_ZN5ignis14rope_and_storeERNS_6DeviceEPfS2_PKfRKNS_7KvLayerEPKNS_5GroupEjjRKNS_9HeadNormsERKNS_4RopeES4_",   \
     (Device & d, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num, uint32_t NH,           \
-     const Rope &rope, const float *angles),                                                                                      \
-    (d, q, k, v, kv, groups, num, NH, rope, angles))                                                                              \
+     const HeadNorms &norms, const Rope &rope, const float *angles),                                                              \
+    (d, q, k, v, kv, groups, num, NH, norms, rope, angles))                                                                              \
   F(attention, "_ZN5ignis9attentionERNS_6DeviceEPfPKfRKNS_7KvLayerEPKNS_5GroupEjjPv",                                             \
     (Device & d, float *out, const float *q, const KvLayer &kv, const Group *groups, uint32_t num, uint32_t NH, void *workspace), \
     (d, out, q, kv, groups, num, NH, workspace))

@@ -86,13 +86,6 @@ class Operators:
         )
         return y
 
-    def head_norm(self, x: Floats, weight: Floats, eps: float) -> Floats:
-        """x [T, heads, D]."""
-        y = x.copy()
-        rows, heads, dims = x.shape
-        self._check(self.library.ignis_ops_head_norm(self._ops, at(y), at(weight), rows, heads, dims, c_float(eps)))
-        return y
-
     def swiglu(self, gate: Floats, up: Floats) -> Floats:
         y = np.empty_like(gate)
         self._check(self.library.ignis_ops_swiglu(self._ops, at(y), at(gate), at(up), len(gate), gate.shape[1]))
@@ -114,6 +107,7 @@ class Operators:
         groups: Sequence[tuple[int, int, Sequence[int]]],
         inv_freq: Floats,
         *,
+        norms: tuple[Floats, Floats] | None = None,
         scale: float = 1.0,
         pairs: int = leaf.HALVES,
         num_rounds: int = 0,
@@ -137,6 +131,9 @@ class Operators:
                 at(positions),
                 at(tables),
                 len(groups),
+                None if norms is None else at(norms[0]),
+                None if norms is None else at(norms[1]),
+                c_float(1e-6),
                 at(inv_freq),
                 c_float(scale),
                 pairs,

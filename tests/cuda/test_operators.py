@@ -107,14 +107,6 @@ def test_a_norm_is_close_to_float64(cuda: Operators, size: int) -> None:
     np.testing.assert_array_equal(cuda.rms_norm(x[7:8], weight, 1e-5), whole[7:8])
 
 
-@pytest.mark.parametrize("dims", [8, 20, 64, 128])
-def test_a_head_norm_is_close_to_float64(cuda: Operators, dims: int) -> None:
-    x, weight = randoms(11, 19, 6, dims), randoms(12, dims)
-    wide = x.astype(np.float64)
-    expected = weight * wide / np.sqrt(np.mean(wide * wide, axis=2, keepdims=True) + 1e-6)
-    assert error(cuda.head_norm(x, weight, 1e-6), expected) < 1e-6
-
-
 def test_swiglu_is_close_to_float64(cuda: Operators) -> None:
     gate, up = 8 * randoms(13, 37, 1536), randoms(14, 37, 1536)
     wide = gate.astype(np.float64)
@@ -127,7 +119,12 @@ def test_swiglu_is_close_to_float64(cuda: Operators) -> None:
 HEADS = ((9, 3, 8), (4, 2, 20), (6, 2, 16), (4, 4, 32), (9, 3, 64), (4, 2, 64), (32, 8, 128), (4, 1, 128), (8, 8, 80))
 
 
-def turned(x: Floats, positions: np.ndarray, inv_freq: Floats, pairs: int) -> np.ndarray:
+def normed(x: Floats, weight: Floats | None) -> np.ndarray:
+    wide = x.astype(np.float64)
+    return wide if weight is None else weight * wide / np.sqrt(np.mean(wide * wide, axis=-1, keepdims=True) + 1e-6)
+
+
+def turned(x: np.ndarray, positions: np.ndarray, inv_freq: Floats, pairs: int) -> np.ndarray:
     angles = (positions[:, None].astype(np.float32) * inv_freq).astype(np.float64)[:, None, :]
     cos, sin = np.cos(angles), np.sin(angles)
     result = x.astype(np.float64)
@@ -166,19 +163,22 @@ def test_attention_is_close_to_float64_and_the_same_for_spans_and_rounds(
     v = randoms(18, length, num_kv_heads, dims)
     inv_freq = (1e4 ** -(np.arange(0, dims, 2) / dims)).astype(np.float32)
     pairs = leaf.ADJACENT if num_heads == 9 else leaf.HALVES
+    norms = (randoms(30, dims), randoms(31, dims)) if num_heads in (6, 32) else None
     results = {}
     for cuts in ((0, 700), (0, 256, 512, 700), (0, 1, 64, 127, 300, 301, 448, 700)):
         cuda.open_pages(kv_dtype, 16, 1024, num_heads, num_kv_heads, dims)
         parts = [
-            cuda.attend(q[a:b], k[a:b], v[a:b], [(b - a, a, pages)], inv_freq, pairs=pairs) for a, b in pairwise(cuts)
+            cuda.attend(q[a:b], k[a:b], v[a:b], [(b - a, a, pages)], inv_freq, norms=norms, pairs=pairs)
+            for a, b in pairwise(cuts)
         ]
         results[cuts] = np.concatenate(parts)
     whole = results[0, 700]
     for cuts, result in results.items():
         np.testing.assert_array_equal(result, whole, err_msg=str(cuts))
     positions = np.arange(length)
-    exact_q = turned(q, positions, inv_freq, pairs)
-    exact_k, exact_v = kept(turned(k, positions, inv_freq, pairs), kv_dtype), kept(v, kv_dtype)
+    exact_q = turned(normed(q, norms and norms[0]), positions, inv_freq, pairs)
+    exact_k = kept(turned(normed(k, norms and norms[1]), positions, inv_freq, pairs), kv_dtype)
+    exact_v = kept(v, kv_dtype)
     for position in (0, 1, 63, 64, 300, 511, 512, 699):
         expected = attended(exact_q[position], exact_k, exact_v, position)
         assert error(whole[position], expected) < (1e-3 if kv_dtype == leaf.F16 else 2e-4), position
@@ -187,7 +187,7 @@ def test_attention_is_close_to_float64_and_the_same_for_spans_and_rounds(
     for width in range(1, 9):
         at = chosen[:width]
         groups = [(1, position, pages) for position in at]
-        got = cuda.attend(q[at], k[at], v[at], groups, inv_freq, pairs=pairs)
+        got = cuda.attend(q[at], k[at], v[at], groups, inv_freq, norms=norms, pairs=pairs)
         np.testing.assert_array_equal(got, whole[at], err_msg=str(width))
 
 

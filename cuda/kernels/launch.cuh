@@ -1,0 +1,34 @@
+// launch.cuh: launches that overlap: where the card can (9.0 and later), a kernel may be put on it while the one before still runs.
+//
+// Every kernel that is launched so calls begin() before it reads or writes anything, in every thread: then what ran before is done and
+// seen, and so is all that ran before that.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "device.h"
+
+namespace ignis {
+
+static __device__ __forceinline__ void begin() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+template <class... Parameters, class... Arguments>
+static void launch(Device &device, const char *name, void (*kernel)(Parameters...), dim3 grid, uint32_t threads, Arguments... arguments) {
+  cudaLaunchAttribute overlaps{};
+  overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlaps.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = dim3(threads);
+  config.stream = device.stream;
+  config.attrs = &overlaps;
+  config.numAttrs = device.compute_capability >= 90 ? 1 : 0;
+  keep(device, cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
+}
+
+}  // namespace ignis
