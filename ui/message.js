@@ -1,10 +1,18 @@
-// One message of the conversation on the page. Text is shown as text.
+// One message of the conversation on the page. Text is shown as text; only fenced code gets a box of its own.
 
 const seconds = (ms) => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
 
+const MAY_BE_FENCE = /^[ \t]*(`{0,2}|```[^`]*)$/;
+const OPENING = /^[ \t]*```[^`]*$/;
+const CLOSING = /^[ \t]*```+\s*$/;
+
 export class MessageView {
   #element;
-  #text;
+  #text = ""; // all that was shown
+  #node; // the text node that grows: of the prose, or of the code block that is open
+  #line = null; // the start of a line that may become a fence, held back until it is one or not; null within a line
+  #hasFences;
+  #isCode = false;
   #pending = "";
   #isScheduled = false;
 
@@ -14,7 +22,9 @@ export class MessageView {
     this.#element = template.content.firstElementChild.cloneNode(true);
     this.#element.classList.add(role);
     this.#find(".author").textContent = role === "user" ? "You" : "Model";
-    this.#text = this.#find(".text").appendChild(document.createTextNode(""));
+    this.#node = this.#find(".text").appendChild(document.createTextNode(""));
+    this.#hasFences = role !== "user";
+    if (this.#hasFences) this.#line = "";
     this.#find(".copy").addEventListener("click", () => this.#copy());
     this.#find(".again").addEventListener("click", () => onAgain?.());
     log.append(this.#element);
@@ -41,6 +51,7 @@ export class MessageView {
 
   finish() {
     this.#flush();
+    if (this.#line) this.#endLine();
     this.#find(".copy").hidden = !this.text;
     this.#element.classList.remove("running");
     this.#element.removeAttribute("aria-busy");
@@ -68,7 +79,7 @@ export class MessageView {
   }
 
   get text() {
-    return this.#text.data + this.#pending;
+    return this.#text + this.#pending;
   }
 
   // --- Internal
@@ -80,9 +91,40 @@ export class MessageView {
   #flush() {
     this.#isScheduled = false;
     if (!this.#pending) return;
-    this.#text.appendData(this.#pending);
+    this.#text += this.#pending;
+    this.#show(this.#pending);
     this.#pending = "";
     this.#element.dispatchEvent(new CustomEvent("grown", { bubbles: true }));
+  }
+
+  // A line that begins like a fence waits for its end; everything else is shown as it comes.
+  #show(text) {
+    for (const part of text.split(/(?<=\n)/)) {
+      const isWhole = part.endsWith("\n");
+      if (this.#line === null) {
+        this.#node.appendData(part);
+        if (isWhole && this.#hasFences) this.#line = "";
+        continue;
+      }
+      this.#line += part;
+      if (isWhole) this.#endLine();
+      else if (!MAY_BE_FENCE.test(this.#line)) {
+        this.#node.appendData(this.#line);
+        this.#line = null;
+      }
+    }
+  }
+
+  #endLine() {
+    const isFence = (this.#isCode ? CLOSING : OPENING).test(this.#line);
+    if (!isFence) this.#node.appendData(this.#line);
+    else {
+      this.#isCode = !this.#isCode;
+      const place = this.#find(".text");
+      const box = this.#isCode ? place.appendChild(document.createElement("pre")).appendChild(document.createElement("code")) : place;
+      this.#node = box.appendChild(document.createTextNode(""));
+    }
+    this.#line = "";
   }
 
   async #copy() {
