@@ -44,6 +44,8 @@ PYTHON = VENV / "bin" / "python"
 DATA = ROOT / "ignis" / "data"
 CPU_LEAF = DATA / "libignis_cpu.so"
 CUDA_LEAF = DATA / "libignis_cuda.so"
+# There once the driver has found a card.
+NVIDIA_DEVICE = Path("/dev/nvidiactl")
 EXECUTABLE = ROOT / "dist" / "ignis-server"
 SHIPPED_SUFFIXES = {".py", ".html", ".js", ".css", ".svg", ".json"}
 CORE = ROOT / "ignis" / ("_core" + str(sysconfig.get_config_var("EXT_SUFFIX")))
@@ -403,8 +405,13 @@ class Toolkit:
 def find_toolkit() -> Toolkit | None:
     """Returns CUDA 13's compiler from NVCC, PATH or the usual place. Without one there is no CUDA leaf: no error.
 
+    Nor is there one on a machine without a card, unless IGNIS_CUDA_ARCHS asks for it: who only wants to serve on the
+    CPU should not wait for kernels that nothing here can run.
+
     A newer major version is not taken: what it makes is refused by the drivers that 13 works with.
     """
+    if not os.environ.get("IGNIS_CUDA_ARCHS") and not NVIDIA_DEVICE.exists():
+        return None
     candidates = [
         os.environ.get("NVCC"),
         shutil.which("nvcc"),
