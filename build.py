@@ -286,7 +286,7 @@ class Compiler:
 
         The command writes to `output`.new, which takes the place at once: who has mapped the old file keeps it.
         """
-        if self.is_fresh(output, command):
+        if self.is_fresh(output, command) and (depfile is not None or self._has_read(output, inputs)):
             return
         output.parent.mkdir(parents=True, exist_ok=True)
         started = time.monotonic()
@@ -301,6 +301,12 @@ class Compiler:
         self._known[str(output)] = {"command": list(command), "inputs": {file: self._digest(file) for file in read}}
         self.num_run += 1
         print(f"  {time.monotonic() - started:5.1f} s  {output.relative_to(ROOT)}", file=sys.stderr, flush=True)
+
+    def _has_read(self, output: Path, inputs: Sequence[Path]) -> bool:
+        """Says whether the output was made of these files, no more and no fewer."""
+        known = self._known[str(output)]["inputs"]
+        assert isinstance(known, dict)
+        return known.keys() == {str(file) for file in inputs}
 
     def remember(self) -> None:
         if self.num_run:

@@ -168,6 +168,22 @@ def test_two_hundred_loads_leave_no_byte_behind() -> None:
     assert free_bytes() >= before
 
 
+def test_a_load_takes_what_its_plan_says() -> None:
+    weights = tiny.make(SMOL).weights(as_stored("BF16"))
+    params = leaf.load_params(weights, num_pages=4000, kv_dtype=leaf.F16)
+    plan = leaf.MemoryPlan(ctypes.sizeof(leaf.MemoryPlan))
+    leaf.check(card.cuda(), card.cuda().ignis_plan(ctypes.byref(params), ctypes.byref(plan)))
+    with leaf.Model(weights, params, card.cuda()):
+        pass
+    before = free_bytes()
+    with leaf.Model(weights, params, card.cuda()):
+        taken = before - free_bytes()
+    planned = plan.weights_bytes + plan.kv_pool_bytes + plan.workspace_bytes
+    assert plan.mapped_bytes == 0
+    # The driver gives memory in large pieces, and the recorded rounds have a little.
+    assert 0 <= taken - planned < 64 << 20
+
+
 def test_a_load_that_does_not_fit_is_refused_and_leaves_nothing() -> None:
     weights = tiny.make(tiny.WIDE).weights(as_stored("BF16"))
     with open_model(weights):
