@@ -107,16 +107,16 @@ static __global__ void __launch_bounds__(GROUP_PAGES * 32, 2) round_kernel(const
       }
     }
     if (num_groups > 1) {
-      __threadfence();
       __syncthreads();
       uint32_t *counter = args.counters + uint64_t{row} * args.NH + first_head;
       if (threadIdx.x == 0) {
+        __threadfence();  // of the whole block's stores: the barrier orders them before
         is_last = atomicAdd(counter, 1u) + 1 == num_groups;
         if (is_last) *counter = 0;
+        __threadfence();
       }
       __syncthreads();
       if (is_last) {
-        __threadfence();
         for (uint32_t i = threadIdx.x; i < num_heads * D; i += blockDim.x) {
           const uint32_t head = i / D, dim = i % D;
           const float *part = args.parts + (uint64_t{row} * args.NH + first_head + head) * args.max_groups * (D + 2);

@@ -38,11 +38,19 @@ static void launch(ignis_dtype dtype, const LinearLaunch &launch) {
 void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K, uint32_t planes,
                 uint32_t num_multiprocessors, cudaStream_t stream) {
   if (T == 0) return;
-  int device = 0, major = 0, minor = 0;
+  int device = 0, major = 0, minor = 0, shared_bytes = 0;
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
   cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
-  LinearLaunch each{{}, static_cast<const uint8_t *>(memory), T, K, num_multiprocessors, static_cast<uint32_t>(major * 10 + minor), stream};
+  cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  LinearLaunch each{{},
+                    static_cast<const uint8_t *>(memory),
+                    T,
+                    K,
+                    num_multiprocessors,
+                    static_cast<uint32_t>(major * 10 + minor),
+                    static_cast<uint32_t>(shared_bytes),
+                    stream};
   uint32_t done = 0;  // bits of the jobs that are launched
   for (uint32_t i = 0; i < num; i++) {
     if (done >> i & 1) continue;

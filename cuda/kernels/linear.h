@@ -14,6 +14,10 @@ uint64_t linear_input_bytes(uint32_t max_T, uint32_t max_K);
 // x [T, K] float32 into `memory` (256-byte aligned). planes: 1 or 2, activations.cuh; the same in prefill and decode.
 void linear_prepare(void *memory, const float *x, uint32_t T, uint32_t K, uint32_t planes, cudaStream_t stream);
 
+// The same of rows that are made on the way: rms_norm(x, w) and swiglu(gate, up), bit for bit those of rows.cu. K is a multiple of 4.
+void linear_prepare_norm(void *memory, const float *x, const float *w, float eps, uint32_t T, uint32_t K, uint32_t planes, cudaStream_t stream);
+void linear_prepare_swiglu(void *memory, const float *gate, const float *up, uint32_t T, uint32_t K, uint32_t planes, cudaStream_t stream);
+
 struct LinearJob {
   float *y;            // [T, ldy]
   const void *packed;  // pack_rows's

@@ -1,5 +1,5 @@
 // linear_five.cu: the kernels of the types of five and six bits.
-#include "linear_launch.cuh"
+#include "linear_dispatch.cuh"
 
 namespace ignis {
 

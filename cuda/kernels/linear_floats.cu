@@ -1,5 +1,5 @@
 // linear_floats.cu: the kernels of F16, BF16 and Q8_0.
-#include "linear_launch.cuh"
+#include "linear_dispatch.cuh"
 
 namespace ignis {
 

@@ -1,5 +1,5 @@
 // linear_four.cu: the kernels of the four-bit types.
-#include "linear_launch.cuh"
+#include "linear_dispatch.cuh"
 
 namespace ignis {
 

@@ -1,87 +1,18 @@
-// linear_launch.cuh: what the units that hold the kernels of some weight types give to linear.cu.
+// linear_launch.cuh: what linear.cu and the units that hold the kernels of some weight types know of each other.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include "linear_narrow.cuh"
-#include "linear_warpgroup.cuh"
-#include "linear_wide.cuh"
 
 namespace ignis {
 
 struct LinearLaunch {
   NarrowJobs jobs;  // first_item is filled by the launcher
   const uint8_t *input;
-  uint32_t T, K, num_multiprocessors, compute_capability;
+  uint32_t T, K, num_multiprocessors, compute_capability, shared_bytes;
   cudaStream_t stream;
 };
 
 template <ignis_dtype DTYPE, uint32_t PLANES>
 void launch_linear(LinearLaunch launch);
-
-inline void set_items(NarrowJobs *jobs, uint32_t tiles_an_item) {
-  jobs->first_item[0] = 0;
-  for (uint32_t i = 0; i < MAX_JOBS; i++)
-    jobs->first_item[i + 1] = jobs->first_item[i] + (i < jobs->num ? (num_tiles(jobs->job[i].rows) + tiles_an_item - 1) / tiles_an_item : 0);
-}
-
-template <ignis_dtype DTYPE, uint32_t PLANES, uint32_t TILES>
-static void launch_narrow(LinearLaunch &launch) {
-  set_items(&launch.jobs, TILES);
-  constexpr uint32_t shared_bytes = narrow_shared_bytes<DTYPE, TILES>();
-  static_assert(shared_bytes <= 113 * 1024);
-  cudaFuncSetAttribute(narrow_kernel<DTYPE, PLANES, TILES>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  const uint32_t items = launch.jobs.first_item[launch.jobs.num], resident = 2 * launch.num_multiprocessors;
-  // Equal turns: 300 items on 264 places are two turns of 150 blocks.
-  const uint32_t turns = (items + resident - 1) / resident;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3((items + turns - 1) / turns);
-  config.blockDim = dim3(NARROW_WARPS * 32);
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = launch.stream;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  cudaLaunchKernelEx(&config, narrow_kernel<DTYPE, PLANES, TILES>, static_cast<const NarrowJobs>(launch.jobs), launch.input, launch.T, launch.K);
-}
-
-template <ignis_dtype DTYPE, uint32_t PLANES, uint32_t TOKENS>
-static void launch_group(const LinearLaunch &launch) {
-  constexpr uint32_t shared_bytes = GroupStage<DTYPE, PLANES, TOKENS>::SHARED_BYTES;
-  cudaFuncSetAttribute(group_kernel<DTYPE, PLANES, TOKENS>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  const dim3 grid((launch.T + TOKENS - 1) / TOKENS, launch.jobs.first_item[launch.jobs.num]);
-  group_kernel<DTYPE, PLANES, TOKENS><<<grid, GROUP_THREADS, shared_bytes, launch.stream>>>(launch.jobs, launch.input, launch.T, launch.K);
-}
-
-template <ignis_dtype DTYPE, uint32_t PLANES>
-void launch_linear(LinearLaunch launch) {
-  if (launch.T <= 8) {
-    set_items(&launch.jobs, 2);
-    // Two records of Q6_K leave no room for a ring.
-    constexpr uint32_t most = DTYPE == IGNIS_Q6_K ? 1 : 2;
-    if (launch.jobs.first_item[launch.jobs.num] >= 2 * launch.num_multiprocessors)
-      launch_narrow<DTYPE, PLANES, most>(launch);
-    else
-      launch_narrow<DTYPE, PLANES, 1>(launch);
-    return;
-  }
-  static_assert(WIDE_ROW_TILES == GROUP_ROW_TILES);
-  set_items(&launch.jobs, WIDE_ROW_TILES);
-  if (launch.compute_capability == 90) {
-    // Half as many tokens a block where whole ones would leave multiprocessors idle.
-    const uint32_t blocks = (launch.T + 127) / 128 * launch.jobs.first_item[launch.jobs.num];
-    if (launch.T <= 64 || blocks * 4 < launch.num_multiprocessors * 3)
-      launch_group<DTYPE, PLANES, 64>(launch);
-    else
-      launch_group<DTYPE, PLANES, 128>(launch);
-    return;
-  }
-  constexpr uint32_t shared_bytes = WideStage<DTYPE, PLANES>::STAGES * WideStage<DTYPE, PLANES>::BYTES;
-  cudaFuncSetAttribute(wide_kernel<DTYPE, PLANES>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  const dim3 grid((launch.T + WIDE_TOKEN_TILES * 8 - 1) / (WIDE_TOKEN_TILES * 8), launch.jobs.first_item[launch.jobs.num]);
-  wide_kernel<DTYPE, PLANES><<<grid, WIDE_WARPS * 32, shared_bytes, launch.stream>>>(launch.jobs, launch.input, launch.T, launch.K);
-}
 
 }  // namespace ignis

@@ -29,29 +29,43 @@ struct NarrowJobs {
 
 inline constexpr uint32_t NARROW_WARPS = MAX_SLICES;
 
+// What a warp copies at a time: records, but of F16 and BF16 pieces, or nothing would fit.
+__host__ __device__ constexpr uint32_t unit_pieces(ignis_dtype dtype) {
+  return weight_layout(dtype).has_row_scales ? 1 : weight_layout(dtype).record_cols / PIECE_COLS;
+}
+__host__ __device__ constexpr uint32_t unit_bytes(ignis_dtype dtype) { return unit_pieces(dtype) * piece_bytes(dtype) + weight_layout(dtype).super_bytes; }
+
+// Blocks on a multiprocessor.
+__host__ __device__ constexpr uint32_t narrow_blocks(uint32_t tiles) { return tiles == 3 ? 1 : 2; }
+
 template <ignis_dtype DTYPE, uint32_t TILES>
 __host__ __device__ constexpr uint32_t narrow_stages() {
-  // Two blocks on a multiprocessor: 227 KB, less the partial tiles.
-  constexpr uint32_t stage = NARROW_WARPS * TILES * record_bytes(DTYPE), room = 113 * 1024 - 2 * NARROW_WARPS * TILES * 512;
+  // A multiprocessor has 227 KB for its blocks, less their partial tiles.
+  constexpr uint32_t stage = NARROW_WARPS * TILES * unit_bytes(DTYPE), room = 226 / narrow_blocks(TILES) * 1024 - 2 * NARROW_WARPS * TILES * 512;
   return room / stage < 2 ? 2 : room / stage > 4 ? 4 : room / stage;
 }
+// At least so much that not more blocks come than are meant: with programmatic launches they would pile up on some multiprocessors.
 template <ignis_dtype DTYPE, uint32_t TILES>
 __host__ __device__ constexpr uint32_t narrow_shared_bytes() {
-  return NARROW_WARPS * TILES * (narrow_stages<DTYPE, TILES>() * record_bytes(DTYPE) + 2 * 512);
+  constexpr uint32_t size_bytes = NARROW_WARPS * TILES * (narrow_stages<DTYPE, TILES>() * unit_bytes(DTYPE) + 2 * 512);
+  constexpr uint32_t least_bytes = 228 * 1024 / (narrow_blocks(TILES) + 1);
+  return size_bytes > least_bytes ? size_bytes : least_bytes;
 }
 
 template <ignis_dtype DTYPE, uint32_t PLANES, uint32_t TILES>
-static __global__ void __launch_bounds__(NARROW_WARPS * 32, 2)
+static __global__ void __launch_bounds__(NARROW_WARPS * 32, narrow_blocks(TILES))
     narrow_kernel(const NarrowJobs jobs, const uint8_t *input, uint32_t T, uint32_t K) {
   constexpr WeightLayout layout = weight_layout(DTYPE);
-  constexpr uint32_t RECORD = record_bytes(DTYPE), PIECE = piece_bytes(DTYPE), PIECES = layout.record_cols / PIECE_COLS;
+  constexpr uint32_t RECORD = unit_bytes(DTYPE), PIECE = piece_bytes(DTYPE), PIECES = unit_pieces(DTYPE);
   constexpr uint32_t STAGES = narrow_stages<DTYPE, TILES>();
   extern __shared__ __align__(16) uint8_t shared[];
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
   uint8_t *ring = shared + warp * (STAGES * TILES * RECORD);
   float *partials = reinterpret_cast<float *>(shared + NARROW_WARPS * STAGES * TILES * RECORD);  // [2][warp][tile][lane][4]
 
-  const uint32_t records = num_records(DTYPE, K), slice = slice_records(records), num_slices = (records + slice - 1) / slice;
+  constexpr uint32_t UNITS = layout.record_cols / PIECE_COLS / PIECES;  // of a record
+  const uint32_t records = num_records(DTYPE, K) * UNITS, slice = slice_records(num_records(DTYPE, K)) * UNITS;
+  const uint32_t num_slices = (records + slice - 1) / slice;
   const uint32_t first_record = warp * slice, stop = first_record + slice < records ? first_record + slice : records;
   const uint32_t own = warp < num_slices ? stop - first_record : 0, num_items = jobs.first_item[jobs.num];
   const uint64_t tile_bytes = uint64_t{records} * RECORD;
@@ -100,14 +114,15 @@ static __global__ void __launch_bounds__(NARROW_WARPS * 32, 2)
   for (uint32_t i = 0; i + 1 < STAGES; i++) copy_next();
 
 #if __CUDA_ARCH__ >= 900
-  // Weights do not depend on the kernel before; activations do.
+  // Weights do not depend on the kernel before; activations do. The kernel behind may come as soon as there is room for it.
+  asm volatile("griddepcontrol.launch_dependents;");
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 
   const bool has_token = g < in.tile_tokens;
-  const uint8_t *first_b = input + uint64_t{first_record} * (layout.record_cols / 32) * PLANES * in.tile_tokens * 64 + g * 64 + t * 16;
+  const uint8_t *first_b = input + uint64_t{first_record} * (2 * PIECES) * PLANES * in.tile_tokens * 64 + g * 64 + t * 16;
   const uint32_t plane_bytes = in.tile_tokens * 64;
-  const uint8_t *first_sums = input + in.sums_offset + uint64_t{first_record} * (layout.record_cols / 32) * 64 + t * 16;
+  const uint8_t *first_sums = input + in.sums_offset + uint64_t{first_record} * (2 * PIECES) * 64 + t * 16;
   const float *token_scales = reinterpret_cast<const float *>(input + in.scales_offset);
 
   uint32_t stage = 0, buffer = 0;
@@ -164,10 +179,12 @@ static __global__ void __launch_bounds__(NARROW_WARPS * 32, 2)
     for (uint32_t tile = 0; tile < TILES; tile++)
       *reinterpret_cast<float4 *>(mine + tile * 128) = make_float4(acc[tile][0], acc[tile][1], acc[tile][2], acc[tile][3]);
     __syncthreads();
-    // Thread: one output of TILES x 16 rows x 8 tokens, rows side by side.
-    const uint32_t r = threadIdx.x % (TILES * 16), token = threadIdx.x / (TILES * 16);
-    const uint32_t job = job_of(item), row = (item - jobs.first_item[job]) * TILES * 16 + r;
-    if (token < T && row < jobs.job[job].rows) {
+    // A thread has one output of TILES x 16 rows x 8 tokens, or two, rows side by side.
+    const uint32_t job = job_of(item);
+#pragma unroll
+    for (uint32_t output = threadIdx.x; output < TILES * 128; output += NARROW_WARPS * 32) {
+      const uint32_t r = output % (TILES * 16), token = output / (TILES * 16), row = (item - jobs.first_item[job]) * TILES * 16 + r;
+      if (token >= T || row >= jobs.job[job].rows) continue;
       const float *sum = partials + buffer * (NARROW_WARPS * TILES * 128) + r / 16 * 128 + (r % 8 * 4 + token / 2) * 4 + r % 16 / 8 * 2 + token % 2;
       float total = 0.0f;
       for (uint32_t s = 0; s < num_slices; s++) total += sum[s * (TILES * 128)];

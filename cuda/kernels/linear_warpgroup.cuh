@@ -1,12 +1,12 @@
 // linear_warpgroup.cuh: linear layers for many rows on sm_90: wgmma with weights from registers, activations from shared memory.
 //
-// A block owns 128 weight rows x TOKENS tokens: two warpgroups of 64 rows (a warp is a tile of 16, as it lies in memory) and one producer
-// warp, which brings pieces of 64 columns by bulk copies through a ring. A warpgroup's A operand is made in registers by the code that
+// A block owns 128 weight rows x TOKENS tokens: two warpgroups of 64 rows (a warp is a tile of 16, as it lies in memory) and four producer
+// warps, which bring pieces of 64 columns by bulk copies through a ring. A warpgroup's A operand is made in registers by the code that
 // makes mma.sync's, so types, slices and the order of every sum are linear_narrow.cuh's: the bits are the same (measured).
 //
-//   F16, BF16     a piece is one batch of products, the next one's operands are loaded meanwhile
-//   other types   32 columns (Q6_K: 16) are a chain of their own, then a float32 multiply-add with their scales; the other warpgroup's
-//                 products fill the pause
+//   F16, BF16     a piece is one batch of products; two batches are under way, the next one's operands are loaded meanwhile
+//   other types   32 columns (Q6_K: 16) are a chain of their own, then a float32 multiply-add with their scales, in two halves of the
+//                 tokens that take turns
 #pragma once
 
 #include "linear_wide.cuh"
@@ -18,7 +18,7 @@ inline constexpr uint32_t GROUP_ROW_TILES = 8, GROUP_THREADS = 2 * 128 + 128;
 template <ignis_dtype DTYPE, uint32_t PLANES, uint32_t TOKENS>
 struct GroupStage {
   static constexpr uint32_t WEIGHTS = piece_bytes(DTYPE) + weight_layout(DTYPE).super_bytes;  // of a row tile
-  static constexpr uint32_t INPUT = 2 * PLANES * 512;                                         // of a token tile
+  static constexpr uint32_t INPUT = 2 * PLANES * 512;  // of a token tile
   static constexpr uint32_t SUMS = is_nibbles(DTYPE) ? 128 : 0;
   static constexpr uint32_t BYTES = GROUP_ROW_TILES * WEIGHTS + TOKENS / 8 * (INPUT + SUMS);
   static constexpr uint32_t STAGES = 225 * 1024 / BYTES < 6 ? 225 * 1024 / BYTES : 6;
@@ -83,7 +83,19 @@ static __device__ __forceinline__ void group_multiply(float (&c)[32], const uint
       : IGNIS_F8(c, 0), IGNIS_F8(c, 8), IGNIS_F8(c, 16), IGNIS_F8(c, 24)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
 }
+static __device__ __forceinline__ void group_multiply(float (&c)[16], const uint32_t a[4], uint64_t b, uint32_t adds) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %21, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+      "{%16, %17, %18, %19}, %20, p, 1, 1, 0;\n}"
+      : IGNIS_F8(c, 0), IGNIS_F8(c, 8)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
+}
 #undef IGNIS_F8
+
+// Products read their A registers until they are waited for; the compiler does not know. Named here, behind the wait, they are not given
+// away before.
+static __device__ __forceinline__ void keep_operand(const uint32_t a[4]) { asm volatile("" ::"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]) : "memory"); }
 
 #endif
 
@@ -108,7 +120,7 @@ static __global__ void __launch_bounds__(GROUP_THREADS, 1)
 
   if (threadIdx.x == 0) {
     for (uint32_t i = 0; i < STAGES; i++) {
-      barrier_init(full + i, 1);
+      barrier_init(full + i, 4);
       barrier_init(empty + i, 8);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -117,28 +129,34 @@ static __global__ void __launch_bounds__(GROUP_THREADS, 1)
 
   if (warp >= 8) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-    if (warp != 8) return;
-    // Lane i < 8 is row tile i; every lane has a share of the token tiles. Tiles behind the last one are copies of it.
+    if (lane != 0) return;
+    // A bulk copy takes its thread some 80 clocks: four warps share them, two row tiles each; the first brings the activations as well.
+    // Row tiles behind the last one are copies of it, token tiles behind the last one hold anything: their outputs are left out.
+    const uint32_t own = warp - 8, token_tiles = in.tiles - first_token_tile < TOKEN_TILES ? in.tiles - first_token_tile : TOKEN_TILES;
     const uint64_t tile_bytes = uint64_t{records} * RECORD;
-    const uint32_t row_tile = first_tile + lane < last_tile ? first_tile + lane : last_tile;
-    const uint8_t *weights = job.packed + row_tile * tile_bytes;
-    const uint32_t token_tile = first_token_tile + lane < in.tiles ? first_token_tile + lane : in.tiles - 1;
-    const uint8_t *inputs = input + token_tile * in.plane_tile_bytes, *sums = input + in.sums_offset + uint64_t{token_tile} * in.blocks * 64;
+    const uint8_t *weights[2];
+    for (uint32_t i = 0; i < 2; i++) {
+      const uint32_t tile = first_tile + own * 2 + i;
+      weights[i] = job.packed + (tile < last_tile ? tile : last_tile) * tile_bytes;
+    }
     for (uint32_t index = 0; index < pieces; index++) {
       const uint32_t stage = index % STAGES;
       uint8_t *target = shared + stage * Stage::BYTES;
       if (index >= STAGES) barrier_wait(empty + stage, (index / STAGES - 1) % 2);
-      if (lane == 0) barrier_expect(full + stage, Stage::BYTES);
-      __syncwarp();
-      if (lane < GROUP_ROW_TILES) {
-        const uint8_t *record = weights + uint64_t{index / PIECES} * RECORD;
-        bulk_copy(target + lane * Stage::WEIGHTS, record + index % PIECES * PIECE, PIECE, full + stage);
-        if constexpr (layout.super_bytes > 0) bulk_copy(target + lane * Stage::WEIGHTS + PIECE, record + PIECES * PIECE, layout.super_bytes, full + stage);
+      // Each warp announces what it brings.
+      barrier_expect(full + stage, 2 * Stage::WEIGHTS + (own == 0 ? token_tiles * (Stage::INPUT + Stage::SUMS) : 0));
+      if (own == 0) {
+        uint8_t *to = target + GROUP_ROW_TILES * Stage::WEIGHTS;
+        const uint64_t from = uint64_t{index} * in.tiles + first_token_tile;
+        bulk_copy(to, input + from * Stage::INPUT, token_tiles * Stage::INPUT, full + stage);
+        if constexpr (Stage::SUMS > 0) bulk_copy(to + TOKEN_TILES * Stage::INPUT, input + in.sums_offset + from * 128, token_tiles * 128, full + stage);
       }
-      uint8_t *to = target + GROUP_ROW_TILES * Stage::WEIGHTS;
-      if (lane < TOKEN_TILES) {
-        bulk_copy(to + lane * Stage::INPUT, inputs + uint64_t{index} * Stage::INPUT, Stage::INPUT, full + stage);
-        if constexpr (Stage::SUMS > 0) bulk_copy(to + TOKEN_TILES * Stage::INPUT + lane * 128, sums + uint64_t{index} * 128, 128, full + stage);
+#pragma unroll
+      for (uint32_t i = 0; i < 2; i++) {
+        const uint8_t *record = weights[i] + uint64_t{index / PIECES} * RECORD;
+        uint8_t *to = target + (own * 2 + i) * Stage::WEIGHTS;
+        bulk_copy(to, record + index % PIECES * PIECE, PIECE, full + stage);
+        if constexpr (layout.super_bytes > 0) bulk_copy(to + PIECE, record + PIECES * PIECE, layout.super_bytes, full + stage);
       }
     }
     return;
@@ -149,113 +167,142 @@ static __global__ void __launch_bounds__(GROUP_THREADS, 1)
 #pragma unroll
   for (uint32_t i = 0; i < NUM; i++) acc[i] = total[i] = 0.0f;
 
+  const auto release = [&](uint32_t index) {
+    __syncwarp();
+    if (lane == 0) barrier_arrive(empty + index % STAGES);
+  };
   if constexpr (layout.has_row_scales) {
-    uint32_t a[4][4], next[4][4];
-    const auto load = [&](uint32_t (&to)[4][4], uint32_t index) {
+    // Straight from global memory into registers, four pieces ahead, weights came a quarter slower (351 for 454 TFLOP/s).
+    uint32_t even[4][4], odd[4][4];
+    const auto load = [&](uint32_t (&a)[4][4], uint32_t index) {
       barrier_wait(full + index % STAGES, index / STAGES % 2);
       Piece<DTYPE> codes;
       codes.load(shared + index % STAGES * Stage::BYTES + warp * Stage::WEIGHTS, lane);
 #pragma unroll
-      for (uint32_t step = 0; step < 4; step++) codes.fragment(to[step], step);
+      for (uint32_t step = 0; step < 4; step++) codes.fragment(a[step], step);
     };
-    load(a, 0);
+    const auto start_products = [&](const uint32_t (&a)[4][4], uint32_t index, bool is_first) {
+      const uint32_t inputs = shared_address(shared + index % STAGES * Stage::BYTES + GROUP_ROW_TILES * Stage::WEIGHTS);
+      products_begin();
+#pragma unroll
+      for (uint32_t block = 0; block < 2; block++)
+#pragma unroll
+        for (uint32_t p = 0; p < PLANES; p++)
+#pragma unroll
+          for (uint32_t step = 0; step < 2; step++)
+            group_multiply(acc, a[2 * block + step], operand(inputs + (block * PLANES + p) * 512 + step * 256, Stage::INPUT),
+                           !is_first || block + p + step > 0);
+      products_commit();
+    };
+    const auto finish_products = [&](const uint32_t (&a)[4][4], uint32_t index) {
+#pragma unroll
+      for (uint32_t step = 0; step < 4; step++) keep_operand(a[step]);
+      release(index);
+    };
+    // A slice has whole records, of two pieces: one's operands are loaded while the other's products run.
+    static_assert(PIECES == 2);
     for (uint32_t start = 0; start < pieces; start += slice_pieces) {
       const uint32_t stop = start + slice_pieces < pieces ? start + slice_pieces : pieces;
-      for (uint32_t index = start; index < stop; index++) {
-        const uint32_t stage = index % STAGES, inputs = shared_address(shared + stage * Stage::BYTES + GROUP_ROW_TILES * Stage::WEIGHTS);
-        products_begin();
-#pragma unroll
-        for (uint32_t block = 0; block < 2; block++)
-#pragma unroll
-          for (uint32_t p = 0; p < PLANES; p++)
-#pragma unroll
-            for (uint32_t step = 0; step < 2; step++)
-              group_multiply(acc, a[2 * block + step], operand(inputs + (block * PLANES + p) * 512 + step * 256, Stage::INPUT),
-                             index > start || block + p + step > 0);
-        products_commit();
-        if (index + 1 < pieces) load(next, index + 1);
-        products_wait<0>();
-        if (lane == 0) barrier_arrive(empty + stage);
-#pragma unroll
-        for (uint32_t step = 0; step < 4; step++)
-#pragma unroll
-          for (uint32_t i = 0; i < 4; i++) a[step][i] = next[step][i];
+      load(even, start);
+      for (uint32_t index = start; index < stop; index += 2) {
+        start_products(even, index, index == start);
+        products_wait<1>();
+        if (index > start) finish_products(odd, index - 1);
+        load(odd, index + 1);
+        start_products(odd, index + 1, false);
+        products_wait<1>();
+        finish_products(even, index);
+        if (index + 2 < stop) load(even, index + 2);
       }
+      products_wait<0>();
+      finish_products(odd, stop - 1);
 #pragma unroll
       for (uint32_t i = 0; i < NUM; i++) total[i] += acc[i];
     }
   } else {
+    // A unit's columns share a scale. Its tokens are two halves with a chain each: one half's products run while the other's sums are
+    // scaled.
+    constexpr uint32_t UNITS = DTYPE == IGNIS_Q6_K ? 4 : 2, STEPS = 4 / UNITS, HALF_TILES = TOKEN_TILES / 2;
+    constexpr float offset = -code_offset(DTYPE);
     uint32_t left = slice_pieces;
     for (uint32_t index = 0; index < pieces; index++) {
-      const uint32_t stage = index % STAGES;
-      const uint8_t *here = shared + stage * Stage::BYTES, *tile = here + warp * Stage::WEIGHTS;
+      const uint8_t *here = shared + index % STAGES * Stage::BYTES, *tile = here + warp * Stage::WEIGHTS;
       const uint8_t *sums = here + GROUP_ROW_TILES * Stage::WEIGHTS + TOKEN_TILES * Stage::INPUT + t * 16;
       const uint32_t inputs = shared_address(here + GROUP_ROW_TILES * Stage::WEIGHTS);
-      barrier_wait(full + stage, index / STAGES % 2);
-      Piece<DTYPE> codes;
-      codes.load(tile, lane);
+      barrier_wait(full + index % STAGES, index / STAGES % 2);
+      uint32_t a[4][4];
+      BlockScales<DTYPE> scales[2];
+      {
+        Piece<DTYPE> codes;
+        codes.load(tile, lane);
 #pragma unroll
-      for (uint32_t block = 0; block < 2; block++) {
-        BlockScales<DTYPE> scales;
-        scales.load(tile + layout.code_bytes + layout.high_bytes, tile + PIECE, block, g);
-        uint32_t a[2][4];
-        codes.fragment(a[0], 2 * block);
-        codes.fragment(a[1], 2 * block + 1);
-        constexpr float offset = -code_offset(DTYPE);
-        float chain[NUM];
-        const auto sums_of = [&](uint32_t n) { return *reinterpret_cast<const float4 *>(sums + n * 128 + block * 64); };
-        if constexpr (DTYPE == IGNIS_Q6_K) {
+        for (uint32_t step = 0; step < 4; step++) codes.fragment(a[step], step);
+      }
 #pragma unroll
-          for (uint32_t step = 0; step < 2; step++) {
+      for (uint32_t block = 0; block < 2; block++) scales[block].load(tile + layout.code_bytes + layout.high_bytes, tile + PIECE, block, g);
+      float chain[2][NUM / 2];
+      // Of tokens 2t, 2t + 1 of a tile, over the unit's columns.
+      const auto sums_of = [&](uint32_t unit, uint32_t n) {
+        const float4 s = *reinterpret_cast<const float4 *>(sums + n * 128 + unit * STEPS / 2 * 64);
+        if constexpr (DTYPE == IGNIS_Q6_K) return unit % 2 ? make_float2(s.y, s.w) : make_float2(s.x, s.z);
+        return make_float2(s.x + s.y, s.z + s.w);
+      };
+      const auto start_products = [&](uint32_t unit, uint32_t half) {
 #pragma unroll
-            for (uint32_t n = 0; n < TOKEN_TILES; n++) {
-              const float4 s = sums_of(n);
-              chain[4 * n] = chain[4 * n + 2] = offset * (step ? s.y : s.x);
-              chain[4 * n + 1] = chain[4 * n + 3] = offset * (step ? s.w : s.z);
-            }
-            products_begin();
-#pragma unroll
-            for (uint32_t p = 0; p < PLANES; p++)
-              group_multiply(chain, a[step], operand(inputs + (block * PLANES + p) * 512 + step * 256, Stage::INPUT), 1);
-            products_commit();
-            products_wait<0>();
-#pragma unroll
-            for (uint32_t i = 0; i < NUM; i++) acc[i] = fmaf(scales.scale[2 * step + i % 4 / 2], chain[i], acc[i]);
+        for (uint32_t n = 0; n < HALF_TILES; n++) {
+          float2 s = make_float2(0.0f, 0.0f);
+          if constexpr (offset != 0.0f) {
+            s = sums_of(unit, half * HALF_TILES + n);
+            s.x *= offset;
+            s.y *= offset;
           }
-        } else {
+          chain[half][4 * n] = chain[half][4 * n + 2] = s.x;
+          chain[half][4 * n + 1] = chain[half][4 * n + 3] = s.y;
+        }
+        products_begin();
 #pragma unroll
-          for (uint32_t n = 0; n < TOKEN_TILES; n++) {
-            if constexpr (offset != 0.0f) {
-              const float4 s = sums_of(n);
-              chain[4 * n] = chain[4 * n + 2] = offset * (s.x + s.y);
-              chain[4 * n + 1] = chain[4 * n + 3] = offset * (s.z + s.w);
-            } else {
-              chain[4 * n] = chain[4 * n + 1] = chain[4 * n + 2] = chain[4 * n + 3] = 0.0f;
-            }
+        for (uint32_t p = 0; p < PLANES; p++)
+#pragma unroll
+          for (uint32_t i = 0; i < STEPS; i++) {
+            const uint32_t step = unit * STEPS + i;
+            group_multiply(chain[half], a[step],
+                           operand(inputs + half * HALF_TILES * Stage::INPUT + (step / 2 * PLANES + p) * 512 + step % 2 * 256, Stage::INPUT), 1);
           }
-          products_begin();
+        products_commit();
+      };
+      const auto scale_products = [&](uint32_t unit, uint32_t half) {
+        const BlockScales<DTYPE> &block = scales[unit * STEPS / 2];
+        constexpr bool is_half_block = DTYPE == IGNIS_Q6_K;
 #pragma unroll
-          for (uint32_t p = 0; p < PLANES; p++)
+        for (uint32_t n = 0; n < HALF_TILES; n++) {
+          float *to = acc + (half * HALF_TILES + n) * 4;
 #pragma unroll
-            for (uint32_t step = 0; step < 2; step++)
-              group_multiply(chain, a[step], operand(inputs + (block * PLANES + p) * 512 + step * 256, Stage::INPUT), 1);
-          products_commit();
-          products_wait<0>();
+          for (uint32_t i = 0; i < 4; i++) to[i] = fmaf(block.scale[(is_half_block ? unit % 2 * 2 : 0) + i / 2], chain[half][4 * n + i], to[i]);
+          if constexpr (has_minimum(DTYPE)) {
+            const float2 s = sums_of(unit, half * HALF_TILES + n);
 #pragma unroll
-          for (uint32_t n = 0; n < TOKEN_TILES; n++) {
-#pragma unroll
-            for (uint32_t i = 0; i < 4; i++) acc[4 * n + i] = fmaf(scales.scale[i / 2], chain[4 * n + i], acc[4 * n + i]);
-            if constexpr (has_minimum(DTYPE)) {
-              const float4 s = sums_of(n);
-              const float two[2] = {s.x + s.y, s.z + s.w};
-#pragma unroll
-              for (uint32_t i = 0; i < 4; i++) acc[4 * n + i] = fmaf(scales.minimum[i / 2], two[i % 2], acc[4 * n + i]);
-            }
+            for (uint32_t i = 0; i < 4; i++) to[i] = fmaf(block.minimum[i / 2], i % 2 ? s.y : s.x, to[i]);
           }
         }
+      };
+      start_products(0, 0);
+      start_products(0, 1);
+#pragma unroll
+      for (uint32_t unit = 1; unit < UNITS; unit++) {
+        products_wait<1>();
+        scale_products(unit - 1, 0);
+        start_products(unit, 0);
+        products_wait<1>();
+        scale_products(unit - 1, 1);
+        start_products(unit, 1);
       }
-      __syncwarp();
-      if (lane == 0) barrier_arrive(empty + stage);
+      products_wait<1>();
+      scale_products(UNITS - 1, 0);
+      products_wait<0>();
+#pragma unroll
+      for (uint32_t step = 0; step < 4; step++) keep_operand(a[step]);
+      scale_products(UNITS - 1, 1);
+      release(index);
       if (--left == 0 || index + 1 == pieces) {
         left = slice_pieces;
 #pragma unroll
@@ -267,23 +314,27 @@ static __global__ void __launch_bounds__(GROUP_THREADS, 1)
     }
   }
 
+  // Old values first, all of them: a load that waits for the store before it would cost more than the products.
   const float *token_scales = reinterpret_cast<const float *>(input + in.scales_offset);
-#pragma unroll
-  for (uint32_t half = 0; half < 2; half++) {
-    const uint32_t row = (first_tile + warp) * TILE_ROWS + half * 8 + g;
-    if (row >= job.rows) continue;
-    const float factor = row_factor<DTYPE>(job.row_scales, row);
+  const uint32_t first_row = (first_tile + warp) * TILE_ROWS + g;
+  const auto each_output = [&](const auto &visit) {
 #pragma unroll
     for (uint32_t n = 0; n < TOKEN_TILES; n++)
 #pragma unroll
-      for (uint32_t e = 0; e < 2; e++) {
-        const uint32_t token = (first_token_tile + n) * 8 + 2 * t + e;
-        if (token >= T) continue;
-        const float value = total[4 * n + half * 2 + e] * factor * token_scales[token];
-        float *y = job.y + uint64_t{token} * job.ldy + row;
-        *y = job.accumulates ? *y + value : value;
+      for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t row = first_row + i / 2 * 8, token = (first_token_tile + n) * 8 + 2 * t + i % 2;
+        if (token < T && row < job.rows) visit(4 * n + i, row, token);
       }
-  }
+  };
+  if (job.accumulates)
+    each_output([&](uint32_t i, uint32_t row, uint32_t token) { acc[i] = job.y[uint64_t{token} * job.ldy + row]; });
+  float factor[2];
+#pragma unroll
+  for (uint32_t half = 0; half < 2; half++) factor[half] = first_row + half * 8 < job.rows ? row_factor<DTYPE>(job.row_scales, first_row + half * 8) : 1.0f;
+  each_output([&](uint32_t i, uint32_t, uint32_t token) { total[i] = total[i] * factor[i % 4 / 2] * token_scales[token]; });
+  each_output([&](uint32_t i, uint32_t row, uint32_t token) {
+    job.y[uint64_t{token} * job.ldy + row] = job.accumulates ? acc[i] + total[i] : total[i];
+  });
 #endif
 }
 

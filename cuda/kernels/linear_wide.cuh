@@ -49,8 +49,9 @@ static __global__ void __launch_bounds__(WIDE_WARPS * 32, 1)
   const uint64_t tile_bytes = uint64_t{records} * RECORD;
   const InputLayout in = input_layout(T, K, PLANES);
   const uint32_t first_token_tile = blockIdx.x * WIDE_TOKEN_TILES;
+  const uint32_t token_tiles = in.tiles - first_token_tile < WIDE_TOKEN_TILES ? in.tiles - first_token_tile : WIDE_TOKEN_TILES;
 
-  // Tiles behind the last one are copies of it: their outputs are left out.
+  // Row tiles behind the last one are copies of it, token tiles behind the last one hold anything: their outputs are left out.
   const auto copy_piece = [&](uint32_t index) {
     if (index < pieces) {
       uint8_t *target = shared + index % STAGES * Stage::BYTES;
@@ -70,20 +71,14 @@ static __global__ void __launch_bounds__(WIDE_WARPS * 32, 1)
         }
       }
       uint8_t *inputs = target + WIDE_ROW_TILES * Stage::WEIGHTS;
-      constexpr uint32_t input_chunks = Stage::INPUT / 16;
-#pragma unroll
-      for (uint32_t i = threadIdx.x; i < WIDE_TOKEN_TILES * input_chunks; i += THREADS) {
-        const uint32_t tile = i / input_chunks, at = i % input_chunks * 16;
-        const uint32_t from = first_token_tile + tile < in.tiles ? first_token_tile + tile : in.tiles - 1;
-        copy_async(inputs + tile * Stage::INPUT + at, input + from * in.plane_tile_bytes + uint64_t{index} * Stage::INPUT + at);
-      }
+      // Tiles of a piece lie side by side.
+      const uint8_t *from_inputs = input + (uint64_t{index} * in.tiles + first_token_tile) * Stage::INPUT;
+#pragma unroll 4
+      for (uint32_t i = threadIdx.x; i < token_tiles * (Stage::INPUT / 16); i += THREADS) copy_async(inputs + i * 16, from_inputs + i * 16);
       if constexpr (Stage::SUMS > 0) {
-        if (threadIdx.x < WIDE_TOKEN_TILES * 8) {
-          const uint32_t tile = threadIdx.x / 8, at = threadIdx.x % 8 * 16;
-          const uint32_t from = first_token_tile + tile < in.tiles ? first_token_tile + tile : in.tiles - 1;
-          copy_async(inputs + WIDE_TOKEN_TILES * Stage::INPUT + tile * 128 + at,
-                     input + in.sums_offset + (uint64_t{from} * in.blocks + index * 2) * 64 + at);
-        }
+        if (threadIdx.x < token_tiles * 8)
+          copy_async(inputs + WIDE_TOKEN_TILES * Stage::INPUT + threadIdx.x * 16,
+                     input + in.sums_offset + (uint64_t{index} * in.tiles + first_token_tile) * 128 + threadIdx.x * 16);
       }
     }
     copy_commit();

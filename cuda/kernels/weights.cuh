@@ -4,7 +4,7 @@
 // float16 there, exactly: activations are float16 too (activations.cuh), and one kind of operand serves all types.
 //
 //   matrix   tile 0, 1, ... of 16 rows (the last filled up with zeros) | row scales [rows rounded up to 16] float32 (F16 and BF16 only)
-//   tile     record 0, 1, ...: 128 columns each, 64 for F16 and BF16, 256 for the K types; the last filled up with zeros
+//   tile     record 0, 1, ...: 128 columns each, 256 for the K types; the last filled up with zeros
 //   record   piece 0, 1, ... of 64 columns | K types: [8 g] x (d of row g, of row g + 8; dmin of both)
 //   piece    codes | high bits | scales
 //
@@ -45,7 +45,7 @@ struct WeightLayout {
 __host__ __device__ constexpr WeightLayout weight_layout(ignis_dtype dtype) {
   switch (dtype) {
     case IGNIS_F16:
-    case IGNIS_BF16: return {64, 2048, 0, 0, 0, true};
+    case IGNIS_BF16: return {128, 2048, 0, 0, 0, true};
     case IGNIS_Q8_0: return {128, 1024, 0, 64, 0, false};
     case IGNIS_Q4_0: return {128, 512, 0, 64, 0, false};
     case IGNIS_Q4_1: return {128, 512, 0, 128, 0, false};

@@ -1,7 +1,7 @@
 // harness.cu: the card's linear layers and attention against float64, their row invariance bit for bit, and their speed. Stand-alone:
 //   nvcc -std=c++20 -O3 -fmad=false -gencode=arch=compute_90a,code=sm_90a -o harness tests/cuda/harness.cu cuda/kernels/{pack,activations,
 //        linear,linear_floats,linear_four,linear_five,attention}.cu cuda/quant/dequantize.cpp
-// `harness check` ends with 0 where everything holds; `harness time` prints figures.
+// `harness check` ends with 0 where everything holds, `harness race` is a short part of it; `harness time` prints figures.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <math.h>
@@ -255,6 +255,63 @@ static void check_jobs() {
   }
 }
 
+// Rows that are made on the way: against float64, and a few rows against many.
+static void check_fused(uint32_t K) {
+  const uint32_t most = 150, rows = 64;
+  const float eps = 1e-6f;
+  std::vector<uint8_t> stored;
+  void *packed = packed_random(IGNIS_Q8_0, rows, K, 5, &stored);
+  std::vector<float> values(uint64_t{rows} * K), x(most * K), up(most * K), w(K), whole(most * rows), few(most * rows);
+  dequantize(values.data(), stored.data(), IGNIS_Q8_0, values.size());
+  float *device_x = device_memory<float>(most * K), *device_up = device_memory<float>(most * K), *device_w = device_memory<float>(K);
+  float *y = device_memory<float>(most * rows);
+  void *memory = device_memory<uint8_t>(linear_input_bytes(most, K));
+  fill_floats<<<64, 256, 0, stream>>>(device_x, most * K, 21, true);
+  fill_floats<<<64, 256, 0, stream>>>(device_up, most * K, 22, true);
+  fill_floats<<<64, 256, 0, stream>>>(device_w, K, 23, false);
+  CHECK(cudaStreamSynchronize(stream));
+  CHECK(cudaMemcpy(x.data(), device_x, x.size() * 4, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(up.data(), device_up, up.size() * 4, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(w.data(), device_w, w.size() * 4, cudaMemcpyDeviceToHost));
+  for (bool is_norm : {true, false}) {
+    const auto run = [&](std::vector<float> &to, uint32_t first, uint32_t T) {
+      if (is_norm)
+        linear_prepare_norm(memory, device_x + uint64_t{first} * K, device_w, eps, T, K, 2, stream);
+      else
+        linear_prepare_swiglu(memory, device_x + uint64_t{first} * K, device_up + uint64_t{first} * K, T, K, 2, stream);
+      const LinearJob job{y, packed, IGNIS_Q8_0, rows, rows, false};
+      linear_run(&job, 1, memory, nullptr, T, K, 2, num_multiprocessors, stream);
+      CHECK(cudaGetLastError());
+      CHECK(cudaMemcpyAsync(to.data(), y, T * rows * 4, cudaMemcpyDeviceToHost, stream));
+      CHECK(cudaStreamSynchronize(stream));
+    };
+    run(whole, 0, most);
+    double error = 0, norm = 0;
+    std::vector<double> made(K);
+    for (uint32_t t = 0; t < most; t += 7) {
+      double squares = 0;
+      for (uint32_t k = 0; k < K; k++) squares += double(x[t * K + k]) * x[t * K + k];
+      for (uint32_t k = 0; k < K; k++) {
+        const double v = x[t * K + k];
+        made[k] = is_norm ? v / sqrt(squares / K + eps) * w[k] : v / (1 + exp(-v)) * up[t * K + k];
+      }
+      for (uint32_t r = 0; r < rows; r++) {
+        double right = 0;
+        for (uint32_t k = 0; k < K; k++) right += made[k] * values[uint64_t{r} * K + k];
+        error += (whole[t * rows + r] - right) * (whole[t * rows + r] - right);
+        norm += right * right;
+      }
+    }
+    const std::string label = std::string(is_norm ? "norm" : "swiglu") + " and linear of " + std::to_string(K);
+    report(sqrt(error / norm) < 2e-6, label + ": relative error " + std::to_string(sqrt(error / norm)));
+    for (uint32_t T : {1u, 5u, 8u, 20u}) {
+      run(few, 11, T);
+      report(memcmp(few.data(), &whole[11 * rows], T * rows * 4) == 0, label + ": other bits in " + std::to_string(T) + " rows");
+    }
+  }
+  for (void *p : {packed, (void *)device_x, (void *)device_up, (void *)device_w, (void *)y, memory}) CHECK(cudaFree(p));
+}
+
 // Attention ---------------------------------------------------------------------------------------------------------------------------
 
 struct AttentionShape {
@@ -306,7 +363,6 @@ static void check_attention(const AttentionShape &shape, uint32_t planes, double
   char label[128], text[256];
   snprintf(label, sizeof label, "attention %u/%u x %u %s planes %u", NH, NK, D, name_of(shape.dtype), planes);
   std::vector<int32_t> table(num_pages);
-  for (uint32_t i = 0; i < num_pages; i++) table[i] = static_cast<int32_t>((i * 7 + 3) % num_pages);  // 21 pages: 7 and 21 share a factor
   for (uint32_t i = 0; i < num_pages; i++) table[i] = static_cast<int32_t>(num_pages - 1 - i);
   int32_t *device_table = device_memory<int32_t>(num_pages);
   CHECK(cudaMemcpy(device_table, table.data(), num_pages * 4, cudaMemcpyHostToDevice));
@@ -414,6 +470,7 @@ static int check() {
   check_linear(IGNIS_BF16, 12000, 512, 1, new double(0));
   check_linear(IGNIS_Q4_K, 12000, 512, 1, new double(0));
   check_jobs();
+  for (uint32_t K : {96u, 576u, 4096u, 5120u}) check_fused(K);
   const AttentionShape shapes[] = {{32, 8, 128, IGNIS_F16}, {9, 3, 64, IGNIS_F16}, {16, 2, 128, IGNIS_F16}, {20, 2, 64, IGNIS_F16}, {4, 4, 128, IGNIS_F16},
                                    {6, 3, 24, IGNIS_F16}, {6, 3, 20, IGNIS_F32}, {8, 2, 128, IGNIS_F32}};
   for (const AttentionShape &shape : shapes)
@@ -526,7 +583,7 @@ static void time_linear(uint32_t num_layers) {
         double total_us = 0, total_flop = 0;
         for (uint32_t op = 0; op < 4; op++) {
           linear_prepare(memory, x, T, OPERATORS[op].K, planes, stream);
-          const double us = graph_us([&] { for (uint32_t i = 0; i < 6; i++) run(op, i, T, planes, false); }, 2000) / 6;
+          const double us = graph_us([&] { for (uint32_t i = 0; i < 6; i++) run(op, i % num_layers, T, planes, false); }, 2000) / 6;
           const double flop = 2.0 * T * OPERATORS[op].K * (double(OPERATORS[op].rows[0]) + OPERATORS[op].rows[1] + OPERATORS[op].rows[2]);
           printf("  %s %.0f", OPERATORS[op].name, flop / us * 1e-6);
           total_us += us;
@@ -544,18 +601,17 @@ static void time_linear(uint32_t num_layers) {
   }
 }
 
-static void time_attention() {
+// The pages of a lane beside each other, or anywhere.
+static void time_attention(bool is_scattered) {
+  printf("attention, pages %s\n", is_scattered ? "anywhere" : "in a row");
   const uint32_t NH = 32, NK = 8, D = 128, max_context = 32768, copies = 6;
   const uint64_t page_stride = 2ull * NK * 64 * D * 2;
   const uint32_t pages_a_lane = max_context / 64, num_pages = pages_a_lane * 8;
   uint8_t *pool = device_memory<uint8_t>(page_stride * num_pages * copies);
   int32_t *table = device_memory<int32_t>(num_pages);
   std::vector<int32_t> pages(num_pages);
-  for (uint32_t i = 0; i < num_pages; i++) pages[i] = static_cast<int32_t>((uint64_t{i} * 2654435761u) % num_pages);
+  for (uint32_t i = 0; i < num_pages; i++) pages[i] = static_cast<int32_t>(is_scattered ? (uint64_t{i} * 2654435761u) % num_pages : i);
   CHECK(cudaMemcpy(table, pages.data(), num_pages * 4, cudaMemcpyHostToDevice));
-  float *noise = device_memory<float>(64 << 20);
-  fill_floats<<<1024, 256, 0, stream>>>(noise, 1 << 20, 4, false);
-  // float32 noise of size 1 read as float16 pairs is finite: the upper half of it is; the lower half may be NaN, so it is masked below.
   std::vector<uint16_t> halves(1 << 20);
   for (size_t i = 0; i < halves.size(); i++) halves[i] = static_cast<uint16_t>((hashed(i) & 0x8fffu) | 0x3000u);
   for (uint64_t at = 0; at < page_stride * num_pages * copies; at += halves.size() * 2)
@@ -589,6 +645,7 @@ static void time_attention() {
     fflush(stdout);
   }
   CHECK(cudaGetLastError());
+  for (void *p : {(void *)pool, (void *)table, (void *)q, (void *)out, (void *)groups, workspace}) CHECK(cudaFree(p));
 }
 
 int main(int argc, char **argv) {
@@ -601,10 +658,24 @@ int main(int argc, char **argv) {
   if (what == "check") result = check();
   if (what == "time") {
     time_linear(argc > 2 ? atoi(argv[2]) : 36);
-    time_attention();
+    time_attention(true);
+    time_attention(false);
+  }
+  if (what == "race") {  // short enough for compute-sanitizer --tool racecheck
+    double worst = 0;
+    check_linear(IGNIS_BF16, 272, 576, 2, &worst);
+    check_linear(IGNIS_Q4_1, 272, 576, 1, &worst);
+    check_linear(IGNIS_Q6_K, 40, 512, 1, &worst);
+    check_fused(576);
+    check_attention({8, 2, 128, IGNIS_F16}, 2, &worst);
+    printf("%d failures\n", num_failures);
+    result = num_failures != 0;
   }
   if (what == "linear") time_linear(argc > 2 ? atoi(argv[2]) : 36);
-  if (what == "attention") time_attention();
+  if (what == "attention") {
+    time_attention(true);
+    time_attention(false);
+  }
   CHECK(cudaDeviceSynchronize());
   return result;
 }
