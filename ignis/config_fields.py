@@ -193,7 +193,7 @@ GROUPS: dict[str, type] = {
 
 ENVIRONMENT = {
     "IGNIS_CONFIG": "path of the configuration file, as --config",
-    "IGNIS_CUDA_ARCHS": "for build.py: targets of the CUDA leaf, with commas between them, or all; builds it without a card too",
+    "IGNIS_CUDA_ARCHS": "for build.py: builds the CUDA leaf for these targets, with commas between them, or all",
     "IGNIS_ISA": "instruction set of the CPU leaf, for tests: portable, avx2, avx512, avx512-vnni, avx512-vnni-bf16",
     "IGNIS_CACHE": "folder that the single-file executable unpacks itself into",
     "IGNIS_SELF": "set by the single-file executable: the name it was called by",
