@@ -35,7 +35,7 @@ static void launch(ignis_dtype dtype, const LinearLaunch &launch) {
   }
 }
 
-void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K, uint32_t planes,
+void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K, uint32_t,
                 uint32_t num_multiprocessors, cudaStream_t stream) {
   if (T == 0) return;
   int device = 0, major = 0, minor = 0, shared_bytes = 0;
@@ -69,10 +69,7 @@ void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const f
       each.jobs.job[each.jobs.num++] = NarrowJob{packed,       reinterpret_cast<const float *>(packed + codes_bytes), jobs[j].y, jobs[j].rows,
                                                  jobs[j].ldy, jobs[j].accumulates};
     }
-    if (planes == 1)
-      launch<1>(dtype, each);
-    else
-      launch<2>(dtype, each);
+    launch<1>(dtype, each);
   }
 }
 

@@ -4,12 +4,8 @@
 namespace ignis {
 
 template void launch_linear<IGNIS_Q5_0, 1>(LinearLaunch);
-template void launch_linear<IGNIS_Q5_0, 2>(LinearLaunch);
 template void launch_linear<IGNIS_Q5_1, 1>(LinearLaunch);
-template void launch_linear<IGNIS_Q5_1, 2>(LinearLaunch);
 template void launch_linear<IGNIS_Q5_K, 1>(LinearLaunch);
-template void launch_linear<IGNIS_Q5_K, 2>(LinearLaunch);
 template void launch_linear<IGNIS_Q6_K, 1>(LinearLaunch);
-template void launch_linear<IGNIS_Q6_K, 2>(LinearLaunch);
 
 }  // namespace ignis

@@ -4,10 +4,7 @@
 namespace ignis {
 
 template void launch_linear<IGNIS_F16, 1>(LinearLaunch);
-template void launch_linear<IGNIS_F16, 2>(LinearLaunch);
 template void launch_linear<IGNIS_BF16, 1>(LinearLaunch);
-template void launch_linear<IGNIS_BF16, 2>(LinearLaunch);
 template void launch_linear<IGNIS_Q8_0, 1>(LinearLaunch);
-template void launch_linear<IGNIS_Q8_0, 2>(LinearLaunch);
 
 }  // namespace ignis

@@ -4,10 +4,7 @@
 namespace ignis {
 
 template void launch_linear<IGNIS_Q4_0, 1>(LinearLaunch);
-template void launch_linear<IGNIS_Q4_0, 2>(LinearLaunch);
 template void launch_linear<IGNIS_Q4_1, 1>(LinearLaunch);
-template void launch_linear<IGNIS_Q4_1, 2>(LinearLaunch);
 template void launch_linear<IGNIS_Q4_K, 1>(LinearLaunch);
-template void launch_linear<IGNIS_Q4_K, 2>(LinearLaunch);
 
 }  // namespace ignis
