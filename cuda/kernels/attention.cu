@@ -87,14 +87,14 @@ static void launch_plain(float *out, const float *q, const KvLayer &kv, const Gr
 // The same answer in prefill and decode: the two ways of summing have different bits.
 static bool is_plain(const KvLayer &kv) { return kv.dtype != IGNIS_F16 || (kv.D != 128 && kv.D != 64); }
 
-template <uint32_t D, uint32_t PLANES>
+template <uint32_t D>
 static void launch_round(const RoundArguments &args, uint32_t num_blocks, cudaStream_t stream) {
   constexpr uint32_t shared_bytes = GROUP_PAGES * 8 * (D + 4) * sizeof(float);
-  round_kernel<D, PLANES><<<num_blocks, GROUP_PAGES * 32, shared_bytes, stream>>>(args);
+  round_kernel<D><<<num_blocks, GROUP_PAGES * 32, shared_bytes, stream>>>(args);
 }
 
 void attention_round(float *out, const float *q, const KvLayer &kv, const Group *groups, uint32_t num_rows, uint32_t NH,
-                     uint32_t max_context, void *workspace, uint32_t planes, uint32_t num_multiprocessors, cudaStream_t stream) {
+                     uint32_t max_context, void *workspace, uint32_t num_multiprocessors, cudaStream_t stream) {
   if (num_rows == 0) return;
   if (is_plain(kv)) return launch_plain(out, q, kv, groups, false, num_rows, NH, stream);
   const RoundArguments args{out,
@@ -110,29 +110,29 @@ void attention_round(float *out, const float *q, const KvLayer &kv, const Group 
                             reinterpret_cast<float *>(static_cast<uint8_t *>(workspace) + counters_bytes(IGNIS_MAX_LANES, NH))};
   const uint32_t blocks = 2 * num_multiprocessors;
   if (kv.D == 128)
-    planes == 1 ? launch_round<128, 1>(args, blocks, stream) : launch_round<128, 2>(args, blocks, stream);
+    launch_round<128>(args, blocks, stream);
   else
-    planes == 1 ? launch_round<64, 1>(args, blocks, stream) : launch_round<64, 2>(args, blocks, stream);
+    launch_round<64>(args, blocks, stream);
 }
 
-template <uint32_t D, uint32_t PLANES>
+template <uint32_t D>
 static void launch_span(const SpanArguments &args, cudaStream_t stream) {
   constexpr uint32_t shared_bytes = span_shared_bytes<D>();
-  cudaFuncSetAttribute(span_kernel<D, PLANES>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  cudaFuncSetAttribute(span_kernel<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   const uint32_t columns = args.T * (args.NH / args.NK);
   const dim3 grid((columns + SPAN_COLUMNS - 1) / SPAN_COLUMNS, args.NK);
-  span_kernel<D, PLANES><<<grid, SPAN_WARPS * 32, shared_bytes, stream>>>(args);
+  span_kernel<D><<<grid, SPAN_WARPS * 32, shared_bytes, stream>>>(args);
 }
 
-void attention_span(float *out, const float *q, const KvLayer &kv, const Group *group, uint32_t T, uint32_t NH, uint32_t planes,
+void attention_span(float *out, const float *q, const KvLayer &kv, const Group *group, uint32_t T, uint32_t NH,
                     cudaStream_t stream) {
   if (T == 0) return;
   if (is_plain(kv)) return launch_plain(out, q, kv, group, true, T, NH, stream);
   const SpanArguments args{out, q, kv.pool + kv.layer_offset, kv.page_stride, group, T, NH, kv.NK};
   if (kv.D == 128)
-    planes == 1 ? launch_span<128, 1>(args, stream) : launch_span<128, 2>(args, stream);
+    launch_span<128>(args, stream);
   else
-    planes == 1 ? launch_span<64, 1>(args, stream) : launch_span<64, 2>(args, stream);
+    launch_span<64>(args, stream);
 }
 
 }  // namespace ignis

@@ -6,8 +6,8 @@
 //   merge    pages of a group of eight in rising order, then groups in rising order (SplitState)
 //
 // Sixteen positions make an M tile in an order that lets a lane read 16 bytes of K and of V at a time: row 2 t + e of tile s is position
-// 32 (s / 2) + 8 t + 4 (s % 2) + e, row 8 + 2 t + e the one two further. Queries are float16 after a power-of-two scale of their row, in
-// one or two planes as in activations.cuh; so are the weights p, without a scale.
+// 32 (s / 2) + 8 t + 4 (s % 2) + e, row 8 + 2 t + e the one two further. Queries are float16 after a power-of-two scale of their row, the
+// weights p without one.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -30,9 +30,9 @@ static __device__ __forceinline__ uint32_t transpose(uint32_t block) {
 static __device__ __forceinline__ uint32_t bits(__half2 value) { return *reinterpret_cast<const uint32_t *>(&value); }
 
 // Columns 8 tile + g of the lane as operands.
-template <uint32_t D, uint32_t PLANES>
+template <uint32_t D>
 struct Queries {
-  uint32_t b[PLANES][D / 16][2];
+  uint32_t b[D / 16][2];
   float factor[2];  // scores of columns 2t, 2t + 1 times this are the exponents of 2
 
   // q: the column's D values, null for an absent column.
@@ -57,15 +57,7 @@ struct Queries {
     for (uint32_t step = 0; step < D / 16; step++)
 #pragma unroll
       for (uint32_t pair = 0; pair < 2; pair++) {
-        float rest[2] = {v[4 * step + 2 * pair] * scale, v[4 * step + 2 * pair + 1] * scale};
-#pragma unroll
-        for (uint32_t p = 0; p < PLANES; p++) {
-          const __half2 half = __floats2half2_rn(rest[0], rest[1]);
-          const float2 back = __half22float2(half);
-          rest[0] -= back.x;
-          rest[1] -= back.y;
-          b[p][step][pair] = bits(half);
-        }
+        b[step][pair] = bits(__floats2half2_rn(v[4 * step + 2 * pair] * scale, v[4 * step + 2 * pair + 1] * scale));
       }
     // 1 / (scale sqrt(D) ln 2)
     const float own = __uint_as_float((exponent - 14) << 23) * (1.4426950408889634f / (D == 128 ? 11.313708498984761f : 8.0f));
@@ -75,15 +67,14 @@ struct Queries {
 };
 
 // A page's weights as operands, and their maximum and sum for columns 2t, 2t + 1.
-template <uint32_t PLANES>
 struct PageWeights {
-  uint32_t b[PLANES][4][2];
+  uint32_t b[4][2];
   float maximum[2], sum[2];
 };
 
 // seen[e]: how many positions of this page column 2t + e sees; <= 0 is none.
-template <uint32_t PLANES, bool IS_MASKED>
-static __device__ __forceinline__ void page_weights(PageWeights<PLANES> &w, float s[4][4], const float factor[2], const int32_t seen[2],
+template <bool IS_MASKED>
+static __device__ __forceinline__ void page_weights(PageWeights &w, float s[4][4], const float factor[2], const int32_t seen[2],
                                                     uint32_t g) {
   w.maximum[0] = w.maximum[1] = -CUDART_INF_F;
   const auto is_seen = [&](uint32_t tile, uint32_t i) {
@@ -112,19 +103,11 @@ static __device__ __forceinline__ void page_weights(PageWeights<PLANES> &w, floa
         rest[e] = exp2f(s[tile][2 * pair + e] - w.maximum[e]);
         if (IS_MASKED && !is_seen(tile, 2 * pair + e)) rest[e] = 0.0f;
       }
-      float used[2] = {0.0f, 0.0f};
-#pragma unroll
-      for (uint32_t p = 0; p < PLANES; p++) {
-        const __half2 half = __floats2half2_rn(rest[0], rest[1]);
-        const float2 back = __half22float2(half);
-        rest[0] -= back.x;
-        rest[1] -= back.y;
-        used[0] += back.x;
-        used[1] += back.y;
-        w.b[p][tile][pair] = transpose(bits(half));
-      }
-      w.sum[0] += used[0];
-      w.sum[1] += used[1];
+      const __half2 half = __floats2half2_rn(rest[0], rest[1]);
+      const float2 used = __half22float2(half);
+      w.b[tile][pair] = transpose(bits(half));
+      w.sum[0] += used.x;
+      w.sum[1] += used.y;
     }
 #pragma unroll
   for (uint32_t e = 0; e < 2; e++)
@@ -152,8 +135,8 @@ static __device__ __forceinline__ uint32_t stored_only(uint32_t word, int32_t fi
 }
 
 // Scores of one M tile for N column tiles. `keys(row, chunk)` reads 16 bytes: chunk c is dims 8 c .. 8 c + 7 of position `row`.
-template <uint32_t D, uint32_t PLANES, uint32_t N, class Keys>
-static __device__ __forceinline__ void score_tile(float s[N][4][4], uint32_t tile, const Queries<D, PLANES> q[N], uint32_t g, uint32_t t,
+template <uint32_t D, uint32_t N, class Keys>
+static __device__ __forceinline__ void score_tile(float s[N][4][4], uint32_t tile, const Queries<D> q[N], uint32_t g, uint32_t t,
                                                   const Keys &keys) {
   const uint32_t row = 32 * (tile / 2) + 8 * (g / 2) + 4 * (tile % 2) + g % 2;
 #pragma unroll
@@ -168,15 +151,13 @@ static __device__ __forceinline__ void score_tile(float s[N][4][4], uint32_t til
     for (uint32_t half = 0; half < 2; half++)
 #pragma unroll
       for (uint32_t n = 0; n < N; n++)
-#pragma unroll
-        for (uint32_t p = 0; p < PLANES; p++)
-          multiply(s[n][tile], a[half], q[n].b[p][2 * j + half][0], q[n].b[p][2 * j + half][1]);
+        multiply(s[n][tile], a[half], q[n].b[2 * j + half][0], q[n].b[2 * j + half][1]);
   }
 }
 
 // O of dims 16 i .. 16 i + 15 for N column tiles. `values(dim, chunk)` reads 16 bytes: chunk c is positions 8 c .. 8 c + 7.
-template <uint32_t PLANES, uint32_t N, bool IS_MASKED, class Values>
-static __device__ __forceinline__ void weigh_tile(float o[N][4], uint32_t tile, const PageWeights<PLANES> w[N], int32_t num_stored,
+template <uint32_t N, bool IS_MASKED, class Values>
+static __device__ __forceinline__ void weigh_tile(float o[N][4], uint32_t tile, const PageWeights w[N], int32_t num_stored,
                                                   uint32_t g, uint32_t t, const Values &values) {
 #pragma unroll
   for (uint32_t n = 0; n < N; n++)
@@ -197,8 +178,7 @@ static __device__ __forceinline__ void weigh_tile(float o[N][4], uint32_t tile, 
     for (uint32_t half = 0; half < 2; half++)
 #pragma unroll
       for (uint32_t n = 0; n < N; n++)
-#pragma unroll
-        for (uint32_t p = 0; p < PLANES; p++) multiply(o[n], a[half], w[n].b[p][2 * j + half][0], w[n].b[p][2 * j + half][1]);
+        multiply(o[n], a[half], w[n].b[2 * j + half][0], w[n].b[2 * j + half][1]);
   }
 }
 

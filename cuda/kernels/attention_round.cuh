@@ -21,7 +21,7 @@ struct RoundArguments {
   float *parts;        // [rows, NH, max_groups, D + 2]: maximum, sum, O
 };
 
-template <uint32_t D, uint32_t PLANES>
+template <uint32_t D>
 static __global__ void __launch_bounds__(GROUP_PAGES * 32, 2) round_kernel(const RoundArguments args) {
   constexpr uint32_t STRIDE = D + 4;  // of a column's O, so that eight columns lie in different banks
   extern __shared__ __align__(16) float page_parts[];  // [page][8 columns][STRIDE]
@@ -55,21 +55,21 @@ static __global__ void __launch_bounds__(GROUP_PAGES * 32, 2) round_kernel(const
       const auto keys = [&](uint32_t position, uint32_t chunk) { return *reinterpret_cast<const uint4 *>(keys_memory + position * (D * 2) + chunk * 16); };
       const auto values = [&](uint32_t dim, uint32_t chunk) { return *reinterpret_cast<const uint4 *>(values_memory + dim * 128 + chunk * 16); };
       const uint64_t q_row = (uint64_t{group.row} * args.NH + first_head) * D;
-      Queries<D, PLANES> q[1];
+      Queries<D> q[1];
       q[0].load(g < num_heads ? args.q + q_row + g * D : nullptr, t);
       float s[1][4][4];
 #pragma unroll
-      for (uint32_t tile = 0; tile < 4; tile++) score_tile<D, PLANES, 1>(s, tile, q, g, t, keys);
-      PageWeights<PLANES> w[1];
+      for (uint32_t tile = 0; tile < 4; tile++) score_tile<D, 1>(s, tile, q, g, t, keys);
+      PageWeights w[1];
       const int32_t num_seen = static_cast<int32_t>(group.position) - static_cast<int32_t>(page * IGNIS_PAGE_TOKENS) + 1;
       const int32_t seen[2] = {num_seen, num_seen};
       float *part = page_parts + (warp * 8 + 2 * t) * STRIDE;
       const auto weigh = [&]<bool IS_MASKED>() {
-        page_weights<PLANES, IS_MASKED>(w[0], s[0], q[0].factor, seen, g);
+        page_weights<IS_MASKED>(w[0], s[0], q[0].factor, seen, g);
 #pragma unroll
         for (uint32_t tile = 0; tile < D / 16; tile++) {
           float o[1][4];
-          weigh_tile<PLANES, 1, IS_MASKED>(o, tile, w, num_seen, g, t, values);
+          weigh_tile<1, IS_MASKED>(o, tile, w, num_seen, g, t, values);
 #pragma unroll
           for (uint32_t i = 0; i < 4; i++) part[i % 2 * STRIDE + 16 * tile + g + i / 2 * 8] = o[0][i];
         }

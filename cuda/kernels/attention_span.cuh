@@ -26,7 +26,7 @@ constexpr uint32_t span_shared_bytes() {
   return 2 * 2 * IGNIS_PAGE_TOKENS * D * 2 + SPAN_COLUMNS * D * 4;
 }
 
-template <uint32_t D, uint32_t PLANES>
+template <uint32_t D>
 static __global__ void __launch_bounds__(SPAN_WARPS * 32, 2) span_kernel(const SpanArguments args) {
   constexpr uint32_t HALF = IGNIS_PAGE_TOKENS * D * 2;  // bytes of K, of V
   extern __shared__ __align__(16) uint8_t span_shared[];
@@ -57,7 +57,7 @@ static __global__ void __launch_bounds__(SPAN_WARPS * 32, 2) span_kernel(const S
   copy_page(0);
 
   const uint32_t own_column = first_column + warp * (SPAN_TILES * 8), own_last = group.position + row_of(own_column + SPAN_TILES * 8 - 1);
-  Queries<D, PLANES> q[SPAN_TILES];
+  Queries<D> q[SPAN_TILES];
   int32_t limit[SPAN_TILES][2];  // positions that columns 2t, 2t + 1 see
 #pragma unroll
   for (uint32_t n = 0; n < SPAN_TILES; n++) {
@@ -108,14 +108,14 @@ static __global__ void __launch_bounds__(SPAN_WARPS * 32, 2) span_kernel(const S
       };
       float s[SPAN_TILES][4][4];
 #pragma unroll
-      for (uint32_t tile = 0; tile < 4; tile++) score_tile<D, PLANES, SPAN_TILES>(s, tile, q, g, t, keys);
-      PageWeights<PLANES> w[SPAN_TILES];
+      for (uint32_t tile = 0; tile < 4; tile++) score_tile<D, SPAN_TILES>(s, tile, q, g, t, keys);
+      PageWeights w[SPAN_TILES];
       const auto weigh = [&]<bool IS_MASKED>() {
         float old_factor[SPAN_TILES][2], new_factor[SPAN_TILES][2];
 #pragma unroll
         for (uint32_t n = 0; n < SPAN_TILES; n++) {
           const int32_t seen[2] = {limit[n][0] - static_cast<int32_t>(start), limit[n][1] - static_cast<int32_t>(start)};
-          page_weights<PLANES, IS_MASKED>(w[n], s[n], q[n].factor, seen, g);
+          page_weights<IS_MASKED>(w[n], s[n], q[n].factor, seen, g);
 #pragma unroll
           for (uint32_t e = 0; e < 2; e++) {
             const MergeFactors factors(part_maximum[n][e], w[n].maximum[e]);
@@ -128,7 +128,7 @@ static __global__ void __launch_bounds__(SPAN_WARPS * 32, 2) span_kernel(const S
 #pragma unroll
         for (uint32_t tile = 0; tile < D / 16; tile++) {
           float o[SPAN_TILES][4];
-          weigh_tile<PLANES, SPAN_TILES, IS_MASKED>(o, tile, w, span_stop - static_cast<int32_t>(start), g, t, values);
+          weigh_tile<SPAN_TILES, IS_MASKED>(o, tile, w, span_stop - static_cast<int32_t>(start), g, t, values);
 #pragma unroll
           for (uint32_t n = 0; n < SPAN_TILES; n++)
 #pragma unroll

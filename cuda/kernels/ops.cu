@@ -55,10 +55,10 @@ void attention(Device &device, float *out, const float *q, const KvLayer &kv, co
   const Group *on_card = device.step.groups + (rows.first > 0 ? 1 : 0);
   const uint32_t max_context = device.step.max_pages * IGNIS_PAGE_TOKENS;
   if (rows.num == num_groups)
-    attention_round(out, q, kv, on_card, rows.num, NH, max_context, workspace, PLANES, static_cast<uint32_t>(device.num_multiprocessors),
+    attention_round(out, q, kv, on_card, rows.num, NH, max_context, workspace, static_cast<uint32_t>(device.num_multiprocessors),
                     device.stream);
   else
-    attention_span(out, q, kv, on_card, rows.num, NH, PLANES, device.stream);
+    attention_span(out, q, kv, on_card, rows.num, NH, device.stream);
   IGNIS_LAUNCHED(device);
 }
 

@@ -356,12 +356,12 @@ static __global__ void reference_attention(double *out, const float *q, const fl
   }
 }
 
-static void check_attention(const AttentionShape &shape, uint32_t planes, double *worst) {
+static void check_attention(const AttentionShape &shape, double *worst) {
   const uint32_t L = 1300, num_pages = (L + 63) / 64, NH = shape.NH, NK = shape.NK, D = shape.D, max_context = 4096;
   const bool is_half = shape.dtype == IGNIS_F16;
   const uint64_t layer_bytes = 2ull * NK * 64 * D * (is_half ? 2 : 4), page_stride = layer_bytes + 4096;
   char label[128], text[256];
-  snprintf(label, sizeof label, "attention %u/%u x %u %s planes %u", NH, NK, D, name_of(shape.dtype), planes);
+  snprintf(label, sizeof label, "attention %u/%u x %u %s", NH, NK, D, name_of(shape.dtype));
   std::vector<int32_t> table(num_pages);
   for (uint32_t i = 0; i < num_pages; i++) table[i] = static_cast<int32_t>(num_pages - 1 - i);
   int32_t *device_table = device_memory<int32_t>(num_pages);
@@ -401,7 +401,7 @@ static void check_attention(const AttentionShape &shape, uint32_t planes, double
     store(stop);
     const Group group{start, stop - start, start, device_table};
     CHECK(cudaMemcpyAsync(groups, &group, sizeof group, cudaMemcpyHostToDevice, stream));
-    attention_span(out, q, kv, groups, stop - start, NH, planes, stream);
+    attention_span(out, q, kv, groups, stop - start, NH, stream);
   };
   poison<<<64, 256, 0, stream>>>(out, uint64_t{L} * NH * D);
   span(0, L);
@@ -411,7 +411,7 @@ static void check_attention(const AttentionShape &shape, uint32_t planes, double
   const double relative = sqrt(error / norm);
   *worst = std::max(*worst, std::isfinite(relative) ? relative : 1e9);
   snprintf(text, sizeof text, "%s: relative error %.2e", label, relative);
-  report(relative < (is_half && (D == 128 || D == 64) && planes == 1 ? 1e-3 : 5e-6), text);
+  report(relative < (is_half && (D == 128 || D == 64) ? 1e-3 : 5e-6), text);
   poison<<<64, 256, 0, stream>>>(out, uint64_t{L} * NH * D);
   const uint32_t cuts[] = {0, 1, 64, 77, 200, 511, 514, 900, 1025, L};
   for (uint32_t i = 0; i + 1 < sizeof cuts / sizeof *cuts; i++) span(cuts[i], cuts[i + 1]);
@@ -427,7 +427,7 @@ static void check_attention(const AttentionShape &shape, uint32_t planes, double
     for (uint32_t lane = 0; lane < lanes[i]; lane++) rows[lane] = Group{rounds[i][lane], 1, rounds[i][lane], device_table};
     CHECK(cudaMemcpyAsync(groups, rows, sizeof rows, cudaMemcpyHostToDevice, stream));
     CHECK(cudaStreamSynchronize(stream));
-    attention_round(out, q, kv, groups, lanes[i], NH, max_context, workspace, planes, num_multiprocessors, stream);
+    attention_round(out, q, kv, groups, lanes[i], NH, max_context, workspace, num_multiprocessors, stream);
     fetch(got);
     for (uint32_t lane = 0; lane < lanes[i]; lane++) {
       uint64_t num_different = 0;
@@ -442,7 +442,7 @@ static void check_attention(const AttentionShape &shape, uint32_t planes, double
     store(position + 1);
     const Group row{position, 1, position, device_table};
     CHECK(cudaMemcpyAsync(groups, &row, sizeof row, cudaMemcpyHostToDevice, stream));
-    attention_round(out, q, kv, groups, 1, NH, max_context, workspace, planes, num_multiprocessors, stream);
+    attention_round(out, q, kv, groups, 1, NH, max_context, workspace, num_multiprocessors, stream);
     fetch(got);
     report(memcmp(&got[uint64_t{position} * NH * D], &whole[uint64_t{position} * NH * D], NH * D * 4) == 0, std::string(label) + ": reads what is not stored");
   }
@@ -473,15 +473,14 @@ static int check() {
   for (uint32_t K : {96u, 576u, 4096u, 5120u}) check_fused(K);
   const AttentionShape shapes[] = {{32, 8, 128, IGNIS_F16}, {9, 3, 64, IGNIS_F16}, {16, 2, 128, IGNIS_F16}, {20, 2, 64, IGNIS_F16}, {4, 4, 128, IGNIS_F16},
                                    {6, 3, 24, IGNIS_F16}, {6, 3, 20, IGNIS_F32}, {8, 2, 128, IGNIS_F32}};
-  for (const AttentionShape &shape : shapes)
-    for (uint32_t planes = 1; planes <= 2; planes++) {
-      const int before = num_failures;
-      double worst = 0;
-      check_attention(shape, planes, &worst);
-      printf("attention %u/%u x %u %s planes %u: relative error %.2e%s\n", shape.NH, shape.NK, shape.D, name_of(shape.dtype), planes, worst,
-             num_failures > before ? "  FAILED" : "");
-      fflush(stdout);
-    }
+  for (const AttentionShape &shape : shapes) {
+    const int before = num_failures;
+    double worst = 0;
+    check_attention(shape, &worst);
+    printf("attention %u/%u x %u %s: relative error %.2e%s\n", shape.NH, shape.NK, shape.D, name_of(shape.dtype), worst,
+           num_failures > before ? "  FAILED" : "");
+    fflush(stdout);
+  }
   printf("%d failures\n", num_failures);
   return num_failures != 0;
 }
@@ -623,27 +622,25 @@ static void time_attention(bool is_scattered) {
   void *workspace = device_memory<uint8_t>(workspace_bytes);
   CHECK(cudaMemset(workspace, 0, workspace_bytes));
   const auto kv_of = [&](uint32_t copy) { return KvLayer{pool + copy * page_stride * num_pages, page_stride, 0, IGNIS_F16, NK, D}; };
-  for (uint32_t planes = 1; planes <= 2; planes++) {
-    for (uint32_t lanes : {1u, 8u})
-      for (uint32_t context : {1024u, 8192u, 32768u}) {
-        Group rows[8];
-        for (uint32_t i = 0; i < lanes; i++) rows[i] = Group{i, 1, context - 1, table + i * pages_a_lane};
-        CHECK(cudaMemcpy(groups, rows, sizeof rows, cudaMemcpyHostToDevice));
-        const uint32_t repeats = 36;
-        const double us = graph_us([&] {
-          for (uint32_t i = 0; i < repeats; i++) attention_round(out, q, kv_of(i % copies), groups, lanes, NH, max_context, workspace, planes, num_multiprocessors, stream);
-        }, 1000) / repeats;
-        printf("attention round, planes %u, %u lanes x %u: %.1f us (%.0f)\n", planes, lanes, context, us, double(context) / 64 * page_stride * lanes / us * 1e6 / READ_RATE * 100);
-      }
-    for (const auto &each : {std::pair<uint32_t, uint32_t>{0, 256}, {0, 2048}, {6144, 2048}, {7936, 256}}) {
-      const Group group{0, each.second, each.first, table};
-      CHECK(cudaMemcpy(groups, &group, sizeof group, cudaMemcpyHostToDevice));
-      const double us = graph_us([&] { for (uint32_t i = 0; i < 4; i++) attention_span(out, q, kv_of(i), groups, each.second, NH, planes, stream); }, 1000) / 4;
-      const double pairs = double(each.second) * each.first + double(each.second) * (each.second + 1) / 2;
-      printf("attention span, planes %u, %u rows at %u: %.1f us, %.0f TFLOP/s\n", planes, each.second, each.first, us, 4 * pairs * NH * D / us * 1e-6);
+  for (uint32_t lanes : {1u, 8u})
+    for (uint32_t context : {1024u, 8192u, 32768u}) {
+      Group rows[8];
+      for (uint32_t i = 0; i < lanes; i++) rows[i] = Group{i, 1, context - 1, table + i * pages_a_lane};
+      CHECK(cudaMemcpy(groups, rows, sizeof rows, cudaMemcpyHostToDevice));
+      const uint32_t repeats = 36;
+      const double us = graph_us([&] {
+        for (uint32_t i = 0; i < repeats; i++) attention_round(out, q, kv_of(i % copies), groups, lanes, NH, max_context, workspace, num_multiprocessors, stream);
+      }, 1000) / repeats;
+      printf("attention round, %u lanes x %u: %.1f us (%.0f)\n", lanes, context, us, double(context) / 64 * page_stride * lanes / us * 1e6 / READ_RATE * 100);
     }
-    fflush(stdout);
+  for (const auto &each : {std::pair<uint32_t, uint32_t>{0, 256}, {0, 2048}, {6144, 2048}, {7936, 256}}) {
+    const Group group{0, each.second, each.first, table};
+    CHECK(cudaMemcpy(groups, &group, sizeof group, cudaMemcpyHostToDevice));
+    const double us = graph_us([&] { for (uint32_t i = 0; i < 4; i++) attention_span(out, q, kv_of(i), groups, each.second, NH, stream); }, 1000) / 4;
+    const double pairs = double(each.second) * each.first + double(each.second) * (each.second + 1) / 2;
+    printf("attention span, %u rows at %u: %.1f us, %.0f TFLOP/s\n", each.second, each.first, us, 4 * pairs * NH * D / us * 1e-6);
   }
+  fflush(stdout);
   CHECK(cudaGetLastError());
   for (void *p : {(void *)pool, (void *)table, (void *)q, (void *)out, (void *)groups, workspace}) CHECK(cudaFree(p));
 }
@@ -667,7 +664,7 @@ int main(int argc, char **argv) {
     check_linear(IGNIS_Q4_1, 272, 576, 1, &worst);
     check_linear(IGNIS_Q6_K, 40, 512, 1, &worst);
     check_fused(576);
-    check_attention({8, 2, 128, IGNIS_F16}, 2, &worst);
+    check_attention({8, 2, 128, IGNIS_F16}, &worst);
     printf("%d failures\n", num_failures);
     result = num_failures != 0;
   }
