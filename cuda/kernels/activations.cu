@@ -9,7 +9,7 @@ namespace ignis {
 
 uint64_t linear_input_bytes(uint32_t max_T, uint32_t max_K) {
   // A tile of 8 tokens is never smaller than one of fewer.
-  return (input_layout((max_T + 7) / 8 * 8, max_K, 2).size_bytes + 255) / 256 * 256;
+  return (input_layout((max_T + 7) / 8 * 8, max_K).size_bytes + 255) / 256 * 256;
 }
 
 // A row's power of two, from the exponent e of its largest value: that is in [2^(e-127), 2^(e-126)). Held where both the factor and its
@@ -24,21 +24,13 @@ struct RowScale {
   }
 };
 
-// Two columns as a word of each plane; the sum of what they became. Pair 1, columns 2 and 3 of four, is divided by 16.
-template <uint32_t PLANES>
-static __device__ __forceinline__ float round_pair(uint32_t words[PLANES], float x0, float x1, float factor, uint32_t pair) {
+// Two columns as a word; the sum of what they became. Pair 1, columns 2 and 3 of four, is divided by 16.
+static __device__ __forceinline__ float round_pair(uint32_t *word, float x0, float x1, float factor, uint32_t pair) {
   const float scale = pair ? factor * 0.0625f : factor;
-  float rest[2] = {x0 * scale, x1 * scale}, used = 0.0f;
-#pragma unroll
-  for (uint32_t p = 0; p < PLANES; p++) {
-    const __half2 half = __floats2half2_rn(rest[0], rest[1]);
-    const float2 back = __half22float2(half);
-    rest[0] -= back.x;
-    rest[1] -= back.y;
-    used += back.x + back.y;
-    words[p] = *reinterpret_cast<const uint32_t *>(&half);
-  }
-  return pair ? used * 16.0f : used;
+  const __half2 half = __floats2half2_rn(x0 * scale, x1 * scale);
+  const float2 back = __half22float2(half);
+  *word = *reinterpret_cast<const uint32_t *>(&half);
+  return pair ? (back.x + back.y) * 16.0f : back.x + back.y;
 }
 
 // Where rows come from: as they are, or made on the way. Made twice, for the scale and for the result: that is cheaper than keeping them.
@@ -120,7 +112,7 @@ static __host__ __device__ uint32_t row_threads(uint32_t K) {
 }
 
 // Up to eight rows. A block is a token; a thread takes four columns at a time, four threads a step of sixteen.
-template <uint32_t PLANES, class Rows>
+template <class Rows>
 static __global__ void __launch_bounds__(1024) prepare_few_kernel(uint8_t *memory, const Rows rows, uint32_t T) {
 #if __CUDA_ARCH__ >= 900
   // The linear kernel behind may start to fetch its weights; it waits for this one's end before it reads activations.
@@ -128,7 +120,7 @@ static __global__ void __launch_bounds__(1024) prepare_few_kernel(uint8_t *memor
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
   const uint32_t K = rows.K;
-  const InputLayout layout = input_layout(T, K, PLANES);
+  const InputLayout layout = input_layout(T, K);
   const uint32_t token = blockIdx.x, warp = threadIdx.x / 32, num_warps = blockDim.x / 32;
   __shared__ float warp_value[32];
   float row_scale = 1.0f;
@@ -159,11 +151,9 @@ static __global__ void __launch_bounds__(1024) prepare_few_kernel(uint8_t *memor
     float v[4];
     rows.template load<4>(v, token, k, row_scale);
     const uint32_t block = k / 32, step = k / 16 % 2, t = k / 4 % 4;
-    uint32_t first[PLANES], second[PLANES];
-    const float a = round_pair<PLANES>(first, v[0], v[1], scale.factor, 0), b = round_pair<PLANES>(second, v[2], v[3], scale.factor, 1);
-#pragma unroll
-    for (uint32_t p = 0; p < PLANES; p++)
-      *reinterpret_cast<uint2 *>(memory + ((block * PLANES + p) * T + token) * 64 + t * 16 + step * 8) = make_uint2(first[p], second[p]);
+    uint32_t first, second;
+    const float a = round_pair(&first, v[0], v[1], scale.factor, 0), b = round_pair(&second, v[2], v[3], scale.factor, 1);
+    *reinterpret_cast<uint2 *>(memory + (block * T + token) * 64 + t * 16 + step * 8) = make_uint2(first, second);
     float sum = a + b;
     sum += __shfl_xor_sync(~0u, sum, 1);
     sum += __shfl_xor_sync(~0u, sum, 2);
@@ -173,10 +163,10 @@ static __global__ void __launch_bounds__(1024) prepare_few_kernel(uint8_t *memor
 
 // Many rows. A block is a token tile: two warps find the scale of one token, then the warps share the pieces. Lane 8 c + i of a warp writes
 // the 16 bytes of token i in matrix c = 2 step + pair: a warp's store is 512 bytes in a row.
-template <uint32_t PLANES, class Rows>
+template <class Rows>
 static __global__ void __launch_bounds__(512) prepare_many_kernel(uint8_t *memory, const Rows rows, uint32_t T) {
   const uint32_t K = rows.K;
-  const InputLayout layout = input_layout(T, K, PLANES);
+  const InputLayout layout = input_layout(T, K);
   const uint32_t tile = blockIdx.x, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   __shared__ float half_largest[16], factors[8], row_scales[8], groups[8][32];
   if constexpr (Rows::IS_NORM) {
@@ -217,30 +207,28 @@ static __global__ void __launch_bounds__(512) prepare_many_kernel(uint8_t *memor
 #pragma unroll 2
   for (uint32_t block = blockIdx.y * 16 + warp; block < layout.pieces * 2; block += gridDim.y * 16) {
     const uint32_t first = block * 32 + step * 16 + pair * 2;
-    uint32_t words[4][PLANES];
+    uint32_t words[4];
     float sum[4];
 #pragma unroll
     for (uint32_t t = 0; t < 4; t++) {
       float v[2] = {0.0f, 0.0f};
       if (token < T) rows.template load<2>(v, token, first + 4 * t, row_scale);
-      sum[t] = round_pair<PLANES>(words[t], v[0], v[1], factor, pair);
+      sum[t] = round_pair(words + t, v[0], v[1], factor, pair);
       sum[t] += __shfl_xor_sync(~0u, sum[t], 8);
     }
     const uint64_t unit = (uint64_t{block / 2} * layout.tiles + tile) * 2 + block % 2;
-#pragma unroll
-    for (uint32_t p = 0; p < PLANES; p++)
-      *reinterpret_cast<uint4 *>(memory + (unit * PLANES + p) * 512 + lane * 16) = make_uint4(words[0][p], words[1][p], words[2][p], words[3][p]);
+    *reinterpret_cast<uint4 *>(memory + unit * 512 + lane * 16) = make_uint4(words[0], words[1], words[2], words[3]);
     if (pair == 0)
       reinterpret_cast<float *>(memory + layout.sums_offset)[unit * 16 + in_tile * 2 + step] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) * 0x1p-24f;
   }
 }
 
-template <uint32_t PLANES, class Rows>
+template <class Rows>
 static void launch_prepare(uint8_t *memory, const Rows &rows, uint32_t T, cudaStream_t stream) {
   if (T > 8) {
     // Where there are few tiles some blocks share one, and each finds its scales again.
     const uint32_t tiles = (T + 7) / 8, shares = tiles >= 256 ? 1 : tiles >= 128 ? 2 : 4;
-    prepare_many_kernel<PLANES, Rows><<<dim3(tiles, shares), 512, 0, stream>>>(memory, rows, T);
+    prepare_many_kernel<Rows><<<dim3(tiles, shares), 512, 0, stream>>>(memory, rows, T);
     return;
   }
   cudaLaunchConfig_t config{};
@@ -252,28 +240,25 @@ static void launch_prepare(uint8_t *memory, const Rows &rows, uint32_t T, cudaSt
   attribute.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &attribute;
   config.numAttrs = 1;
-  cudaLaunchKernelEx(&config, prepare_few_kernel<PLANES, Rows>, memory, rows, T);
+  cudaLaunchKernelEx(&config, prepare_few_kernel<Rows>, memory, rows, T);
 }
 
 template <class Rows>
-static void prepare_rows(void *memory, const Rows &rows, uint32_t T, uint32_t planes, cudaStream_t stream) {
+static void prepare_rows(void *memory, const Rows &rows, uint32_t T, cudaStream_t stream) {
   if (T == 0) return;
-  if (planes == 1)
-    launch_prepare<1>(static_cast<uint8_t *>(memory), rows, T, stream);
-  else
-    launch_prepare<2>(static_cast<uint8_t *>(memory), rows, T, stream);
+  launch_prepare(static_cast<uint8_t *>(memory), rows, T, stream);
 }
 
-void linear_prepare(void *memory, const float *x, uint32_t T, uint32_t K, uint32_t planes, cudaStream_t stream) {
-  prepare_rows(memory, PlainRows{x, K}, T, planes, stream);
+void linear_prepare(void *memory, const float *x, uint32_t T, uint32_t K, cudaStream_t stream) {
+  prepare_rows(memory, PlainRows{x, K}, T, stream);
 }
 
-void linear_prepare_norm(void *memory, const float *x, const float *w, float eps, uint32_t T, uint32_t K, uint32_t planes, cudaStream_t stream) {
-  prepare_rows(memory, NormRows{x, w, K, eps}, T, planes, stream);
+void linear_prepare_norm(void *memory, const float *x, const float *w, float eps, uint32_t T, uint32_t K, cudaStream_t stream) {
+  prepare_rows(memory, NormRows{x, w, K, eps}, T, stream);
 }
 
-void linear_prepare_swiglu(void *memory, const float *gate, const float *up, uint32_t T, uint32_t K, uint32_t planes, cudaStream_t stream) {
-  prepare_rows(memory, GateRows{gate, up, K}, T, planes, stream);
+void linear_prepare_swiglu(void *memory, const float *gate, const float *up, uint32_t T, uint32_t K, cudaStream_t stream) {
+  prepare_rows(memory, GateRows{gate, up, K}, T, stream);
 }
 
 }  // namespace ignis

@@ -33,9 +33,6 @@ struct StepMemory {
   uint32_t max_pages;
 };
 
-// How many float16 planes an activation is split into before the tensor cores: one, 11 bits.
-inline constexpr uint32_t PLANES = 1;
-
 struct Staging;  // pinned buffers of a load, store.cu's
 struct Inputs;   // the pinned image of StepMemory, step.cu's
 

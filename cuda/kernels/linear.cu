@@ -18,25 +18,24 @@ static __global__ void __launch_bounds__(256) float_kernel(const LinearJob job, 
   }
 }
 
-template <uint32_t PLANES>
 static void launch(ignis_dtype dtype, const LinearLaunch &launch) {
   switch (dtype) {
     case IGNIS_F32: break;
-    case IGNIS_F16: launch_linear<IGNIS_F16, PLANES>(launch); break;
-    case IGNIS_BF16: launch_linear<IGNIS_BF16, PLANES>(launch); break;
-    case IGNIS_Q8_0: launch_linear<IGNIS_Q8_0, PLANES>(launch); break;
-    case IGNIS_Q4_0: launch_linear<IGNIS_Q4_0, PLANES>(launch); break;
-    case IGNIS_Q4_1: launch_linear<IGNIS_Q4_1, PLANES>(launch); break;
-    case IGNIS_Q4_K: launch_linear<IGNIS_Q4_K, PLANES>(launch); break;
-    case IGNIS_Q5_0: launch_linear<IGNIS_Q5_0, PLANES>(launch); break;
-    case IGNIS_Q5_1: launch_linear<IGNIS_Q5_1, PLANES>(launch); break;
-    case IGNIS_Q5_K: launch_linear<IGNIS_Q5_K, PLANES>(launch); break;
-    case IGNIS_Q6_K: launch_linear<IGNIS_Q6_K, PLANES>(launch); break;
+    case IGNIS_F16: launch_linear<IGNIS_F16>(launch); break;
+    case IGNIS_BF16: launch_linear<IGNIS_BF16>(launch); break;
+    case IGNIS_Q8_0: launch_linear<IGNIS_Q8_0>(launch); break;
+    case IGNIS_Q4_0: launch_linear<IGNIS_Q4_0>(launch); break;
+    case IGNIS_Q4_1: launch_linear<IGNIS_Q4_1>(launch); break;
+    case IGNIS_Q4_K: launch_linear<IGNIS_Q4_K>(launch); break;
+    case IGNIS_Q5_0: launch_linear<IGNIS_Q5_0>(launch); break;
+    case IGNIS_Q5_1: launch_linear<IGNIS_Q5_1>(launch); break;
+    case IGNIS_Q5_K: launch_linear<IGNIS_Q5_K>(launch); break;
+    case IGNIS_Q6_K: launch_linear<IGNIS_Q6_K>(launch); break;
   }
 }
 
-void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K, uint32_t,
-                uint32_t num_multiprocessors, cudaStream_t stream) {
+void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K, uint32_t num_multiprocessors,
+                cudaStream_t stream) {
   if (T == 0) return;
   int device = 0, major = 0, minor = 0, shared_bytes = 0;
   cudaGetDevice(&device);
@@ -69,7 +68,7 @@ void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const f
       each.jobs.job[each.jobs.num++] = NarrowJob{packed,       reinterpret_cast<const float *>(packed + codes_bytes), jobs[j].y, jobs[j].rows,
                                                  jobs[j].ldy, jobs[j].accumulates};
     }
-    launch<1>(dtype, each);
+    launch(dtype, each);
   }
 }
 

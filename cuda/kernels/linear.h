@@ -8,15 +8,15 @@
 
 namespace ignis {
 
-// Memory for prepared rows: any T <= max_T, K <= max_K, one or two planes.
+// Memory for prepared rows: any T <= max_T, K <= max_K.
 uint64_t linear_input_bytes(uint32_t max_T, uint32_t max_K);
 
-// x [T, K] float32 into `memory` (256-byte aligned). planes: 1 or 2, activations.cuh; the same in prefill and decode.
-void linear_prepare(void *memory, const float *x, uint32_t T, uint32_t K, uint32_t planes, cudaStream_t stream);
+// x [T, K] float32 into `memory` (256-byte aligned).
+void linear_prepare(void *memory, const float *x, uint32_t T, uint32_t K, cudaStream_t stream);
 
 // The same of rows that are made on the way: rms_norm(x, w) and swiglu(gate, up), bit for bit those of rows.cu. K is a multiple of 4.
-void linear_prepare_norm(void *memory, const float *x, const float *w, float eps, uint32_t T, uint32_t K, uint32_t planes, cudaStream_t stream);
-void linear_prepare_swiglu(void *memory, const float *gate, const float *up, uint32_t T, uint32_t K, uint32_t planes, cudaStream_t stream);
+void linear_prepare_norm(void *memory, const float *x, const float *w, float eps, uint32_t T, uint32_t K, cudaStream_t stream);
+void linear_prepare_swiglu(void *memory, const float *gate, const float *up, uint32_t T, uint32_t K, cudaStream_t stream);
 
 struct LinearJob {
   float *y;            // [T, ldy]
@@ -26,9 +26,9 @@ struct LinearJob {
   bool accumulates;    // y += instead of y =; y's old value is added last
 };
 
-// Every job's weights have K columns. `memory` is linear_prepare's with the same T, K and planes; x [T, K] its source, which F32 weights read.
+// Every job's weights have K columns. `memory` is linear_prepare's with the same T and K; x [T, K] its source, which F32 weights read.
 // num_multiprocessors decides grids only, never a bit.
-void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K, uint32_t planes,
-                uint32_t num_multiprocessors, cudaStream_t stream);
+void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K, uint32_t num_multiprocessors,
+                cudaStream_t stream);
 
 }  // namespace ignis

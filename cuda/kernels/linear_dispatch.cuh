@@ -15,12 +15,12 @@ inline void set_items(NarrowJobs *jobs, uint32_t tiles_an_item) {
     jobs->first_item[i + 1] = jobs->first_item[i] + (i < jobs->num ? (num_tiles(jobs->job[i].rows) + tiles_an_item - 1) / tiles_an_item : 0);
 }
 
-template <ignis_dtype DTYPE, uint32_t PLANES, uint32_t TILES>
+template <ignis_dtype DTYPE, uint32_t TILES>
 static void launch_narrow(LinearLaunch &launch) {
   set_items(&launch.jobs, TILES);
   constexpr uint32_t shared_bytes = narrow_shared_bytes<DTYPE, TILES>();
   static_assert(shared_bytes <= 226 / narrow_blocks(TILES) * 1024);
-  cudaFuncSetAttribute(narrow_kernel<DTYPE, PLANES, TILES>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  cudaFuncSetAttribute(narrow_kernel<DTYPE, TILES>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   const uint32_t items = launch.jobs.first_item[launch.jobs.num], resident = narrow_blocks(TILES) * launch.num_multiprocessors;
   // Equal turns: 300 items on 264 places are two turns of 150 blocks.
   const uint32_t turns = (items + resident - 1) / resident;
@@ -34,18 +34,18 @@ static void launch_narrow(LinearLaunch &launch) {
   attribute.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &attribute;
   config.numAttrs = 1;
-  cudaLaunchKernelEx(&config, narrow_kernel<DTYPE, PLANES, TILES>, static_cast<const NarrowJobs>(launch.jobs), launch.input, launch.T, launch.K);
+  cudaLaunchKernelEx(&config, narrow_kernel<DTYPE, TILES>, static_cast<const NarrowJobs>(launch.jobs), launch.input, launch.T, launch.K);
 }
 
-template <ignis_dtype DTYPE, uint32_t PLANES, uint32_t TOKENS>
+template <ignis_dtype DTYPE, uint32_t TOKENS>
 static void launch_group(const LinearLaunch &launch) {
-  constexpr uint32_t shared_bytes = GroupStage<DTYPE, PLANES, TOKENS>::SHARED_BYTES;
-  cudaFuncSetAttribute(group_kernel<DTYPE, PLANES, TOKENS>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  constexpr uint32_t shared_bytes = GroupStage<DTYPE, TOKENS>::SHARED_BYTES;
+  cudaFuncSetAttribute(group_kernel<DTYPE, TOKENS>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   const dim3 grid((launch.T + TOKENS - 1) / TOKENS, launch.jobs.first_item[launch.jobs.num]);
-  group_kernel<DTYPE, PLANES, TOKENS><<<grid, GROUP_THREADS, shared_bytes, launch.stream>>>(launch.jobs, launch.input, launch.T, launch.K);
+  group_kernel<DTYPE, TOKENS><<<grid, GROUP_THREADS, shared_bytes, launch.stream>>>(launch.jobs, launch.input, launch.T, launch.K);
 }
 
-template <ignis_dtype DTYPE, uint32_t PLANES>
+template <ignis_dtype DTYPE>
 void launch_linear(LinearLaunch launch) {
   if (launch.T <= 8) {
     // As many tiles at a time as give every multiprocessor the same share. Bits do not depend on it.
@@ -54,11 +54,11 @@ void launch_linear(LinearLaunch launch) {
     // Two records of Q6_K leave no room for a ring.
     constexpr uint32_t two = DTYPE == IGNIS_Q6_K ? 1 : 2;
     if (tiles >= 4 * multiprocessors)
-      launch_narrow<DTYPE, PLANES, two>(launch);
+      launch_narrow<DTYPE, two>(launch);
     else if (tiles > 2 * multiprocessors && tiles <= 3 * multiprocessors && launch.shared_bytes >= 227 * 1024)
-      launch_narrow<DTYPE, PLANES, 3>(launch);
+      launch_narrow<DTYPE, 3>(launch);
     else
-      launch_narrow<DTYPE, PLANES, 1>(launch);
+      launch_narrow<DTYPE, 1>(launch);
     return;
   }
   static_assert(WIDE_ROW_TILES == GROUP_ROW_TILES);
@@ -67,15 +67,15 @@ void launch_linear(LinearLaunch launch) {
     // Half as many tokens a block where whole ones would leave multiprocessors idle.
     const uint32_t blocks = (launch.T + 127) / 128 * launch.jobs.first_item[launch.jobs.num];
     if (launch.T <= 64 || blocks * 4 < launch.num_multiprocessors * 3)
-      launch_group<DTYPE, PLANES, 64>(launch);
+      launch_group<DTYPE, 64>(launch);
     else
-      launch_group<DTYPE, PLANES, 128>(launch);
+      launch_group<DTYPE, 128>(launch);
     return;
   }
-  constexpr uint32_t shared_bytes = WideStage<DTYPE, PLANES>::STAGES * WideStage<DTYPE, PLANES>::BYTES;
-  cudaFuncSetAttribute(wide_kernel<DTYPE, PLANES>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  constexpr uint32_t shared_bytes = WideStage<DTYPE>::STAGES * WideStage<DTYPE>::BYTES;
+  cudaFuncSetAttribute(wide_kernel<DTYPE>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   const dim3 grid((launch.T + WIDE_TOKEN_TILES * 8 - 1) / (WIDE_TOKEN_TILES * 8), launch.jobs.first_item[launch.jobs.num]);
-  wide_kernel<DTYPE, PLANES><<<grid, WIDE_WARPS * 32, shared_bytes, launch.stream>>>(launch.jobs, launch.input, launch.T, launch.K);
+  wide_kernel<DTYPE><<<grid, WIDE_WARPS * 32, shared_bytes, launch.stream>>>(launch.jobs, launch.input, launch.T, launch.K);
 }
 
 }  // namespace ignis

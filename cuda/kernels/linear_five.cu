@@ -3,9 +3,9 @@
 
 namespace ignis {
 
-template void launch_linear<IGNIS_Q5_0, 1>(LinearLaunch);
-template void launch_linear<IGNIS_Q5_1, 1>(LinearLaunch);
-template void launch_linear<IGNIS_Q5_K, 1>(LinearLaunch);
-template void launch_linear<IGNIS_Q6_K, 1>(LinearLaunch);
+template void launch_linear<IGNIS_Q5_0>(LinearLaunch);
+template void launch_linear<IGNIS_Q5_1>(LinearLaunch);
+template void launch_linear<IGNIS_Q5_K>(LinearLaunch);
+template void launch_linear<IGNIS_Q6_K>(LinearLaunch);
 
 }  // namespace ignis

@@ -3,8 +3,8 @@
 
 namespace ignis {
 
-template void launch_linear<IGNIS_F16, 1>(LinearLaunch);
-template void launch_linear<IGNIS_BF16, 1>(LinearLaunch);
-template void launch_linear<IGNIS_Q8_0, 1>(LinearLaunch);
+template void launch_linear<IGNIS_F16>(LinearLaunch);
+template void launch_linear<IGNIS_BF16>(LinearLaunch);
+template void launch_linear<IGNIS_Q8_0>(LinearLaunch);
 
 }  // namespace ignis

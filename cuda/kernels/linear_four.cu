@@ -3,8 +3,8 @@
 
 namespace ignis {
 
-template void launch_linear<IGNIS_Q4_0, 1>(LinearLaunch);
-template void launch_linear<IGNIS_Q4_1, 1>(LinearLaunch);
-template void launch_linear<IGNIS_Q4_K, 1>(LinearLaunch);
+template void launch_linear<IGNIS_Q4_0>(LinearLaunch);
+template void launch_linear<IGNIS_Q4_1>(LinearLaunch);
+template void launch_linear<IGNIS_Q4_K>(LinearLaunch);
 
 }  // namespace ignis

@@ -12,7 +12,7 @@ struct LinearLaunch {
   cudaStream_t stream;
 };
 
-template <ignis_dtype DTYPE, uint32_t PLANES>
+template <ignis_dtype DTYPE>
 void launch_linear(LinearLaunch launch);
 
 }  // namespace ignis

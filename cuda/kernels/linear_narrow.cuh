@@ -52,7 +52,7 @@ __host__ __device__ constexpr uint32_t narrow_shared_bytes() {
   return size_bytes > least_bytes ? size_bytes : least_bytes;
 }
 
-template <ignis_dtype DTYPE, uint32_t PLANES, uint32_t TILES>
+template <ignis_dtype DTYPE, uint32_t TILES>
 static __global__ void __launch_bounds__(NARROW_WARPS * 32, narrow_blocks(TILES))
     narrow_kernel(const NarrowJobs jobs, const uint8_t *input, uint32_t T, uint32_t K) {
   constexpr WeightLayout layout = weight_layout(DTYPE);
@@ -69,7 +69,7 @@ static __global__ void __launch_bounds__(NARROW_WARPS * 32, narrow_blocks(TILES)
   const uint32_t first_record = warp * slice, stop = first_record + slice < records ? first_record + slice : records;
   const uint32_t own = warp < num_slices ? stop - first_record : 0, num_items = jobs.first_item[jobs.num];
   const uint64_t tile_bytes = uint64_t{records} * RECORD;
-  const InputLayout in = input_layout(T, K, PLANES);
+  const InputLayout in = input_layout(T, K);
 
   const auto job_of = [&](uint32_t item) { return item < jobs.first_item[1] ? 0u : item < jobs.first_item[2] ? 1u : 2u; };
   const auto source_of = [&](uint32_t item) {
@@ -120,8 +120,8 @@ static __global__ void __launch_bounds__(NARROW_WARPS * 32, narrow_blocks(TILES)
 #endif
 
   const bool has_token = g < in.tile_tokens;
-  const uint8_t *first_b = input + uint64_t{first_record} * (2 * PIECES) * PLANES * in.tile_tokens * 64 + g * 64 + t * 16;
-  const uint32_t plane_bytes = in.tile_tokens * 64;
+  const uint8_t *first_b = input + uint64_t{first_record} * (2 * PIECES) * in.tile_tokens * 64 + g * 64 + t * 16;
+  const uint32_t block_bytes = in.tile_tokens * 64;
   const uint8_t *first_sums = input + in.sums_offset + uint64_t{first_record} * (2 * PIECES) * 64 + t * 16;
   const float *token_scales = reinterpret_cast<const float *>(input + in.scales_offset);
 
@@ -134,15 +134,12 @@ static __global__ void __launch_bounds__(NARROW_WARPS * 32, narrow_blocks(TILES)
       for (uint32_t i = 0; i < 4; i++) acc[tile][i] = 0.0f;
     const uint8_t *b = first_b, *sums = first_sums;
     for (uint32_t record = 0; record < own; record++) {
-      BlockInput<PLANES> inputs[2];
+      BlockInput inputs[2];
       const auto load_piece_input = [&] {
 #pragma unroll
         for (uint32_t block = 0; block < 2; block++) {
-#pragma unroll
-          for (uint32_t p = 0; p < PLANES; p++) {
-            inputs[block].b[p] = has_token ? *reinterpret_cast<const uint4 *>(b) : make_uint4(0, 0, 0, 0);
-            b += plane_bytes;
-          }
+          inputs[block].b = has_token ? *reinterpret_cast<const uint4 *>(b) : make_uint4(0, 0, 0, 0);
+          b += block_bytes;
           if constexpr (is_nibbles(DTYPE)) inputs[block].sums = *reinterpret_cast<const float4 *>(sums);
           sums += 64;
         }
@@ -167,7 +164,7 @@ static __global__ void __launch_bounds__(NARROW_WARPS * 32, narrow_blocks(TILES)
             uint32_t a[2][4];
             codes.fragment(a[0], 2 * block);
             codes.fragment(a[1], 2 * block + 1);
-            multiply_block<DTYPE, PLANES>(acc[tile], a, scales, inputs[block]);
+            multiply_block<DTYPE>(acc[tile], a, scales, inputs[block]);
           }
         }
       }

@@ -15,10 +15,10 @@ namespace ignis {
 
 inline constexpr uint32_t GROUP_ROW_TILES = 8, GROUP_THREADS = 2 * 128 + 128;
 
-template <ignis_dtype DTYPE, uint32_t PLANES, uint32_t TOKENS>
+template <ignis_dtype DTYPE, uint32_t TOKENS>
 struct GroupStage {
   static constexpr uint32_t WEIGHTS = piece_bytes(DTYPE) + weight_layout(DTYPE).super_bytes;  // of a row tile
-  static constexpr uint32_t INPUT = 2 * PLANES * 512;  // of a token tile
+  static constexpr uint32_t INPUT = 2 * 512;  // of a token tile
   static constexpr uint32_t SUMS = is_nibbles(DTYPE) ? 128 : 0;
   static constexpr uint32_t BYTES = GROUP_ROW_TILES * WEIGHTS + TOKENS / 8 * (INPUT + SUMS);
   static constexpr uint32_t STAGES = 225 * 1024 / BYTES < 6 ? 225 * 1024 / BYTES : 6;
@@ -99,11 +99,11 @@ static __device__ __forceinline__ void keep_operand(const uint32_t a[4]) { asm v
 
 #endif
 
-template <ignis_dtype DTYPE, uint32_t PLANES, uint32_t TOKENS>
+template <ignis_dtype DTYPE, uint32_t TOKENS>
 static __global__ void __launch_bounds__(GROUP_THREADS, 1)
     group_kernel(const NarrowJobs jobs, const uint8_t *input, uint32_t T, uint32_t K) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  using Stage = GroupStage<DTYPE, PLANES, TOKENS>;
+  using Stage = GroupStage<DTYPE, TOKENS>;
   constexpr WeightLayout layout = weight_layout(DTYPE);
   constexpr uint32_t RECORD = record_bytes(DTYPE), PIECE = piece_bytes(DTYPE), PIECES = layout.record_cols / PIECE_COLS;
   constexpr uint32_t STAGES = Stage::STAGES, TOKEN_TILES = TOKENS / 8, NUM = TOKENS / 2;
@@ -115,7 +115,7 @@ static __global__ void __launch_bounds__(GROUP_THREADS, 1)
   const NarrowJob &job = jobs.job[which];
   const uint32_t first_tile = (item - jobs.first_item[which]) * GROUP_ROW_TILES, last_tile = num_tiles(job.rows) - 1;
   const uint32_t records = num_records(DTYPE, K), slice_pieces = slice_records(records) * PIECES, pieces = records * PIECES;
-  const InputLayout in = input_layout(T, K, PLANES);
+  const InputLayout in = input_layout(T, K);
   const uint32_t first_token_tile = blockIdx.x * TOKEN_TILES;
 
   if (threadIdx.x == 0) {
@@ -187,11 +187,8 @@ static __global__ void __launch_bounds__(GROUP_THREADS, 1)
 #pragma unroll
       for (uint32_t block = 0; block < 2; block++)
 #pragma unroll
-        for (uint32_t p = 0; p < PLANES; p++)
-#pragma unroll
-          for (uint32_t step = 0; step < 2; step++)
-            group_multiply(acc, a[2 * block + step], operand(inputs + (block * PLANES + p) * 512 + step * 256, Stage::INPUT),
-                           !is_first || block + p + step > 0);
+        for (uint32_t step = 0; step < 2; step++)
+          group_multiply(acc, a[2 * block + step], operand(inputs + block * 512 + step * 256, Stage::INPUT), !is_first || block + step > 0);
       products_commit();
     };
     const auto finish_products = [&](const uint32_t (&a)[4][4], uint32_t index) {
@@ -261,13 +258,11 @@ static __global__ void __launch_bounds__(GROUP_THREADS, 1)
         }
         products_begin();
 #pragma unroll
-        for (uint32_t p = 0; p < PLANES; p++)
-#pragma unroll
-          for (uint32_t i = 0; i < STEPS; i++) {
-            const uint32_t step = unit * STEPS + i;
-            group_multiply(chain[half], a[step],
-                           operand(inputs + half * HALF_TILES * Stage::INPUT + (step / 2 * PLANES + p) * 512 + step % 2 * 256, Stage::INPUT), 1);
-          }
+        for (uint32_t i = 0; i < STEPS; i++) {
+          const uint32_t step = unit * STEPS + i;
+          group_multiply(chain[half], a[step],
+                         operand(inputs + half * HALF_TILES * Stage::INPUT + step / 2 * 512 + step % 2 * 256, Stage::INPUT), 1);
+        }
         products_commit();
       };
       const auto scale_products = [&](uint32_t unit, uint32_t half) {

@@ -22,19 +22,19 @@ static __device__ __forceinline__ uint4 load_matrices(const uint8_t *row) {
   return words;
 }
 
-template <ignis_dtype DTYPE, uint32_t PLANES>
+template <ignis_dtype DTYPE>
 struct WideStage {
   static constexpr uint32_t WEIGHTS = piece_bytes(DTYPE) + weight_layout(DTYPE).super_bytes;  // of a tile
-  static constexpr uint32_t INPUT = 2 * PLANES * 512;                                         // of a token tile
+  static constexpr uint32_t INPUT = 2 * 512;                                                  // of a token tile
   static constexpr uint32_t SUMS = is_nibbles(DTYPE) ? 128 : 0;
   static constexpr uint32_t BYTES = WIDE_ROW_TILES * WEIGHTS + WIDE_TOKEN_TILES * (INPUT + SUMS);
   static constexpr uint32_t STAGES = 225 * 1024 / BYTES < 4 ? 225 * 1024 / BYTES : 4;
 };
 
-template <ignis_dtype DTYPE, uint32_t PLANES>
+template <ignis_dtype DTYPE>
 static __global__ void __launch_bounds__(WIDE_WARPS * 32, 1)
     wide_kernel(const NarrowJobs jobs, const uint8_t *input, uint32_t T, uint32_t K) {
-  using Stage = WideStage<DTYPE, PLANES>;
+  using Stage = WideStage<DTYPE>;
   constexpr WeightLayout layout = weight_layout(DTYPE);
   constexpr uint32_t RECORD = record_bytes(DTYPE), PIECE = piece_bytes(DTYPE), PIECES = layout.record_cols / PIECE_COLS;
   constexpr uint32_t STAGES = Stage::STAGES, THREADS = WIDE_WARPS * 32;
@@ -47,7 +47,7 @@ static __global__ void __launch_bounds__(WIDE_WARPS * 32, 1)
   const uint32_t first_tile = (item - jobs.first_item[which]) * WIDE_ROW_TILES, last_tile = num_tiles(job.rows) - 1;
   const uint32_t records = num_records(DTYPE, K), slice_pieces = slice_records(records) * PIECES, pieces = records * PIECES;
   const uint64_t tile_bytes = uint64_t{records} * RECORD;
-  const InputLayout in = input_layout(T, K, PLANES);
+  const InputLayout in = input_layout(T, K);
   const uint32_t first_token_tile = blockIdx.x * WIDE_TOKEN_TILES;
   const uint32_t token_tiles = in.tiles - first_token_tile < WIDE_TOKEN_TILES ? in.tiles - first_token_tile : WIDE_TOKEN_TILES;
 
@@ -105,12 +105,10 @@ static __global__ void __launch_bounds__(WIDE_WARPS * 32, 1)
     const uint8_t *sums = here + WIDE_ROW_TILES * Stage::WEIGHTS + WIDE_TOKEN_TILES * Stage::INPUT + token_quarter * 4 * 128;
 #pragma unroll
     for (uint32_t block = 0; block < 2; block++) {
-      BlockInput<PLANES> b[4];
+      BlockInput b[4];
 #pragma unroll
       for (uint32_t n = 0; n < 4; n++) {
-#pragma unroll
-        for (uint32_t p = 0; p < PLANES; p++)
-          b[n].b[p] = load_matrices(inputs + n * Stage::INPUT + (block * PLANES + p) * 512 + lane * 16);
+        b[n].b = load_matrices(inputs + n * Stage::INPUT + block * 512 + lane * 16);
         if constexpr (Stage::SUMS > 0) b[n].sums = *reinterpret_cast<const float4 *>(sums + n * 128 + block * 64 + t * 16);
       }
 #pragma unroll
@@ -124,7 +122,7 @@ static __global__ void __launch_bounds__(WIDE_WARPS * 32, 1)
         codes.fragment(a[0], 2 * block);
         codes.fragment(a[1], 2 * block + 1);
 #pragma unroll
-        for (uint32_t n = 0; n < 4; n++) multiply_block<DTYPE, PLANES>(acc[m][n], a, scales, b[n]);
+        for (uint32_t n = 0; n < 4; n++) multiply_block<DTYPE>(acc[m][n], a, scales, b[n]);
       }
     }
     if (--left == 0 || index + 1 == pieces) {

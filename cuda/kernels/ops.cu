@@ -7,27 +7,51 @@ namespace ignis {
 
 uint64_t activations_bytes(uint32_t max_T, uint32_t max_K) { return align_up(linear_input_bytes(max_T, max_K), ARENA_ALIGNMENT); }
 
+// F32 weights read the rows themselves, all others what is prepared of them.
+static bool reads_rows(const Matrix *const *users, uint32_t num) {
+  for (uint32_t i = 0; i < num; i++)
+    if (users[i]->dtype == IGNIS_F32) return true;
+  return false;
+}
+static bool reads_prepared(const Matrix *const *users, uint32_t num) {
+  for (uint32_t i = 0; i < num; i++)
+    if (users[i]->dtype != IGNIS_F32) return true;
+  return false;
+}
+
 void prepare(Device &device, Activations *a, const float *x, uint32_t T, uint32_t K, const Matrix *const *users, uint32_t num) {
   a->x = x;
   a->T = T;
   a->K = K;
-  bool is_float = true;
-  for (uint32_t i = 0; i < num; i++) is_float &= users[i]->dtype == IGNIS_F32;
-  if (is_float) return;
-  linear_prepare(a->memory, x, T, K, PLANES, device.stream);
+  if (!reads_prepared(users, num)) return;
+  linear_prepare(a->memory, x, T, K, device.stream);
   IGNIS_LAUNCHED(device);
 }
 
 void prepare_norm(Device &device, Activations *a, float *y, const float *x, const float *w, float eps, uint32_t T, uint32_t K,
                   const Matrix *const *users, uint32_t num) {
-  rms_norm(device, y, x, w, T, K, eps);
-  prepare(device, a, y, T, K, users, num);
+  a->x = y;
+  a->T = T;
+  a->K = K;
+  const bool is_fused = K % 4 == 0;
+  if (!is_fused || reads_rows(users, num)) rms_norm(device, y, x, w, T, K, eps);
+  if (!is_fused) return prepare(device, a, y, T, K, users, num);
+  if (!reads_prepared(users, num)) return;
+  linear_prepare_norm(a->memory, x, w, eps, T, K, device.stream);
+  IGNIS_LAUNCHED(device);
 }
 
 void prepare_swiglu(Device &device, Activations *a, float *y, const float *gate, const float *up, uint32_t T, uint32_t K,
                     const Matrix *const *users, uint32_t num) {
-  swiglu(device, y, gate, up, T, K);
-  prepare(device, a, y, T, K, users, num);
+  a->x = y;
+  a->T = T;
+  a->K = K;
+  // y may be the memory of gate: prepared before it is written.
+  if (reads_prepared(users, num)) {
+    linear_prepare_swiglu(a->memory, gate, up, T, K, device.stream);
+    IGNIS_LAUNCHED(device);
+  }
+  if (reads_rows(users, num)) swiglu(device, y, gate, up, T, K);
 }
 
 void linear(Device &device, const Linear *jobs, uint32_t num, const Activations &a) {
@@ -39,7 +63,7 @@ void linear(Device &device, const Linear *jobs, uint32_t num, const Activations 
       const Linear &job = jobs[start + i];
       taken[i] = LinearJob{job.y, job.w->packed, job.w->dtype, job.w->rows, job.ldy, job.accumulates};
     }
-    linear_run(taken, count, a.memory, a.x, a.T, a.K, PLANES, static_cast<uint32_t>(device.num_multiprocessors), device.stream);
+    linear_run(taken, count, a.memory, a.x, a.T, a.K, static_cast<uint32_t>(device.num_multiprocessors), device.stream);
     IGNIS_LAUNCHED(device);
   }
 }

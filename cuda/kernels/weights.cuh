@@ -207,33 +207,26 @@ struct BlockScales {
   }
 };
 
-// The activations of 32 columns and 8 tokens, as a lane holds them: x, y of step 0 and z, w of step 1, each plane; and the sums of 16
-// columns for tokens 2t and 2t + 1 (first, second half of each).
-template <uint32_t PLANES>
+// The activations of 32 columns and 8 tokens, as a lane holds them: x, y of step 0 and z, w of step 1; and the sums of 16 columns for
+// tokens 2t and 2t + 1 (first, second half of each).
 struct BlockInput {
-  uint4 b[PLANES];
+  uint4 b;
   float4 sums;
 };
 
 // acc += the 32 columns' product. This is the whole arithmetic of a linear layer; every kernel calls it in rising k within a slice.
-template <ignis_dtype DTYPE, uint32_t PLANES>
+template <ignis_dtype DTYPE>
 static __device__ __forceinline__ void multiply_block(float acc[4], const uint32_t a[2][4], const BlockScales<DTYPE> &scales,
-                                                      const BlockInput<PLANES> &in) {
+                                                      const BlockInput &in) {
   if constexpr (weight_layout(DTYPE).has_row_scales) {
-#pragma unroll
-    for (uint32_t p = 0; p < PLANES; p++) {
-      multiply(acc, a[0], in.b[p].x, in.b[p].y);
-      multiply(acc, a[1], in.b[p].z, in.b[p].w);
-    }
+    multiply(acc, a[0], in.b.x, in.b.y);
+    multiply(acc, a[1], in.b.z, in.b.w);
   } else if constexpr (DTYPE == IGNIS_Q6_K) {
     constexpr float offset = -code_offset(DTYPE);
     float first[4] = {offset * in.sums.x, offset * in.sums.z, offset * in.sums.x, offset * in.sums.z};
     float second[4] = {offset * in.sums.y, offset * in.sums.w, offset * in.sums.y, offset * in.sums.w};
-#pragma unroll
-    for (uint32_t p = 0; p < PLANES; p++) {
-      multiply(first, a[0], in.b[p].x, in.b[p].y);
-      multiply(second, a[1], in.b[p].z, in.b[p].w);
-    }
+    multiply(first, a[0], in.b.x, in.b.y);
+    multiply(second, a[1], in.b.z, in.b.w);
 #pragma unroll
     for (uint32_t i = 0; i < 4; i++) acc[i] = fmaf(scales.scale[2 + i / 2], second[i], fmaf(scales.scale[i / 2], first[i], acc[i]));
   } else {
@@ -242,11 +235,8 @@ static __device__ __forceinline__ void multiply_block(float acc[4], const uint32
     float chain[4];
 #pragma unroll
     for (uint32_t i = 0; i < 4; i++) chain[i] = offset != 0.0f ? offset * sums[i % 2] : 0.0f;
-#pragma unroll
-    for (uint32_t p = 0; p < PLANES; p++) {
-      multiply(chain, a[0], in.b[p].x, in.b[p].y);
-      multiply(chain, a[1], in.b[p].z, in.b[p].w);
-    }
+    multiply(chain, a[0], in.b.x, in.b.y);
+    multiply(chain, a[1], in.b.z, in.b.w);
 #pragma unroll
     for (uint32_t i = 0; i < 4; i++) {
       acc[i] = fmaf(scales.scale[i / 2], chain[i], acc[i]);

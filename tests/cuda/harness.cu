@@ -154,9 +154,9 @@ static void report(bool is_right, const std::string &what) {
 }
 
 // One weight, many widths: against float64, and each row alone against the row among others.
-static void check_linear(ignis_dtype dtype, uint32_t rows, uint32_t K, uint32_t planes, double *worst) {
+static void check_linear(ignis_dtype dtype, uint32_t rows, uint32_t K, double *worst) {
   char label[128];
-  snprintf(label, sizeof label, "linear %s %ux%u planes %u", name_of(dtype), rows, K, planes);
+  snprintf(label, sizeof label, "linear %s %ux%u", name_of(dtype), rows, K);
   std::vector<uint8_t> stored;
   void *packed = packed_random(dtype, rows, K, rows + K, &stored);
   std::vector<float> values(uint64_t{rows} * K);
@@ -167,7 +167,7 @@ static void check_linear(ignis_dtype dtype, uint32_t rows, uint32_t K, uint32_t 
   float *x = device_memory<float>(uint64_t{most} * K), *y = device_memory<float>(uint64_t{most} * ldy);
   double *expected = device_memory<double>(uint64_t{most} * rows);
   void *memory = device_memory<uint8_t>(linear_input_bytes(most, K));
-  fill_floats<<<256, 256, 0, stream>>>(x, uint64_t{most} * K, K + planes, true);
+  fill_floats<<<256, 256, 0, stream>>>(x, uint64_t{most} * K, K, true);
   reference_linear<<<dim3((rows + 127) / 128, most), 128, 0, stream>>>(expected, x, w, most, rows, K);
   std::vector<double> right(uint64_t{most} * rows);
   CHECK(cudaMemcpyAsync(right.data(), expected, right.size() * 8, cudaMemcpyDeviceToHost, stream));
@@ -179,9 +179,9 @@ static void check_linear(ignis_dtype dtype, uint32_t rows, uint32_t K, uint32_t 
       CHECK(cudaMemcpyAsync(y, got.data(), got.size() * 4, cudaMemcpyHostToDevice, stream));
     }
     CHECK(cudaMemsetAsync(memory, 0xff, linear_input_bytes(most, K), stream));
-    linear_prepare(memory, x + uint64_t{first} * K, T, K, planes, stream);
+    linear_prepare(memory, x + uint64_t{first} * K, T, K, stream);
     const LinearJob job{y, packed, dtype, rows, ldy, accumulates};
-    linear_run(&job, 1, memory, x + uint64_t{first} * K, T, K, planes, num_multiprocessors, stream);
+    linear_run(&job, 1, memory, x + uint64_t{first} * K, T, K, num_multiprocessors, stream);
     CHECK(cudaGetLastError());
     CHECK(cudaMemcpyAsync(got.data(), y, got.size() * 4, cudaMemcpyDeviceToHost, stream));
     CHECK(cudaStreamSynchronize(stream));
@@ -205,7 +205,7 @@ static void check_linear(ignis_dtype dtype, uint32_t rows, uint32_t K, uint32_t 
       error += difference * difference;
       norm += right[uint64_t{t} * rows + r] * right[uint64_t{t} * rows + r];
     }
-  const double relative = sqrt(error / norm), limit = dtype == IGNIS_F32 || planes == 2 ? 1e-5 : 5e-4;
+  const double relative = sqrt(error / norm), limit = dtype == IGNIS_F32 ? 1e-5 : 5e-4;
   *worst = std::max(*worst, std::isfinite(relative) ? relative : 1e9);
   char text[256];
   snprintf(text, sizeof text, "%s: relative error %.2e", label, relative);
@@ -237,16 +237,16 @@ static void check_jobs() {
   fill_floats<<<64, 256, 0, stream>>>(x, T * K, 3, true);
   void *memory = device_memory<uint8_t>(linear_input_bytes(T, K)), *packed[3];
   LinearJob jobs[3];
-  linear_prepare(memory, x, T, K, 2, stream);
+  linear_prepare(memory, x, T, K, stream);
   for (uint32_t i = 0; i < 3; i++) {
     packed[i] = packed_random(dtypes[i], rows[i], K, 77 + i, nullptr);
     for (auto &each : y) poison<<<8, 256, 0, stream>>>(each[i] = device_memory<float>(T * rows[i]), T * rows[i]);
     jobs[i] = LinearJob{y[0][i], packed[i], dtypes[i], rows[i], rows[i], false};
   }
-  linear_run(jobs, 3, memory, x, T, K, 2, num_multiprocessors, stream);
+  linear_run(jobs, 3, memory, x, T, K, num_multiprocessors, stream);
   for (uint32_t i = 0; i < 3; i++) {
     jobs[i].y = y[1][i];
-    linear_run(jobs + i, 1, memory, x, T, K, 2, num_multiprocessors, stream);
+    linear_run(jobs + i, 1, memory, x, T, K, num_multiprocessors, stream);
     std::vector<float> a(T * rows[i]), b(T * rows[i]);
     CHECK(cudaMemcpyAsync(a.data(), y[0][i], a.size() * 4, cudaMemcpyDeviceToHost, stream));
     CHECK(cudaMemcpyAsync(b.data(), y[1][i], b.size() * 4, cudaMemcpyDeviceToHost, stream));
@@ -276,11 +276,11 @@ static void check_fused(uint32_t K) {
   for (bool is_norm : {true, false}) {
     const auto run = [&](std::vector<float> &to, uint32_t first, uint32_t T) {
       if (is_norm)
-        linear_prepare_norm(memory, device_x + uint64_t{first} * K, device_w, eps, T, K, 2, stream);
+        linear_prepare_norm(memory, device_x + uint64_t{first} * K, device_w, eps, T, K, stream);
       else
-        linear_prepare_swiglu(memory, device_x + uint64_t{first} * K, device_up + uint64_t{first} * K, T, K, 2, stream);
+        linear_prepare_swiglu(memory, device_x + uint64_t{first} * K, device_up + uint64_t{first} * K, T, K, stream);
       const LinearJob job{y, packed, IGNIS_Q8_0, rows, rows, false};
-      linear_run(&job, 1, memory, nullptr, T, K, 2, num_multiprocessors, stream);
+      linear_run(&job, 1, memory, nullptr, T, K, num_multiprocessors, stream);
       CHECK(cudaGetLastError());
       CHECK(cudaMemcpyAsync(to.data(), y, T * rows * 4, cudaMemcpyDeviceToHost, stream));
       CHECK(cudaStreamSynchronize(stream));
@@ -303,7 +303,7 @@ static void check_fused(uint32_t K) {
       }
     }
     const std::string label = std::string(is_norm ? "norm" : "swiglu") + " and linear of " + std::to_string(K);
-    report(sqrt(error / norm) < 2e-6, label + ": relative error " + std::to_string(sqrt(error / norm)));
+    report(sqrt(error / norm) < 5e-4, label + ": relative error " + std::to_string(sqrt(error / norm)));
     for (uint32_t T : {1u, 5u, 8u, 20u}) {
       run(few, 11, T);
       report(memcmp(few.data(), &whole[11 * rows], T * rows * 4) == 0, label + ": other bits in " + std::to_string(T) + " rows");
@@ -451,24 +451,23 @@ static void check_attention(const AttentionShape &shape, double *worst) {
 
 static int check() {
   const ignis_dtype dtypes[] = {IGNIS_F32, IGNIS_F16, IGNIS_BF16, IGNIS_Q8_0, IGNIS_Q4_0, IGNIS_Q4_1, IGNIS_Q4_K, IGNIS_Q5_0, IGNIS_Q5_1, IGNIS_Q5_K, IGNIS_Q6_K};
-  for (ignis_dtype dtype : dtypes)
-    for (uint32_t planes = 1; planes <= 2; planes++) {
-      const int before = num_failures;
-      double worst = 0;
-      const bool is_k = block_values(dtype) == 256;
-      if (block_values(dtype) == 1) check_linear(dtype, 97, 72, planes, &worst);
-      check_linear(dtype, 40, is_k ? 256 : 96, planes, &worst);
-      check_linear(dtype, 576, is_k ? 1536 : 576, planes, &worst);
-      check_linear(dtype, 1000, is_k ? 2816 : 2720, planes, &worst);
-      check_linear(dtype, 272, 12288, planes, &worst);
-      printf("linear %-5s planes %u: worst relative error %.2e%s\n", name_of(dtype), planes, worst, num_failures > before ? "  FAILED" : "");
-      fflush(stdout);
-    }
+  for (ignis_dtype dtype : dtypes) {
+    const int before = num_failures;
+    double worst = 0;
+    const bool is_k = block_values(dtype) == 256;
+    if (block_values(dtype) == 1) check_linear(dtype, 97, 72, &worst);
+    check_linear(dtype, 40, is_k ? 256 : 96, &worst);
+    check_linear(dtype, 576, is_k ? 1536 : 576, &worst);
+    check_linear(dtype, 1000, is_k ? 2816 : 2720, &worst);
+    check_linear(dtype, 272, 12288, &worst);
+    printf("linear %-5s: worst relative error %.2e%s\n", name_of(dtype), worst, num_failures > before ? "  FAILED" : "");
+    fflush(stdout);
+  }
   for (uint32_t rows : {272u, 400u, 1000u})
-    for (uint32_t K : {512u, 576u, 640u, 2720u}) check_linear(IGNIS_BF16, rows, K, 1, new double(0));
-  check_linear(IGNIS_Q4_1, 12000, 512, 2, new double(0));  // pairs of tiles
-  check_linear(IGNIS_BF16, 12000, 512, 1, new double(0));
-  check_linear(IGNIS_Q4_K, 12000, 512, 1, new double(0));
+    for (uint32_t K : {512u, 576u, 640u, 2720u}) check_linear(IGNIS_BF16, rows, K, new double(0));
+  check_linear(IGNIS_Q4_1, 12000, 512, new double(0));  // pairs of tiles
+  check_linear(IGNIS_BF16, 12000, 512, new double(0));
+  check_linear(IGNIS_Q4_K, 12000, 512, new double(0));
   check_jobs();
   for (uint32_t K : {96u, 576u, 4096u, 5120u}) check_fused(K);
   const AttentionShape shapes[] = {{32, 8, 128, IGNIS_F16}, {9, 3, 64, IGNIS_F16}, {16, 2, 128, IGNIS_F16}, {20, 2, 64, IGNIS_F16}, {4, 4, 128, IGNIS_F16},
@@ -547,7 +546,7 @@ static void time_linear(uint32_t num_layers) {
     void *head = packed_random(dtype, HEAD.rows[0], HEAD.K, 999, nullptr);
     bytes[4] = packed_bytes(dtype, HEAD.rows[0], HEAD.K);
     step_bytes += bytes[4];
-    const auto run = [&](uint32_t op, uint32_t layer, uint32_t T, uint32_t planes, bool prepares) {
+    const auto run = [&](uint32_t op, uint32_t layer, uint32_t T, bool prepares) {
       const Operator &each = op == 4 ? HEAD : OPERATORS[op];
       LinearJob jobs[3];
       const uint32_t first[4] = {0, 3, 4, 6};
@@ -556,42 +555,40 @@ static void time_linear(uint32_t num_layers) {
         jobs[i] = LinearJob{y + at, op == 4 ? head : weights[layer][first[op] + i], dtype, each.rows[i], each.rows[i], op == 1 || op == 3};
         at += uint64_t{T} * each.rows[i];
       }
-      if (prepares) linear_prepare(memory, x, T, each.K, planes, stream);
-      linear_run(jobs, each.num, memory, x, T, each.K, planes, num_multiprocessors, stream);
+      if (prepares) linear_prepare(memory, x, T, each.K, stream);
+      linear_run(jobs, each.num, memory, x, T, each.K, num_multiprocessors, stream);
     };
-    for (uint32_t planes = 1; planes <= 2; planes++) {
-      for (uint32_t T : {1u, 8u}) {
-        printf("decode %-5s planes %u T %u, us (share):", name_of(dtype), planes, T);
-        for (uint32_t op = 0; op < 5; op++) {
-          const uint32_t repeats = op == 4 ? 4 : num_layers;
-          linear_prepare(memory, x, T, op == 4 ? HEAD.K : OPERATORS[op].K, planes, stream);
-          const double us = graph_us([&] { for (uint32_t i = 0; i < repeats; i++) run(op, i, T, planes, false); }, 500) / repeats;
-          printf("  %s %.1f (%.0f)", op == 4 ? HEAD.name : OPERATORS[op].name, us, bytes[op] / us * 1e6 / READ_RATE * 100);
-        }
-        const double us = graph_us([&] {
-          for (uint32_t layer = 0; layer < num_layers; layer++)
-            for (uint32_t op = 0; op < 4; op++) run(op, layer, T, planes, true);
-          run(4, 0, T, planes, true);
-        }, 3000);
-        printf("  all linears with their preparation %.0f us (%.1f)\n", us, step_bytes / us * 1e6 / READ_RATE * 100);
-        fflush(stdout);
+    for (uint32_t T : {1u, 8u}) {
+      printf("decode %-5s T %u, us (share):", name_of(dtype), T);
+      for (uint32_t op = 0; op < 5; op++) {
+        const uint32_t repeats = op == 4 ? 4 : num_layers;
+        linear_prepare(memory, x, T, op == 4 ? HEAD.K : OPERATORS[op].K, stream);
+        const double us = graph_us([&] { for (uint32_t i = 0; i < repeats; i++) run(op, i, T, false); }, 500) / repeats;
+        printf("  %s %.1f (%.0f)", op == 4 ? HEAD.name : OPERATORS[op].name, us, bytes[op] / us * 1e6 / READ_RATE * 100);
       }
-      if (!is_main) continue;
-      for (uint32_t T : {512u, 2048u}) {
-        printf("prefill %-5s planes %u T %u, TFLOP/s:", name_of(dtype), planes, T);
-        double total_us = 0, total_flop = 0;
-        for (uint32_t op = 0; op < 4; op++) {
-          linear_prepare(memory, x, T, OPERATORS[op].K, planes, stream);
-          const double us = graph_us([&] { for (uint32_t i = 0; i < 6; i++) run(op, i % num_layers, T, planes, false); }, 2000) / 6;
-          const double flop = 2.0 * T * OPERATORS[op].K * (double(OPERATORS[op].rows[0]) + OPERATORS[op].rows[1] + OPERATORS[op].rows[2]);
-          printf("  %s %.0f", OPERATORS[op].name, flop / us * 1e-6);
-          total_us += us;
-          total_flop += flop;
-        }
-        const double us = graph_us([&] { for (uint32_t i = 0; i < 6; i++) linear_prepare(memory, x, T, 4096, planes, stream); }, 300) / 6;
-        printf("  all %.0f; preparation of 4096 columns %.1f us\n", total_flop / total_us * 1e-6, us);
-        fflush(stdout);
+      const double us = graph_us([&] {
+        for (uint32_t layer = 0; layer < num_layers; layer++)
+          for (uint32_t op = 0; op < 4; op++) run(op, layer, T, true);
+        run(4, 0, T, true);
+      }, 3000);
+      printf("  all linears with their preparation %.0f us (%.1f)\n", us, step_bytes / us * 1e6 / READ_RATE * 100);
+      fflush(stdout);
+    }
+    if (!is_main) continue;
+    for (uint32_t T : {512u, 2048u}) {
+      printf("prefill %-5s T %u, TFLOP/s:", name_of(dtype), T);
+      double total_us = 0, total_flop = 0;
+      for (uint32_t op = 0; op < 4; op++) {
+        linear_prepare(memory, x, T, OPERATORS[op].K, stream);
+        const double us = graph_us([&] { for (uint32_t i = 0; i < 6; i++) run(op, i % num_layers, T, false); }, 2000) / 6;
+        const double flop = 2.0 * T * OPERATORS[op].K * (double(OPERATORS[op].rows[0]) + OPERATORS[op].rows[1] + OPERATORS[op].rows[2]);
+        printf("  %s %.0f", OPERATORS[op].name, flop / us * 1e-6);
+        total_us += us;
+        total_flop += flop;
       }
+      const double us = graph_us([&] { for (uint32_t i = 0; i < 6; i++) linear_prepare(memory, x, T, 4096, stream); }, 300) / 6;
+      printf("  all %.0f; preparation of 4096 columns %.1f us\n", total_flop / total_us * 1e-6, us);
+      fflush(stdout);
     }
     CHECK(cudaGetLastError());
     for (auto &layer : weights)
@@ -660,9 +657,9 @@ int main(int argc, char **argv) {
   }
   if (what == "race") {  // short enough for compute-sanitizer --tool racecheck
     double worst = 0;
-    check_linear(IGNIS_BF16, 272, 576, 2, &worst);
-    check_linear(IGNIS_Q4_1, 272, 576, 1, &worst);
-    check_linear(IGNIS_Q6_K, 40, 512, 1, &worst);
+    check_linear(IGNIS_BF16, 272, 576, &worst);
+    check_linear(IGNIS_Q4_1, 272, 576, &worst);
+    check_linear(IGNIS_Q6_K, 40, 512, &worst);
     check_fused(576);
     check_attention({8, 2, 128, IGNIS_F16}, &worst);
     printf("%d failures\n", num_failures);
