@@ -59,6 +59,7 @@ cdef extern from *:
         uint64_t free_bytes
         char name[96]
         char isa[32]
+        uint32_t phases_agree
 
     ctypedef struct ignis_file:
         const void *base
@@ -991,7 +992,8 @@ cdef class Leaf:
         return self.c_model is not NULL
 
     def probe(self):
-        """Returns (name, isa, cores, bytes of memory, bytes of it that are free) of the device."""
+        """Returns (name, isa, cores, bytes of memory, bytes of it that are free) of the device, and whether its prefill and
+        its decode give a position the same bits."""
         cdef ignis_device_info c_info
         cdef ignis_status c_status
         memset(&c_info, 0, sizeof(c_info))
@@ -1000,7 +1002,7 @@ cdef class Leaf:
             c_status = self.c_probe(&c_info)
         self.c_checked(c_status)
         return (c_info.name.decode(errors="replace"), c_info.isa.decode(errors="replace"), c_info.num_cores,
-                c_info.memory_bytes, c_info.free_bytes)
+                c_info.memory_bytes, c_info.free_bytes, c_info.phases_agree == 1)
 
     def plan(self, LoadParams params not None):
         """Returns the bytes of (weights, mapped, one page, all pages, workspace) that a load would hold."""

@@ -15,6 +15,8 @@ typedef struct ignis_ops ignis_ops;
 /* memory_bytes hold a call's arrays, packed weights and workspaces. */
 IGNIS_API ignis_status ignis_ops_open(uint32_t num_threads, uint64_t memory_bytes, ignis_ops **ops);
 IGNIS_API void ignis_ops_close(ignis_ops *ops);
+/* Whose kernels the calls that follow take: 0 prefill's, as at first, or 1 decode's, of at most IGNIS_MAX_LANES rows. */
+IGNIS_API void ignis_ops_phase(ignis_ops *ops, uint32_t phase);
 
 /* ys[i] [T, rows] = (accumulates: +=) x [T, cols] times weight i, in one linear(). weights: num_weights tensors of the same cols whose
  * `offset` is into `data`. seconds (may be NULL): the mean of num_rounds more calls, preparation included. */

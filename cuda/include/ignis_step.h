@@ -16,8 +16,11 @@
  *   draw      the token that was chosen, and its log probabilities where asked for.
  *
  * Promise: a row's result is a function of that row's tokens, pages, sampling and of the weights alone: not of the
- * other rows of a round, of how a prompt was cut into spans, of the thread count, or of whether a position was written
- * by prefill or by decode (spec/adr/0003). On one machine with one instruction set, bit for bit.
+ * other rows of a round, of how a prompt was cut into spans (one position or all), or of the thread count. On one machine
+ * with one instruction set, bit for bit (spec/adr/0003).
+ * There are two such functions, prefill's for the rows of a span and decode's for those of a round. A leaf whose two are
+ * one says so (ignis_device_info.phases_agree): then a position holds the same bits whoever wrote it. Where they are not,
+ * the tokens and what wrote each position make the bits, and the caller gives a prompt no position that decode wrote.
  */
 #ifndef IGNIS_STEP_H
 #define IGNIS_STEP_H
@@ -28,7 +31,7 @@
 extern "C" {
 #endif
 
-#define IGNIS_ABI_VERSION 1
+#define IGNIS_ABI_VERSION 2
 #define IGNIS_PAGE_TOKENS 64
 #define IGNIS_MAX_LANES 8
 #define IGNIS_MAX_TOP_LOGPROBS 20
@@ -77,6 +80,8 @@ typedef struct ignis_device_info {
   uint64_t free_bytes;     /* of them, what a load could take now (CPU: all of them) */
   char name[96];
   char isa[32];            /* CPU: "avx2", "avx512", "avx512-vnni", "avx512-vnni-bf16"; "portable" where none. CUDA: "sm_90" */
+  uint32_t phases_agree;   /* 1: prefill and decode give a position the same bits; 0: each gives its own */
+  uint32_t reserved;
 } ignis_device_info;
 
 typedef struct ignis_file {

@@ -61,6 +61,7 @@ ignis_status device_probe(ignis_device_info *info) {
   info->num_cores = static_cast<uint32_t>(properties.multiProcessorCount);
   info->memory_bytes = total_bytes;
   info->free_bytes = free_bytes;
+  info->phases_agree = 0;  // each phase has kernels of its own (spec/adr/0012)
   snprintf(info->name, sizeof info->name, "%.95s", properties.name);
   snprintf(info->isa, sizeof info->isa, "sm_%d%d", properties.major, properties.minor);
   return IGNIS_OK;
@@ -146,6 +147,7 @@ ignis_status download(Device &device, void *to, const void *from, uint64_t size_
 }
 
 bool record_begin(Device &device, uint32_t) {
+  device.phase = Phase::decode;
   IGNIS_CUDA(device, cudaStreamBeginCapture(device.stream, cudaStreamCaptureModeRelaxed));
   return true;
 }

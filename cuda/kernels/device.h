@@ -43,6 +43,7 @@ struct Device {
   int shared_bytes;         // of one block at most, by opt-in
   cudaError_t error;        // the first that went wrong since the load; a step ends with it
   const char *error_place;
+  Phase phase;              // of the step under way; decode while a round is kept
   StepMemory step;
   Staging *staging;
   Inputs *inputs;

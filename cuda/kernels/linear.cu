@@ -35,7 +35,7 @@ static void launch(ignis_dtype dtype, const LinearLaunch &launch) {
 }
 
 void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K, uint32_t num_multiprocessors,
-                cudaStream_t stream) {
+                Phase phase, cudaStream_t stream) {
   if (T == 0) return;
   int device = 0, major = 0, minor = 0, shared_bytes = 0;
   cudaGetDevice(&device);
@@ -49,6 +49,7 @@ void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const f
                     num_multiprocessors,
                     static_cast<uint32_t>(major * 10 + minor),
                     static_cast<uint32_t>(shared_bytes),
+                    phase,
                     stream};
   uint32_t done = 0;  // bits of the jobs that are launched
   for (uint32_t i = 0; i < num; i++) {

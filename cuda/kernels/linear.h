@@ -1,10 +1,10 @@
-// linear.h: y = x w^T for packed weights of every type, bit-equal for any number of rows.
+// linear.h: y = x w^T for packed weights of every type, bit-equal for any number of rows of one phase.
 #pragma once
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
-#include "../include/ignis_step.h"
+#include "../ops/ops.h"
 
 namespace ignis {
 
@@ -27,8 +27,8 @@ struct LinearJob {
 };
 
 // Every job's weights have K columns. `memory` is linear_prepare's with the same T and K; x [T, K] its source, which F32 weights read.
-// num_multiprocessors decides grids only, never a bit.
+// num_multiprocessors decides grids only, never a bit. Bits depend on the phase, and within one on neither T nor num.
 void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K, uint32_t num_multiprocessors,
-                cudaStream_t stream);
+                Phase phase, cudaStream_t stream);
 
 }  // namespace ignis

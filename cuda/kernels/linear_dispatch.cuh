@@ -45,9 +45,12 @@ static void launch_group(const LinearLaunch &launch) {
   group_kernel<DTYPE, TOKENS><<<grid, GROUP_THREADS, shared_bytes, launch.stream>>>(launch.jobs, launch.input, launch.T, launch.K);
 }
 
+// Decode's rows always take the narrow kernel. Short spans may, as long as the wide ones give its bits.
+inline bool is_narrow(const LinearLaunch &launch) { return launch.phase == Phase::decode || launch.T <= 8; }
+
 template <ignis_dtype DTYPE>
 void launch_linear(LinearLaunch launch) {
-  if (launch.T <= 8) {
+  if (is_narrow(launch)) {
     // As many tiles at a time as give every multiprocessor the same share. Bits do not depend on it.
     set_items(&launch.jobs, 1);
     const uint32_t tiles = launch.jobs.first_item[launch.jobs.num], multiprocessors = launch.num_multiprocessors;

@@ -1,6 +1,7 @@
 // linear_launch.cuh: what linear.cu and the units that hold the kernels of some weight types know of each other.
 #pragma once
 
+#include "../ops/ops.h"
 #include "linear_narrow.cuh"
 
 namespace ignis {
@@ -9,6 +10,7 @@ struct LinearLaunch {
   NarrowJobs jobs;  // first_item is filled by the launcher
   const uint8_t *input;
   uint32_t T, K, num_multiprocessors, compute_capability, shared_bytes;
+  Phase phase;
   cudaStream_t stream;
 };
 

@@ -63,7 +63,7 @@ void linear(Device &device, const Linear *jobs, uint32_t num, const Activations 
       const Linear &job = jobs[start + i];
       taken[i] = LinearJob{job.y, job.w->packed, job.w->dtype, job.w->rows, job.ldy, job.accumulates};
     }
-    linear_run(taken, count, a.memory, a.x, a.T, a.K, static_cast<uint32_t>(device.num_multiprocessors), device.stream);
+    linear_run(taken, count, a.memory, a.x, a.T, a.K, static_cast<uint32_t>(device.num_multiprocessors), device.phase, device.stream);
     IGNIS_LAUNCHED(device);
   }
 }
@@ -78,7 +78,7 @@ void attention(Device &device, float *out, const float *q, const KvLayer &kv, co
   // Rows that are left out are those before first_wanted, whose own group is the second.
   const Group *on_card = device.step.groups + (rows.first > 0 ? 1 : 0);
   const uint32_t max_context = device.step.max_pages * IGNIS_PAGE_TOKENS;
-  if (rows.num == num_groups)
+  if (device.phase == Phase::decode)
     attention_round(out, q, kv, on_card, rows.num, NH, max_context, workspace, static_cast<uint32_t>(device.num_multiprocessors),
                     device.stream);
   else

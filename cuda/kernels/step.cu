@@ -141,8 +141,9 @@ static void put_draws(Device &device, const Inputs &inputs, const StepInputs &st
 }
 
 void step_begin(Device &device, const StepInputs &step) {
+  device.phase = step.phase;
   const Inputs *inputs = device.inputs;
-  if (!inputs || !inputs->image) return;
+  if (!inputs || !inputs->image || step.T == 0) return;
   // The image is free: the step before has been waited for.
   memcpy(inputs->image + inputs->layout.tokens, step.tokens, uint64_t{step.T} * 4);
   put_groups(*inputs, step);

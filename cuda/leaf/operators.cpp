@@ -15,6 +15,7 @@ struct ignis_ops {
   Device *device;
   Arena arena, pool;
   uint32_t num_threads;
+  Phase phase;
   KvLayer kv;
   uint32_t NH, max_context;
 };
@@ -105,6 +106,8 @@ void ignis_ops_close(ignis_ops *ops) {
   free(ops);
 }
 
+void ignis_ops_phase(ignis_ops *ops, uint32_t phase) { ops->phase = phase ? Phase::decode : Phase::prefill; }
+
 static Matrix matrix_of(const ignis_tensor &tensor, const void *data) {
   Matrix matrix;
   matrix.rows = static_cast<uint32_t>(tensor.rows);
@@ -141,6 +144,7 @@ ignis_status ignis_ops_linear(ignis_ops *ops, float *const *ys, const ignis_tens
   const float *input = scratch.floats(x, uint64_t{T} * K);
   activations.memory = scratch.zeros(activations_bytes(T, K));
   CHECK(scratch.status());
+  step_begin(device, StepInputs{ops->phase, nullptr, 0, 0, nullptr, 0, nullptr, 0});
   const auto run = [&] {
     prepare(device, &activations, input, T, K, users, num_weights);
     linear(device, jobs, num_weights, activations);
@@ -166,7 +170,7 @@ ignis_status ignis_ops_embed(ignis_ops *ops, float *x, const ignis_tensor *table
   step_place(device, limits, step_memory);
   const int32_t page_table[] = {0};
   const Group group{0, 1, 0, page_table};
-  step_begin(device, StepInputs{tokens, T, 0, &group, 1, nullptr, 0});
+  step_begin(device, StepInputs{ops->phase, tokens, T, 0, &group, 1, nullptr, 0});
   embed(device, result, matrix, tokens, T);
   return download(device, x, result, num * sizeof(float));
 }
@@ -234,7 +238,7 @@ ignis_status ignis_ops_attend(ignis_ops *ops, float *out, const float *q, const 
   const ignis_status status = scratch.status();
   if (status == IGNIS_OK) {
     step_place(device, limits, step_memory);
-    step_begin(device, StepInputs{tokens, T, 0, groups, num_groups, nullptr, 0});
+    step_begin(device, StepInputs{ops->phase, tokens, T, 0, groups, num_groups, nullptr, 0});
   }
   free(tokens);
   CHECK(status);
@@ -272,7 +276,7 @@ ignis_status ignis_ops_sample(ignis_ops *ops, ignis_draw *draws, const float *lo
     groups[i] = Group{i, 1, 0, page_table};
   }
   step_place(device, limits, step_memory);
-  step_begin(device, StepInputs{tokens, num_rows, 0, groups, num_rows, rows, num_rows});
+  step_begin(device, StepInputs{ops->phase, tokens, num_rows, 0, groups, num_rows, rows, num_rows});
   const auto run = [&] { sample(device, drawn, raw, rows, num_rows, V, workspace); };
   run();
   CHECK(download(device, draws, drawn, num_rows * sizeof(ignis_draw)));

@@ -32,7 +32,7 @@ ignis_status run_span(ignis_model &model, const ignis_span &span, ignis_draw *dr
   const bool is_drawn = span.lane >= 0;
   const Step step{span.tokens, T, span.logits ? 0 : is_drawn ? T - 1 : T, &group, 1};
   const SampleRow row = is_drawn ? sample_row(model, span.sampling, span.lane, span.stop) : SampleRow{};
-  step_begin(*model.device, StepInputs{span.tokens, T, step.first_wanted, &group, 1, &row, is_drawn ? 1u : 0u});
+  step_begin(*model.device, StepInputs{Phase::prefill, span.tokens, T, step.first_wanted, &group, 1, &row, is_drawn ? 1u : 0u});
   model.program->forward(model.decoder, step);
   ignis_status status = IGNIS_OK;
   const float *last = model.logits;
@@ -72,7 +72,7 @@ static void queue_round(ignis_model &model, const RoundRows &rows, uint32_t T) {
 ignis_status run_round(ignis_model &model, const ignis_round &round, ignis_draw *draws) {
   const uint32_t V = model.decoder.shape.vocab_size, T = round.num_rows;
   const RoundRows rows(model, round);
-  step_begin(*model.device, StepInputs{rows.tokens, T, 0, rows.groups, T, rows.draws, T});
+  step_begin(*model.device, StepInputs{Phase::decode, rows.tokens, T, 0, rows.groups, T, rows.draws, T});
   if (!replay(*model.device, T)) queue_round(model, rows, T);
   ignis_status status = IGNIS_OK;
   if (round.logits) status = download(*model.device, round.logits, model.logits, uint64_t{T} * V * sizeof(float));

@@ -5,7 +5,8 @@
 // then sizes. A call returns when its result may be used by the next call (the CPU: done; CUDA: ordered on the stream).
 //
 // Row invariance: row t of every result depends on row t of the sources and on the weights alone. The order of every sum
-// is a function of the shape alone (never of T, of the thread count, or of the phase), so prefill and decode give the same bits.
+// is a function of the shape and of the phase alone, never of T or of the thread count. A device whose two phases give different
+// bits says so in device_probe (phases_agree); within each it keeps the rule.
 #pragma once
 
 #include <stddef.h>
@@ -91,11 +92,15 @@ struct SampleRow {
   uint32_t position;  // of the token that is drawn
 };
 
+// What a step is, by its kind and never by its size: a span of one row is prefill. Rounds that are kept are decode.
+enum class Phase : uint32_t { prefill, decode };
+
 // Everything that changes from step to step, in the caller's memory. A device that cannot read that takes its copies here, at
 // addresses that stay, and its operators read those: then the tokens, positions, page tables and sampling that the operators of the
 // step are called with are not looked at, only which rows they are.
 struct StepInputs {
-  const int32_t *tokens;  // [T]
+  Phase phase;
+  const int32_t *tokens;  // [T]; T is 0 where operators are called for their own sake
   uint32_t T, first_wanted;  // Step's
   const Group *groups;
   uint32_t num_groups;
@@ -107,6 +112,7 @@ struct StepLimits {
 };
 uint64_t step_bytes(const StepLimits &limits);
 void step_place(Device &device, const StepLimits &limits, void *memory);
+// Before the step's first operator. The phase holds for every operator until the next one.
 void step_begin(Device &device, const StepInputs &inputs);
 
 // --- linear layers --------------------------------------------------------------------------------------------------------------

@@ -103,6 +103,7 @@ class Engine:
                 prefill_chunk=self._settings.prefill_chunk,
                 decode_share=self._settings.decode_share / 100,
                 has_prefix_cache=self._settings.has_prefix_cache,
+                phases_agree=plan.device.phases_agree,
             )
         )
         self._counted_evictions = self._num_steps = 0

@@ -28,6 +28,8 @@ class DeviceInfo:
     memory_bytes: int
     free_bytes: int
     """What a load could take now."""
+    phases_agree: bool
+    """Whether prefill and decode give a position the same bits, so that a prompt may use what either wrote (ADR 3)."""
 
 
 @dataclass(frozen=True, slots=True)

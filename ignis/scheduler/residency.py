@@ -7,6 +7,10 @@
 A prompt claims full pages as they are. Where the cache goes on inside a page, that one is copied, since what follows is
 the prompt's own.
 
+A prompt's positions have the bits of prefill, wherever they come from. On a device where decode's bits are others (ADR
+3) the index therefore gets what lies within a request's prompt, and no more: its answer is prefilled again when it
+comes back as a part of the next prompt.
+
 A bound is reserved as a number; pages are taken one by one, so that memory which no token reached stays untouched.
 Always: reserved <= free + idle.
 """
@@ -22,10 +26,11 @@ LEAST_COPIED_TOKENS = 1
 class Residency:
     """The pages of one load."""
 
-    def __init__(self, num_pages: int, *, has_prefix_cache: bool) -> None:
+    def __init__(self, num_pages: int, *, has_prefix_cache: bool, phases_agree: bool) -> None:
         self.pool = PagePool(num_pages)
         self.index = PrefixIndex(self.pool)
         self._has_prefix_cache = has_prefix_cache
+        self._phases_agree = phases_agree
         self.reserved = 0
         """Pages promised to admitted requests and not taken yet."""
         self.evictions = 0
@@ -95,16 +100,21 @@ class Residency:
 
     def enter(self, live: Live) -> None:
         """Enters the pages that have become full in the prefix index, for live and later requests alike."""
-        while live.is_shared and (live.entered_pages + 1) * PAGE_TOKENS <= live.filled:
+        stop = self._shared_stop(live)
+        while live.is_shared and (live.entered_pages + 1) * PAGE_TOKENS <= stop:
             live.is_shared = self._has_prefix_cache and self.index.enter(live.tokens, live.table, live.entered_pages)
             if live.is_shared:
                 live.entered_pages += 1
 
+    def _shared_stop(self, live: Live) -> int:
+        """Where the positions end that other prompts may use."""
+        return live.filled if self._phases_agree else min(live.filled, live.prompt_tokens)
+
     def release(self, live: Live) -> None:
-        """Gives back a request's pages and the rest of its reservation. The index keeps its last page, too, as far as
-        it is filled."""
+        """Gives back a request's pages and the rest of its reservation. The index keeps the page after the entered
+        ones, too, as far as it may be shared."""
         self.end_copy(live)
-        num_tail = live.filled - live.entered_pages * PAGE_TOKENS
+        num_tail = self._shared_stop(live) - live.entered_pages * PAGE_TOKENS
         if self._has_prefix_cache and live.is_shared and num_tail:
             self.index.enter_tail(live.tokens, live.table, live.entered_pages, num_tail)
         self.reserved -= live.bound_pages - len(live.table)

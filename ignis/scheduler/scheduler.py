@@ -28,13 +28,17 @@ class SchedulerSettings:
     decode_share: float
     """[0, 1): the part of the time that lanes keep while a prompt prefills."""
     has_prefix_cache: bool
+    phases_agree: bool
+    """The device's: False keeps positions that decode wrote out of the prefix cache."""
 
 
 class Scheduler:
     """All requests of one load, from submission to their end."""
 
     def __init__(self, settings: SchedulerSettings) -> None:
-        self.residency = Residency(settings.num_pages, has_prefix_cache=settings.has_prefix_cache)
+        self.residency = Residency(
+            settings.num_pages, has_prefix_cache=settings.has_prefix_cache, phases_agree=settings.phases_agree
+        )
         self._admission = Admission(self.residency)
         self._prefill = PrefillLane(settings.prefill_chunk, settings.decode_share)
         self._lanes = DecodeLanes(settings.num_lanes)

@@ -12,7 +12,9 @@ import numpy.typing as npt
 from ignis import bundle
 
 OK, INVALID, UNSUPPORTED, NO_MEMORY, NO_DEVICE, FAULT = range(6)
+ABI_VERSION = 2
 PAGE_TOKENS = 64
+MAX_LANES = 8
 MAX_TOP_LOGPROBS = 20
 F32, F16 = 0, 1
 LLAMA, QWEN3 = 1, 2
@@ -30,6 +32,8 @@ class DeviceInfo(Structure):
         ("free_bytes", c_uint64),
         ("name", c_char * 96),
         ("isa", c_char * 32),
+        ("phases_agree", c_uint32),
+        ("reserved", c_uint32),
     )
 
 

@@ -29,7 +29,12 @@ def main() -> None:
 
 def settings(num_pages: int, num_lanes: int, chunk: int) -> SchedulerSettings:
     return SchedulerSettings(
-        num_pages=num_pages, num_lanes=num_lanes, prefill_chunk=chunk, decode_share=0.25, has_prefix_cache=True
+        num_pages=num_pages,
+        num_lanes=num_lanes,
+        prefill_chunk=chunk,
+        decode_share=0.25,
+        has_prefix_cache=True,
+        phases_agree=True,
     )
 
 

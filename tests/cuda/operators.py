@@ -1,6 +1,7 @@
 """Single operators of a leaf (cuda/include/ignis_ops.h) through ctypes, on numpy arrays."""
 
 import ctypes
+import enum
 from collections.abc import Sequence
 from ctypes import POINTER, c_double, c_float, c_int32, c_uint32, c_uint64, c_void_p
 
@@ -17,6 +18,13 @@ Ids = npt.NDArray[np.int32]
 def at(array: npt.NDArray[np.generic]) -> c_void_p:
     assert array.flags.c_contiguous
     return c_void_p(array.ctypes.data)
+
+
+class Phase(enum.Enum):
+    """Whose kernels an operator takes; the values are ignis_ops_phase's."""
+
+    PREFILL = 0
+    DECODE = 1
 
 
 class Operators:
@@ -38,11 +46,22 @@ class Operators:
     def _check(self, status: int) -> None:
         leaf.check(self.library, status)
 
+    def _take_phase(self, phase: Phase) -> None:
+        self.library.ignis_ops_phase(self._ops, phase.value)
+
     def linear(
-        self, weights: Sequence[Stored], x: Floats, *, onto: Sequence[Floats] | None = None, num_rounds: int = 0
+        self,
+        weights: Sequence[Stored],
+        x: Floats,
+        *,
+        onto: Sequence[Floats] | None = None,
+        phase: Phase | None = None,
+        num_rounds: int = 0,
     ) -> list[Floats]:
-        """Returns x [T, cols] times each weight, or `onto` plus that."""
+        """Returns x [T, cols] times each weight, or `onto` plus that. Without a phase: decode's where a round may be so
+        wide."""
         rows = len(x)
+        self._take_phase(phase or (Phase.DECODE if rows <= leaf.MAX_LANES else Phase.PREFILL))
         ys = [np.empty((rows, weight.rows), np.float32) for weight in weights]
         for y, before in zip(ys, onto or (), strict=False):
             y[:] = before
@@ -110,9 +129,14 @@ class Operators:
         norms: tuple[Floats, Floats] | None = None,
         scale: float = 1.0,
         pairs: int = leaf.HALVES,
+        phase: Phase | None = None,
         num_rounds: int = 0,
     ) -> Floats:
-        """q [T, NH, D], k and v [T, NK, D]; groups of (rows, first position, pages). Returns [T, NH, D]."""
+        """q [T, NH, D], k and v [T, NK, D]; groups of (rows, first position, pages). Returns [T, NH, D].
+
+        Without a phase one group is prefill, several are decode.
+        """
+        self._take_phase(phase or (Phase.PREFILL if len(groups) == 1 else Phase.DECODE))
         out = np.empty_like(q)
         tables = np.zeros((len(groups), self._max_pages), np.int32)
         for row, (*_, pages) in zip(tables, groups, strict=True):

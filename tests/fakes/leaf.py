@@ -1,7 +1,8 @@
 """The fake at port 2: a leaf that answers from a script. It keeps real pages, so a wrong page is a wrong answer.
 
 It writes each token into the page that the table names, reads the whole sequence back through the table before it
-draws, and holds every call against the contract of ignis_step.h: nothing shared is written, nothing unwritten is read.
+draws, and holds every call against the contract of ignis_step.h: nothing shared is written, nothing unwritten is read,
+and where its phases do not agree a prompt reads nothing that a round wrote.
 """
 
 import threading
@@ -71,7 +72,14 @@ def bare_checkpoint(context_tokens: int = 4096, vocab_size: int = VOCAB_SIZE) ->
 class ScriptedLeaf:
     """Implements engine.leaf.Leaf."""
 
-    def __init__(self, reply: Reply = mixed, *, memory_bytes: int = 1 << 34, page_bytes: int = 64) -> None:
+    def __init__(
+        self,
+        reply: Reply = mixed,
+        *,
+        memory_bytes: int = 1 << 34,
+        page_bytes: int = 64,
+        phases_agree: bool = True,
+    ) -> None:
         self.steps: list[tuple[str, tuple[int, ...]]] = []
         """What ran: ("copy", (lane, stop)), ("prefill", (lane, start, stop)) and ("decode", lanes)."""
         self.faults: list[IgnisError] = []
@@ -81,7 +89,9 @@ class ScriptedLeaf:
         self._reply = reply
         self._memory_bytes = memory_bytes
         self._page_bytes = page_bytes
-        self._pages: list[list[int | None]] = []
+        self._phases_agree = phases_agree
+        self._pages: list[list[tuple[int, bool] | None]] = []
+        """By position: the token, and whether a round wrote it."""
         self._opened: dict[int, tuple[int, ...]] = {}
         self._gate: threading.Semaphore | None = None
         self._stepped = threading.Condition()
@@ -112,7 +122,7 @@ class ScriptedLeaf:
     # Port 2.
 
     def probe(self) -> DeviceInfo:
-        return DeviceInfo("scripted", "none", 1, self._memory_bytes, self._memory_bytes)
+        return DeviceInfo("scripted", "none", 1, self._memory_bytes, self._memory_bytes, self._phases_agree)
 
     def plan(self, checkpoint: Checkpoint, layout: Layout) -> Footprint:
         return Footprint(1000, 100, self._page_bytes, self._page_bytes * layout.num_pages, 10)
@@ -145,7 +155,7 @@ class ScriptedLeaf:
         live = span.live
         self._read(live.tokens, live.table, span.start)
         for position in range(span.start, span.stop):
-            self._write(live.tokens, live.table, position)
+            self._write(live.tokens, live.table, position, is_round=False)
         if not span.is_last:
             return ()
         self._opened[live.lane] = live.tokens.slice(0, span.stop)
@@ -160,7 +170,7 @@ class ScriptedLeaf:
             assert row.tokens.slice(0, row.tokens.num_prompt) == self._opened[row.lane], (
                 "the lane was opened for another"
             )
-            self._write(row.tokens, row.table, position)
+            self._write(row.tokens, row.table, position, is_round=True)
             draws.append(self._draw(row, position + 1, step.sampling.row(row.lane)["top_logprobs"]))
         return draws
 
@@ -175,19 +185,24 @@ class ScriptedLeaf:
         if self.faults:
             raise self.faults.pop(0)
 
-    def _write(self, tokens: TokenLog, table: PageTable, position: int) -> None:
+    def _write(self, tokens: TokenLog, table: PageTable, position: int, *, is_round: bool) -> None:
         page = self._pages[table[position // PAGE_TOKENS]]
         place = position % PAGE_TOKENS
         if place == 0:
             page[:] = [None] * PAGE_TOKENS
         assert page[place] is None, "a position is written twice: the page is somebody else's too"
-        page[place] = tokens[position]
+        page[place] = tokens[position], is_round
 
     def _read(self, tokens: TokenLog, table: PageTable, stop: int) -> list[int]:
         """Returns positions [0, stop) as the pages have them."""
-        found = [self._pages[table[position // PAGE_TOKENS]][position % PAGE_TOKENS] for position in range(stop)]
-        assert tuple(found) == tokens.slice(0, stop), "the pages hold something else"
-        return [token for token in found if token is not None]
+        places = [self._pages[table[position // PAGE_TOKENS]][position % PAGE_TOKENS] for position in range(stop)]
+        found = [place for place in places if place is not None]
+        read = [token for token, _ in found]
+        assert len(found) == stop and tuple(read) == tokens.slice(0, stop), "the pages hold something else"
+        if not self._phases_agree:
+            writers = [is_round for _, is_round in found]
+            assert writers == [position >= tokens.num_prompt for position in range(stop)], "the other phase wrote it"
+        return read
 
     def _draw(self, row: Row, stop: int, top_logprobs: int) -> Draw:
         token = self._reply(self._read(row.tokens, row.table, stop), row.tokens.num_prompt)

@@ -58,6 +58,8 @@ prompts = strategies.builds(
 
 
 class SchedulerMachine(RuleBasedStateMachine):
+    phases_agree = True
+
     def __init__(self) -> None:
         super().__init__()
         self.scheduler = Scheduler(
@@ -67,9 +69,10 @@ class SchedulerMachine(RuleBasedStateMachine):
                 prefill_chunk=CHUNK,
                 decode_share=SHARE,
                 has_prefix_cache=True,
+                phases_agree=self.phases_agree,
             )
         )
-        self.leaf = ScriptedLeaf()
+        self.leaf = ScriptedLeaf(phases_agree=self.phases_agree)
         self.leaf.prepare(NUM_PAGES)
         self.now = 0.0
         self.requests: dict[int, Expected] = {}
@@ -157,18 +160,26 @@ class SchedulerMachine(RuleBasedStateMachine):
     def check_copy(self, step: CopyPage) -> None:
         request = self.requests[step.live.request_id]
         assert not request.has_begun, "a copy after the first span"
+        self.check_rank(request)
         assert 0 < step.stop < len(request.submission.prompt)
         request.resumes_at = step.stop
+
+    def check_rank(self, request: Expected) -> None:
+        """Of its first step, a copy or a span: it was the head of the queue."""
+        waiting = [other for other in self.open().values() if not other.has_begun and not self.is_late(other)]
+        assert request.rank == min(other.rank for other in waiting), "a lower rank went first"
+        request.has_begun = True
 
     def check_span(self, step: PrefillSpan, *, is_beside_others: bool) -> None:
         request = self.requests[step.live.request_id]
         assert step.stop - step.start <= CHUNK
         assert step.stop % CHUNK == 0 or step.is_last
-        if not request.has_begun:
-            waiting = [other for other in self.open().values() if not other.has_begun and not self.is_late(other)]
-            assert request.rank == min(other.rank for other in waiting), "a lower rank went first"
-            request.has_begun = True
-            assert step.start == request.resumes_at or (request.resumes_at == 0 and step.start % 64 == 0)
+        if request.resumes_at:
+            assert step.start == request.resumes_at, "the span after a copy starts elsewhere"
+            request.resumes_at = 0
+        elif not request.has_begun:
+            self.check_rank(request)
+            assert step.start % 64 == 0
         if is_beside_others and self.chunk_end is not None:
             request_id, ended, wait_s = self.chunk_end
             assert self.rounds_since_chunk >= 1, "two chunks without a round"
@@ -215,5 +226,13 @@ class SchedulerMachine(RuleBasedStateMachine):
         self.scheduler.check()
 
 
+class TwoPhaseMachine(SchedulerMachine):
+    """On a leaf whose decode writes other bits than its prefill: it refuses to have a prompt meet them."""
+
+    phases_agree = False
+
+
 TestSchedulerMachine = SchedulerMachine.TestCase
 TestSchedulerMachine.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestTwoPhaseMachine = TwoPhaseMachine.TestCase
+TestTwoPhaseMachine.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)

@@ -33,10 +33,11 @@ class Player:
             "prefill_chunk": 128,
             "decode_share": 0.25,
             "has_prefix_cache": True,
+            "phases_agree": True,
             **settings,
         }
         self.scheduler = Scheduler(SchedulerSettings(**merged))  # type: ignore[arg-type]  # literals of the tests
-        self.leaf = leaf or ScriptedLeaf()
+        self.leaf = leaf or ScriptedLeaf(phases_agree=bool(merged["phases_agree"]))
         self.leaf.prepare(self.scheduler.residency.pool.num_pages)
         self.now = 0.0
         self.admitted: list[Admitted] = []
@@ -251,6 +252,33 @@ def test_pages_that_decode_filled_are_found_by_the_next_turn() -> None:
     turn = play.submit([*range(60), *answer_to(range(60), 140)], max_tokens=1)
     play.run()
     assert play.cached(turn) == 199
+
+
+@pytest.mark.parametrize(("length", "answered"), [(30, 20), (60, 140), (64, 64), (100, 28), (100, 200)])
+def test_an_answer_is_prefilled_again_where_decode_writes_other_bits(length: int, answered: int) -> None:
+    play = Player(phases_agree=False)
+    play.submit(range(length), max_tokens=answered)
+    play.run()
+    prompt = [*range(length), *answer_to(range(length), answered)]
+    turn, again = play.submit([*prompt, 7], max_tokens=3), play.submit([*prompt, 7, 8], max_tokens=3)
+    play.run()
+    assert (play.cached(turn), play.tokens(turn)) == (length, answer_to([*prompt, 7], 3))
+    # Prefilled once, it is found like any other prompt: in full pages while its request runs.
+    assert (play.cached(again), play.tokens(again)) == (
+        max(length, len(prompt) // 64 * 64),
+        answer_to([*prompt, 7, 8], 3),
+    )
+
+
+def test_what_ends_within_its_prompt_is_kept_as_far_as_it_was_filled_in_either_way() -> None:
+    for phases_agree in (True, False):
+        play = Player(phases_agree=phases_agree)
+        play.submit(range(300), max_tokens=50)
+        play.step()
+        play.scheduler.cancel(1, play.now)
+        second = play.submit(range(300), max_tokens=1)
+        play.run()
+        assert play.cached(second) == 128
 
 
 def test_live_requests_share_the_pages_of_their_head() -> None:
