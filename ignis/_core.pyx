@@ -34,6 +34,8 @@ cdef extern from *:
     typedef __typeof__(ignis_copy_page) *copy_page_fn;
     typedef __typeof__(ignis_prefill) *prefill_fn;
     typedef __typeof__(ignis_decode) *decode_fn;
+    typedef __typeof__(ignis_last_step) *last_step_fn;
+    typedef __typeof__(ignis_measure) *measure_fn;
     typedef __typeof__(ignis_dequantize) *dequantize_fn;
     """
     enum:
@@ -102,6 +104,19 @@ cdef extern from *:
         uint32_t max_span
         uint32_t max_lanes
         uint32_t num_threads
+        uint32_t seed
+
+    ctypedef struct ignis_step_times:
+        uint32_t size
+        double launch_s
+        double wait_s
+        double device_s
+
+    ctypedef struct ignis_ceilings:
+        uint32_t size
+        double read_bytes_s
+        double copy_bytes_s
+        double matrix_flops_s
 
     ctypedef struct ignis_memory_plan:
         uint32_t size
@@ -171,6 +186,8 @@ cdef extern from *:
     ctypedef ignis_status (*copy_page_fn)(ignis_model *, int32_t, int32_t) noexcept nogil
     ctypedef ignis_status (*prefill_fn)(ignis_model *, const ignis_span *, ignis_draw *) noexcept nogil
     ctypedef ignis_status (*decode_fn)(ignis_model *, const ignis_round *, ignis_draw *) noexcept nogil
+    ctypedef ignis_status (*last_step_fn)(const ignis_model *, ignis_step_times *) noexcept nogil
+    ctypedef ignis_status (*measure_fn)(uint32_t, ignis_ceilings *) noexcept nogil
     ctypedef ignis_status (*dequantize_fn)(uint32_t, const void *, uint64_t, float *, uint64_t) noexcept nogil
 
 
@@ -872,6 +889,9 @@ cdef class LoadParams:
         for i, value in enumerate(shape.rope.inv_freq):
             self.c_inv_freq[i] = value
         for i, file in enumerate(checkpoint.files):
+            if file.map is None:
+                self.c_files[i].size_bytes = file.size_bytes
+                continue
             PyObject_GetBuffer(file.map, &self.c_buffers[i], PyBUF_SIMPLE)
             self.c_num_buffers = i + 1
             self.c_files[i].base = self.c_buffers[i].buf
@@ -910,6 +930,7 @@ cdef class LoadParams:
         self.c_params.max_span = max_span
         self.c_params.max_lanes = max_lanes
         self.c_params.num_threads = num_threads
+        self.c_params.seed = checkpoint.seed
 
     def __dealloc__(self):
         cdef int i
@@ -936,6 +957,8 @@ cdef class Leaf:
     cdef copy_page_fn c_copy_page
     cdef prefill_fn c_prefill
     cdef decode_fn c_decode
+    cdef last_step_fn c_last_step
+    cdef measure_fn c_measure
     cdef dequantize_fn c_dequantize
     cdef ignis_row c_rows[IGNIS_MAX_LANES]
     cdef ignis_draw c_draws[IGNIS_MAX_LANES]
@@ -962,6 +985,8 @@ cdef class Leaf:
         self.c_copy_page = <copy_page_fn>self.c_symbol(b"ignis_copy_page")
         self.c_prefill = <prefill_fn>self.c_symbol(b"ignis_prefill")
         self.c_decode = <decode_fn>self.c_symbol(b"ignis_decode")
+        self.c_last_step = <last_step_fn>self.c_symbol(b"ignis_last_step")
+        self.c_measure = <measure_fn>self.c_symbol(b"ignis_measure")
         self.c_dequantize = <dequantize_fn>self.c_symbol(b"ignis_dequantize")
 
     def __dealloc__(self):
@@ -1123,6 +1148,28 @@ cdef class Leaf:
             c_status = self.c_decode(self.c_model, &c_round, self.c_draws)
         self.c_checked(c_status)
         return [c_draw(&self.c_draws[i]) for i in range(c_num_rows)]
+
+    def last_step(self):
+        """Returns the seconds of (launching, waiting, the device's own work) of the last span or round."""
+        cdef ignis_step_times c_times
+        cdef ignis_status c_status
+        self.c_ensure_loaded()
+        memset(&c_times, 0, sizeof(c_times))
+        c_times.size = sizeof(c_times)
+        c_status = self.c_last_step(self.c_model, &c_times)
+        self.c_checked(c_status)
+        return (c_times.launch_s, c_times.wait_s, c_times.device_s)
+
+    def measure(self, int num_threads):
+        """Returns what the device can do: (bytes a second read, read and written by a copy, FLOPs of 16-bit products)."""
+        cdef ignis_ceilings c_ceilings
+        cdef ignis_status c_status
+        memset(&c_ceilings, 0, sizeof(c_ceilings))
+        c_ceilings.size = sizeof(c_ceilings)
+        with nogil:
+            c_status = self.c_measure(num_threads, &c_ceilings)
+        self.c_checked(c_status)
+        return (c_ceilings.read_bytes_s, c_ceilings.copy_bytes_s, c_ceilings.matrix_flops_s)
 
     def dequantize(self, int dtype, const uint8_t[::1] data not None, float[::1] values not None):
         """Writes the float32 values of len(values) stored elements."""

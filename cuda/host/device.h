@@ -18,6 +18,7 @@ const char *isa_name(Isa isa);
 struct Device {
   ThreadPool *pool;
   Isa isa;
+  double begun_s, done_s;  // of the last step
 };
 
 }  // namespace ignis

@@ -1,10 +1,12 @@
 // pack.cpp: stored quantised weights into the layout of packed.h. Start to first token waits for it, so every format is moved in
 // 32-bit words.
+#include <stdlib.h>
 #include <string.h>
 
 #include "../ops/ops.h"
 #include "../quant/half.h"
 #include "../quant/k_scales.h"
+#include "../quant/synthetic.h"
 #include "device.h"
 #include "packed.h"
 
@@ -134,7 +136,28 @@ uint64_t matrix_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols) {
   return is_quantized(dtype) ? num_groups(rows) * group_bytes(dtype, cols) : 0;
 }
 
+// The stored bytes of a matrix that no file holds.
+static void synthesize(Device &device, uint8_t *stored, const Matrix &m) {
+  const Synthetic synthetic = synthetic_of(m.seed, m.tensor, m.rows, m.cols);
+  const uint64_t num_values = uint64_t{m.rows} * m.cols, values = synthetic_values(m.dtype), bytes = synthetic_bytes(m.dtype);
+  const uint64_t num_units = (num_values + values - 1) / values, units_a_task = 4096;
+  parallel(*device.pool, static_cast<uint32_t>((num_units + units_a_task - 1) / units_a_task), [&](uint32_t task, uint32_t) {
+    const uint64_t start = task * units_a_task, stop = start + units_a_task < num_units ? start + units_a_task : num_units;
+    for (uint64_t unit = start; unit < stop; unit++) synthesize_unit(stored + unit * bytes, m.dtype, synthetic, unit, num_values);
+  });
+}
+
 void matrix_pack(Device &device, Matrix *m, void *packed) {
+  if (!m->source) {
+    const bool is_packed = is_quantized(m->dtype);
+    void *stored = is_packed ? malloc(m->rows * row_bytes(m->dtype, m->cols)) : packed;
+    if (!stored) abort();  // memory that was free when the load was planned: the system ends the process where it is gone
+    synthesize(device, static_cast<uint8_t *>(stored), *m);
+    m->source = stored;
+    matrix_pack(device, m, packed);
+    if (is_packed) free(stored);
+    return;
+  }
   if (!is_quantized(m->dtype)) {
     m->packed = m->source;
     return;
@@ -158,8 +181,11 @@ void matrix_pack(Device &device, Matrix *m, void *packed) {
   });
 }
 
-// Rows of an embedding are read from the file.
+// Rows of an embedding are read from the file, where there is one.
 uint64_t table_bytes(ignis_dtype, uint32_t, uint32_t) { return 0; }
-void table_store(Device &, Matrix *, void *) {}
+void table_store(Device &device, Matrix *m, void *stored) {
+  if (!m->source) synthesize(device, static_cast<uint8_t *>(stored), *m);
+  m->packed = m->source = stored;
+}
 
 }  // namespace ignis

@@ -128,6 +128,8 @@ typedef struct ignis_load_params {
   uint32_t max_span;          /* tokens of the longest prefill span */
   uint32_t max_lanes;         /* 1..IGNIS_MAX_LANES */
   uint32_t num_threads;       /* CPU: 0 means one a physical core */
+  uint32_t seed;              /* not 0: files whose base is null exist nowhere, and the device makes their tensors out of this number:
+                                 random weights of a real shape, for benches. The same bytes on every device */
 } ignis_load_params;
 
 /* The memory plan of a load, in bytes. The same arithmetic is used by ignis_load. */
@@ -224,6 +226,27 @@ IGNIS_API ignis_status ignis_prefill(ignis_model *model, const ignis_span *span,
 /* draws: [num_rows], in the order of rows; row i's draw is the token at position rows[i].position + 1. A token that is
  * drawn (here or by a span) is added to its lane's output counts. */
 IGNIS_API ignis_status ignis_decode(ignis_model *model, const ignis_round *round, ignis_draw *draws);
+
+/* Where the last span or round spent its time. Seconds. */
+typedef struct ignis_step_times {
+  uint32_t size;
+  uint32_t reserved;
+  double launch_s; /* of the host: inputs put in place and work queued; 0 where the host does the work itself */
+  double wait_s;   /* of the host: waiting for the device, and bringing the draws */
+  double device_s; /* of the device: the step's work alone, without its inputs' way in and its draws' way out */
+} ignis_step_times;
+IGNIS_API ignis_status ignis_last_step(const ignis_model *model, ignis_step_times *times);
+
+/* What the device can do, measured now, in a second or less, on memory that is given back: what a step is held against. Bytes that a
+ * copy reads and writes count both. The matrix rate is of 16-bit products with float32 sums, as a card's tensor cores do them from
+ * registers and shared memory; on a CPU it is of its fastest linear layer. */
+typedef struct ignis_ceilings {
+  uint32_t size;
+  uint32_t reserved;
+  double read_bytes_s, copy_bytes_s, matrix_flops_s;
+} ignis_ceilings;
+/* num_threads: of the CPU, as ignis_load_params'. */
+IGNIS_API ignis_status ignis_measure(uint32_t num_threads, ignis_ceilings *ceilings);
 
 /* Float32 values of num_values consecutive elements of a stored tensor, bit-equal to the format's definition. */
 IGNIS_API ignis_status ignis_dequantize(uint32_t dtype, const void *data, uint64_t size_bytes, float *values,

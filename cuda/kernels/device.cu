@@ -128,7 +128,9 @@ void copy(Device &device, void *to, const void *from, uint64_t size_bytes) {
 }
 
 ignis_status wait(Device &device) {
+  step_queued(device);
   const cudaError_t error = cudaStreamSynchronize(device.stream);
+  step_done(device);
   keep(device, error, "a kernel of this step");
   if (device.error == cudaSuccess) return IGNIS_OK;
   const ignis_status status = device.error == cudaErrorMemoryAllocation ? IGNIS_NO_MEMORY : IGNIS_FAULT;
@@ -136,6 +138,7 @@ ignis_status wait(Device &device) {
 }
 
 ignis_status download(Device &device, void *to, const void *from, uint64_t size_bytes) {
+  step_queued(device);
   if (void *pinned = inputs_bounce(device, size_bytes)) {
     IGNIS_CUDA(device, cudaMemcpyAsync(pinned, from, size_bytes, cudaMemcpyDeviceToHost, device.stream));
     const ignis_status status = wait(device);

@@ -6,6 +6,9 @@
 namespace ignis {
 
 void inputs_close(Device *device);
+// The step's work is queued, and will be waited for; it has been.
+void step_queued(Device &device);
+void step_done(Device &device);
 // Pinned memory for a result of so many bytes; null where it is too large for it.
 void *inputs_bounce(Device &device, uint64_t size_bytes);
 

@@ -6,6 +6,7 @@
 #include "../quant/formats.h"
 #include "pack.h"
 #include "store.h"
+#include "synthetic.h"
 
 namespace ignis {
 
@@ -49,9 +50,11 @@ static bool staging_open(Device &device) {
 }
 
 // Calls use(chunk on the card, first byte, bytes) for every chunk, which must queue its work on the stream. A chunk is a multiple of
-// unit_bytes, but for the last. Until all memory that use() reads is taken, the source is not needed again.
+// unit_bytes, but for the last. Until all memory that use() reads is taken, the source is not needed again. Without a source the card
+// makes the chunks.
 template <class Use>
-static void each_chunk(Device &device, const void *source, uint64_t size_bytes, uint64_t unit_bytes, const Use &use) {
+static void each_chunk(Device &device, const Matrix &m, uint64_t unit_bytes, const Use &use) {
+  const uint64_t size_bytes = m.rows * row_bytes(m.dtype, m.cols);
   if (!staging_open(device)) return;
   Staging &staging = *device.staging;
   const uint64_t chunk_bytes = CHUNK_BYTES / unit_bytes * unit_bytes;
@@ -60,9 +63,14 @@ static void each_chunk(Device &device, const void *source, uint64_t size_bytes, 
     const uint64_t bytes = size_bytes - start < chunk_bytes ? size_bytes - start : chunk_bytes;
     const int buffer = staging.next;
     staging.next = (buffer + 1) % NUM_BUFFERS;
-    IGNIS_CUDA(device, cudaEventSynchronize(staging.is_free[buffer]));
-    memcpy(staging.pinned[buffer], static_cast<const uint8_t *>(source) + start, bytes);
-    IGNIS_CUDA(device, cudaMemcpyAsync(staging.on_card[buffer], staging.pinned[buffer], bytes, cudaMemcpyHostToDevice, device.stream));
+    if (m.source) {
+      IGNIS_CUDA(device, cudaEventSynchronize(staging.is_free[buffer]));
+      memcpy(staging.pinned[buffer], static_cast<const uint8_t *>(m.source) + start, bytes);
+      IGNIS_CUDA(device, cudaMemcpyAsync(staging.on_card[buffer], staging.pinned[buffer], bytes, cudaMemcpyHostToDevice, device.stream));
+    } else {
+      synthesize(staging.on_card[buffer], m, start, bytes, device.stream);
+      IGNIS_LAUNCHED(device);
+    }
     use(staging.on_card[buffer], start, bytes);
     IGNIS_CUDA(device, cudaEventRecord(staging.is_free[buffer], device.stream));
   }
@@ -72,7 +80,7 @@ uint64_t matrix_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols) { return 
 
 void matrix_pack(Device &device, Matrix *m, void *packed) {
   const uint64_t stored = row_bytes(m->dtype, m->cols);
-  each_chunk(device, m->source, m->rows * stored, PACK_ROWS * stored, [&](const void *chunk, uint64_t start, uint64_t bytes) {
+  each_chunk(device, *m, PACK_ROWS * stored, [&](const void *chunk, uint64_t start, uint64_t bytes) {
     pack_rows(packed, chunk, m->dtype, m->rows, m->cols, static_cast<uint32_t>(start / stored), static_cast<uint32_t>(bytes / stored),
               device.stream);
     IGNIS_LAUNCHED(device);
@@ -84,7 +92,7 @@ void matrix_pack(Device &device, Matrix *m, void *packed) {
 uint64_t table_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols) { return align_up(rows * row_bytes(dtype, cols), ARENA_ALIGNMENT); }
 
 void table_store(Device &device, Matrix *m, void *stored) {
-  each_chunk(device, m->source, m->rows * row_bytes(m->dtype, m->cols), 1, [&](const void *chunk, uint64_t start, uint64_t bytes) {
+  each_chunk(device, *m, m->source ? 1 : synthetic_bytes(m->dtype), [&](const void *chunk, uint64_t start, uint64_t bytes) {
     IGNIS_CUDA(device, cudaMemcpyAsync(static_cast<uint8_t *>(stored) + start, chunk, bytes, cudaMemcpyDeviceToDevice, device.stream));
   });
   m->packed = m->source = stored;

@@ -142,6 +142,27 @@ ignis_status ignis_decode(ignis_model *model, const ignis_round *round, ignis_dr
   return run_round(*model, *round, draws);
 }
 
+ignis_status ignis_last_step(const ignis_model *model, ignis_step_times *times) {
+  clear_last_error();
+  if (!model || !times) return fail(IGNIS_INVALID, "model or times is null");
+  if (times->size != sizeof *times) return fail(IGNIS_INVALID, "ignis_step_times.size is %u", times->size);
+  *times = ignis_step_times{sizeof *times, 0, 0, 0, 0};
+  step_times(*model->device, times);
+  return IGNIS_OK;
+}
+
+ignis_status ignis_measure(uint32_t num_threads, ignis_ceilings *result) {
+  clear_last_error();
+  if (!result) return fail(IGNIS_INVALID, "ceilings is null");
+  if (result->size != sizeof *result) return fail(IGNIS_INVALID, "ignis_ceilings.size is %u", result->size);
+  *result = ignis_ceilings{sizeof *result, 0, 0, 0, 0};
+  Device *device = nullptr;
+  ignis_status status = device_open(&device, num_threads);
+  if (status == IGNIS_OK) status = ceilings(*device, result);
+  device_close(device);
+  return status;
+}
+
 ignis_status ignis_dequantize(uint32_t dtype, const void *data, uint64_t size_bytes, float *values, uint64_t num_values) {
   clear_last_error();
   const ignis_dtype stored = static_cast<ignis_dtype>(dtype);

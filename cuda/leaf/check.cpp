@@ -67,7 +67,7 @@ static ignis_status check_params(const ignis_load_params &params) {
   if (!params.files || params.num_files == 0) return fail(IGNIS_INVALID, "no files");
   if (!params.tensors || params.num_tensors == 0) return fail(IGNIS_INVALID, "no tensors");
   for (uint32_t i = 0; i < params.num_files; i++)
-    if (!params.files[i].base) return fail(IGNIS_INVALID, "files[%u].base is null", i);
+    if (!params.files[i].base && params.seed == 0) return fail(IGNIS_INVALID, "files[%u].base is null", i);
   CHECK(check_range("num_pages", params.num_pages, 1, INT32_MAX));
   if (params.kv_dtype != IGNIS_F32 && params.kv_dtype != IGNIS_F16)
     return fail(IGNIS_UNSUPPORTED, "kv_dtype %u is neither float32 nor float16", params.kv_dtype);

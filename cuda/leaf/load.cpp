@@ -5,6 +5,7 @@
 #include "../base/status.h"
 #include "../quant/dequantize.h"
 #include "../quant/formats.h"
+#include "../quant/synthetic.h"
 #include "model.h"
 
 namespace ignis {
@@ -15,7 +16,9 @@ static Matrix matrix_of(const ignis_load_params &params, uint32_t tensor_index) 
   matrix.rows = static_cast<uint32_t>(tensor.rows);
   matrix.cols = static_cast<uint32_t>(tensor.cols);
   matrix.dtype = static_cast<ignis_dtype>(tensor.dtype);
-  matrix.source = static_cast<const uint8_t *>(params.files[tensor.file].base) + tensor.offset;
+  if (const void *base = params.files[tensor.file].base) matrix.source = static_cast<const uint8_t *>(base) + tensor.offset;
+  matrix.seed = params.seed;
+  matrix.tensor = tensor_index;
   return matrix;
 }
 
@@ -23,8 +26,10 @@ static bool is_embedding(const Binding &binding, const TensorSlot &slot) { retur
 
 // Bytes of the weights' arena that a matrix takes.
 static uint64_t held_bytes(const Binding &binding, const TensorSlot &slot, const Matrix &matrix) {
-  return is_embedding(binding, slot) ? table_bytes(matrix.dtype, matrix.rows, matrix.cols)
-                                     : matrix_bytes(matrix.dtype, matrix.rows, matrix.cols);
+  const uint64_t size_bytes = is_embedding(binding, slot) ? table_bytes(matrix.dtype, matrix.rows, matrix.cols)
+                                                          : matrix_bytes(matrix.dtype, matrix.rows, matrix.cols);
+  if (size_bytes > 0 || matrix.source) return size_bytes;
+  return align_up(matrix.rows * row_bytes(matrix.dtype, matrix.cols), ARENA_ALIGNMENT);  // no file holds what is used as it is stored
 }
 
 // The tensor that a slot is filled from: the embedding's (always slot 0) for a tied head.
@@ -147,9 +152,15 @@ static void load_matrix(ignis_model *model, const Binding &binding, const Tensor
     else
       matrix_pack(*model->device, &matrix, memory);
     // So that the process holds these weights once. Rows of a tied embedding come back as they are read.
-    drop_file_pages(stored, matrix.rows * row_bytes(matrix.dtype, matrix.cols));
+    if (stored) drop_file_pages(stored, matrix.rows * row_bytes(matrix.dtype, matrix.cols));
   }
   *slot.matrix = matrix;
+}
+
+static void synthesize_vector(float *values, uint32_t num, const Matrix &matrix) {
+  const Synthetic synthetic = synthetic_of(matrix.seed, matrix.tensor, 1, num);
+  for (uint32_t unit = 0; unit * 8 < num; unit++)
+    synthesize_unit(reinterpret_cast<uint8_t *>(values + unit * 8), IGNIS_F32, synthetic, unit, num);
 }
 
 // Fills every slot from its tensor: vectors as float32, matrices packed.
@@ -165,7 +176,10 @@ static ignis_status load_weights(ignis_model *model, const ignis_load_params &pa
     if (slot.vector) {
       const uint64_t size_bytes = uint64_t{slot.cols} * sizeof(float);
       float *memory = static_cast<float *>(arena_take(&model->weights, size_bytes));
-      dequantize(values, matrix.source, matrix.dtype, slot.cols);
+      if (matrix.source)
+        dequantize(values, matrix.source, matrix.dtype, slot.cols);
+      else
+        synthesize_vector(values, slot.cols, matrix);
       upload(*model->device, memory, values, size_bytes);
       *slot.vector = memory;
     } else {

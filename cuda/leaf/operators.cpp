@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../base/status.h"
+#include "../base/time.h"
 #include "../quant/formats.h"
 #include "model.h"
 
@@ -19,12 +19,6 @@ struct ignis_ops {
   KvLayer kv;
   uint32_t NH, max_context;
 };
-
-static double now_s() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 // Memory of one call.
 struct Scratch {

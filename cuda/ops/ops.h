@@ -44,6 +44,11 @@ bool record_begin(Device &device, uint32_t key);
 ignis_status record_end(Device &device, uint32_t key);
 bool replay(Device &device, uint32_t key);  // false: nothing is kept under the key
 
+// Of the last step: from step_begin to the wait that ended it. Fills everything but size.
+void step_times(Device &device, ignis_step_times *times);
+// IGNIS_NO_MEMORY where the device has too little left. Fills everything but size.
+ignis_status ceilings(Device &device, ignis_ceilings *result);
+
 // --- weights --------------------------------------------------------------------------------------------------------------------
 
 // A stored weight [rows, cols] in the layout that this device's kernels want. `packed` lies in the model's arena.
@@ -52,11 +57,13 @@ struct Matrix {
   ignis_dtype dtype = IGNIS_F32;  // as stored
   const void *packed = nullptr;   // matrix_pack's output, or == source where no repacking is needed
   const void *source = nullptr;   // the stored bytes, in the mapped file or in the device's memory: rows of an embedding are read here
+  uint32_t seed = 0, tensor = 0;  // where source is null: the stored bytes are made, as quant/synthetic.h says
 };
 
 // Bytes that matrix_pack needs for it; 0 where the stored layout is used as it is. A multiple of ARENA_ALIGNMENT.
 uint64_t matrix_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols);
-// Fills m->packed (memory of matrix_bytes at `packed`) from m->source, which is not read after the return. Parallel inside.
+// Fills m->packed (memory of matrix_bytes at `packed`) from m->source, which is not read after the return. Parallel inside. Without a
+// source, and where the stored layout is used as it is, `packed` is memory of the stored bytes.
 void matrix_pack(Device &device, Matrix *m, void *packed);
 // The same for the embedding, whose rows are read by number: 0 where they are read from the file. table_store sets m->source.
 uint64_t table_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols);

@@ -4,12 +4,13 @@
 
 #include <stdint.h>
 
+#include "../base/both.h"
 #include "../include/ignis_step.h"
 
 namespace ignis {
 
 // Values of a block, consecutive along a row; 0 where the type is unknown.
-inline constexpr uint32_t block_values(ignis_dtype dtype) {
+IGNIS_BOTH inline constexpr uint32_t block_values(ignis_dtype dtype) {
   switch (dtype) {
     case IGNIS_F32:
     case IGNIS_F16:
@@ -26,7 +27,7 @@ inline constexpr uint32_t block_values(ignis_dtype dtype) {
   return 0;
 }
 
-inline constexpr uint32_t block_bytes(ignis_dtype dtype) {
+IGNIS_BOTH inline constexpr uint32_t block_bytes(ignis_dtype dtype) {
   switch (dtype) {
     case IGNIS_F32: return 4;
     case IGNIS_F16:
@@ -43,10 +44,10 @@ inline constexpr uint32_t block_bytes(ignis_dtype dtype) {
   return 0;
 }
 
-inline constexpr bool is_quantized(ignis_dtype dtype) { return block_values(dtype) > 1; }
+IGNIS_BOTH inline constexpr bool is_quantized(ignis_dtype dtype) { return block_values(dtype) > 1; }
 
 // Bytes of a stored row of `cols` values, a multiple of block_values(dtype).
-inline constexpr uint64_t row_bytes(ignis_dtype dtype, uint64_t cols) {
+IGNIS_BOTH inline constexpr uint64_t row_bytes(ignis_dtype dtype, uint64_t cols) {
   return cols / block_values(dtype) * block_bytes(dtype);
 }
 

@@ -100,6 +100,14 @@ class MappedFile:
     size_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class AbsentFile:
+    """Where the tensors of a synthetic checkpoint would lie: the device makes their values out of the checkpoint's seed."""
+
+    size_bytes: int
+    map: None = None
+
+
 class VocabularyKind(enum.Enum):
     BPE = "gpt2"
     SENTENCEPIECE = "llama"
@@ -152,7 +160,7 @@ class Checkpoint:
     format: str
     """For people: "GGUF Q4_1", "safetensors BF16"."""
     shape: ModelShape
-    files: tuple[MappedFile, ...]
+    files: tuple[MappedFile, ...] | tuple[AbsentFile]
     tensors: tuple[TensorView, ...]
     num_parameters: int
     vocabulary: GgufVocabulary | HfTokenizerFiles
@@ -160,6 +168,8 @@ class Checkpoint:
     chat_template: str | None
     sampling_defaults: Mapping[str, float] = field(default_factory=dict)
     """From generation_config.json: temperature, top_p, top_k, min_p, repetition_penalty, where given."""
+    seed: int = 0
+    """Not 0: of synthetic weights."""
 
     @property
     def size_bytes(self) -> int:
@@ -169,4 +179,5 @@ class Checkpoint:
     def close(self) -> None:
         """Unmaps the files. Views into them are dead after this."""
         for file in self.files:
-            file.map.close()
+            if file.map is not None:
+                file.map.close()

@@ -85,6 +85,7 @@ class LoadParams(Structure):
         ("max_span", c_uint32),
         ("max_lanes", c_uint32),
         ("num_threads", c_uint32),
+        ("seed", c_uint32),
     )
 
 
