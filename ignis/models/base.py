@@ -102,7 +102,7 @@ class MappedFile:
 
 @dataclass(frozen=True, slots=True)
 class AbsentFile:
-    """Where the tensors of a synthetic checkpoint would lie: the device makes their values out of the checkpoint's seed."""
+    """Where a synthetic checkpoint's tensors would lie: the device makes their values out of the checkpoint's seed."""
 
     size_bytes: int
     map: None = None

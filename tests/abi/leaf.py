@@ -273,6 +273,11 @@ class Model:
     def __exit__(self, *_: object) -> None:
         self.library.ignis_unload(self._model)
 
+    @property
+    def handle(self) -> c_void_p:
+        """What the functions of the ABI call model."""
+        return self._model
+
     def open_lane(self, lane: int, prompt: Sequence[int] = (), output: Sequence[int] = ()) -> None:
         prompt_ids, output_ids = ints(prompt), ints(output)
         status = self.library.ignis_lane_open(
