@@ -35,13 +35,13 @@ def rounded(tiny: Tiny, dtype: str) -> Tiny:
     return replace(tiny, arrays={name: cut(values) for name, values in tiny.arrays.items()})
 
 
-def write_gguf(tiny: Tiny, path: Path, dtype: str = "F32") -> Path:
+def write_gguf(tiny: Tiny, path: Path, dtype: str = "F32", context_tokens: int = CONTEXT_TOKENS) -> Path:
     """As converters write it: llama's q and k rows in adjacent rope pairs, vectors in float32, no vocabulary."""
     config = tiny.config
     name = ARCHITECTURES[config.architecture]
     keys = {
         "block_count": writers.u32(config.num_layers),
-        "context_length": writers.u32(CONTEXT_TOKENS),
+        "context_length": writers.u32(context_tokens),
         "embedding_length": writers.u32(config.hidden_size),
         "feed_forward_length": writers.u32(config.ffn_size),
         "attention.head_count": writers.u32(config.num_heads),
