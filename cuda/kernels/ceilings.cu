@@ -134,7 +134,7 @@ static void measure(Device &device, uint8_t *memory, ignis_ceilings *result) {
   const double copy_s = median_s(device, [&] {
     IGNIS_CUDA(device, cudaMemcpyAsync(memory + MEMORY_BYTES / 2, memory, MEMORY_BYTES / 2, cudaMemcpyDeviceToDevice, device.stream));
   });
-  const uint32_t shared_bytes = device.compute_capability == 90 ? B_TILES * B_BYTES : 0, blocks = processors * (shared_bytes ? 1 : 4);
+  const uint32_t shared_bytes = device.code == 90 ? B_TILES * B_BYTES : 0, blocks = processors * (shared_bytes ? 1 : 4);
   if (shared_bytes) IGNIS_CUDA(device, cudaFuncSetAttribute(multiply_all, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
   const double group_flops = shared_bytes ? WARPGROUP_FLOPS : WARPS_FLOPS;
   constexpr int CALLS = 8;  // long enough for the clock that the card can hold

@@ -29,7 +29,7 @@ static ignis_status no_device(cudaError_t error) {
 }
 
 // The first visible card, if this library has code for it.
-static ignis_status choose(cudaDeviceProp *properties) {
+static ignis_status choose(cudaDeviceProp *properties, cudaFuncAttributes *attributes) {
   // Kernels are put on the card now: one that came with its first launch would take memory while we serve.
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   int num = 0;
@@ -40,9 +40,8 @@ static ignis_status choose(cudaDeviceProp *properties) {
   }
   error = cudaGetDeviceProperties(properties, 0);
   if (error != cudaSuccess) return fail(IGNIS_NO_DEVICE, "the first card does not answer: %s", cudaGetErrorString(error));
-  cudaFuncAttributes attributes;
   error = cudaSetDevice(0);
-  if (error == cudaSuccess) error = probe_kernel_attributes(&attributes);
+  if (error == cudaSuccess) error = probe_kernel_attributes(attributes);
   if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction || error == cudaErrorUnsupportedPtxVersion) {
     cudaGetLastError();
     return fail(IGNIS_NO_DEVICE, "%s is an sm_%d%d, which this build has no code for", properties->name, properties->major, properties->minor);
@@ -53,7 +52,8 @@ static ignis_status choose(cudaDeviceProp *properties) {
 
 ignis_status device_probe(ignis_device_info *info) {
   cudaDeviceProp properties;
-  const ignis_status status = choose(&properties);
+  cudaFuncAttributes attributes;
+  const ignis_status status = choose(&properties, &attributes);
   if (status != IGNIS_OK) return status;
   size_t free_bytes = 0, total_bytes = 0;
   const cudaError_t error = cudaMemGetInfo(&free_bytes, &total_bytes);
@@ -69,13 +69,13 @@ ignis_status device_probe(ignis_device_info *info) {
 
 ignis_status device_open(Device **result, uint32_t) {
   cudaDeviceProp properties;
-  const ignis_status status = choose(&properties);
+  cudaFuncAttributes attributes;
+  const ignis_status status = choose(&properties, &attributes);
   if (status != IGNIS_OK) return status;
   Device *device = static_cast<Device *>(calloc(1, sizeof(Device)));
   if (!device) return fail(IGNIS_NO_MEMORY, "no memory for the device's record");
-  device->compute_capability = properties.major * 10 + properties.minor;
+  device->code = static_cast<uint32_t>(attributes.ptxVersion);
   device->num_multiprocessors = properties.multiProcessorCount;
-  device->shared_bytes = static_cast<int>(properties.sharedMemPerBlockOptin);
   const cudaError_t error = cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking);
   if (error != cudaSuccess) {
     free(device);

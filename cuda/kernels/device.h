@@ -38,9 +38,8 @@ struct Inputs;   // the pinned image of StepMemory, step.cu's
 
 struct Device {
   cudaStream_t stream;
-  int compute_capability;   // 90 is 9.0
+  uint32_t code;            // what the library's code on this card was compiled for: 90 is sm_90a, 89 may be PTX on a later card (target.h)
   int num_multiprocessors;
-  int shared_bytes;         // of one block at most, by opt-in
   cudaError_t error;        // the first that went wrong since the load; a step ends with it
   const char *error_place;
   Phase phase;              // of the step under way; decode while a round is kept

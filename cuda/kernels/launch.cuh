@@ -7,6 +7,7 @@
 #include <cuda_runtime.h>
 
 #include "device.h"
+#include "target.h"
 
 namespace ignis {
 
@@ -27,7 +28,7 @@ static void launch(Device &device, const char *name, void (*kernel)(Parameters..
   config.blockDim = dim3(threads);
   config.stream = device.stream;
   config.attrs = &overlaps;
-  config.numAttrs = device.compute_capability >= 90 ? 1 : 0;
+  config.numAttrs = overlaps_launches(device.code) ? 1 : 0;
   keep(device, cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
 }
 

@@ -35,20 +35,14 @@ static void launch(ignis_dtype dtype, const LinearLaunch &launch) {
 }
 
 void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K, uint32_t num_multiprocessors,
-                Phase phase, cudaStream_t stream) {
+                uint32_t code, Phase phase, cudaStream_t stream) {
   if (T == 0) return;
-  int device = 0, major = 0, minor = 0, shared_bytes = 0;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-  cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
-  cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   LinearLaunch each{{},
                     static_cast<const uint8_t *>(memory),
                     T,
                     K,
                     num_multiprocessors,
-                    static_cast<uint32_t>(major * 10 + minor),
-                    static_cast<uint32_t>(shared_bytes),
+                    code,
                     phase,
                     stream};
   uint32_t done = 0;  // bits of the jobs that are launched

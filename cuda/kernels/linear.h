@@ -27,8 +27,8 @@ struct LinearJob {
 };
 
 // Every job's weights have K columns. `memory` is linear_prepare's with the same T and K; x [T, K] its source, which F32 weights read.
-// num_multiprocessors decides grids only, never a bit. Bits depend on the phase, and within one on neither T nor num.
+// num_multiprocessors decides grids only, never a bit; code is Device's. Bits depend on the phase, and within one on neither T nor num.
 void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K, uint32_t num_multiprocessors,
-                Phase phase, cudaStream_t stream);
+                uint32_t code, Phase phase, cudaStream_t stream);
 
 }  // namespace ignis

@@ -6,6 +6,7 @@
 #include "linear_launch.cuh"
 #include "linear_warpgroup.cuh"
 #include "linear_wide.cuh"
+#include "target.h"
 
 namespace ignis {
 
@@ -33,7 +34,7 @@ static void launch_narrow(LinearLaunch &launch) {
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &attribute;
-  config.numAttrs = 1;
+  config.numAttrs = overlaps_launches(launch.code) ? 1 : 0;
   cudaLaunchKernelEx(&config, narrow_kernel<DTYPE, TILES>, static_cast<const NarrowJobs>(launch.jobs), launch.input, launch.T, launch.K);
 }
 
@@ -58,7 +59,7 @@ void launch_linear(LinearLaunch launch) {
     constexpr uint32_t two = DTYPE == IGNIS_Q6_K ? 1 : 2;
     if (tiles >= 4 * multiprocessors)
       launch_narrow<DTYPE, two>(launch);
-    else if (tiles > 2 * multiprocessors && tiles <= 3 * multiprocessors && launch.shared_bytes >= 227 * 1024)
+    else if (tiles > 2 * multiprocessors && tiles <= 3 * multiprocessors && shared_kb(launch.code) >= 227)
       launch_narrow<DTYPE, 3>(launch);
     else
       launch_narrow<DTYPE, 1>(launch);
@@ -66,7 +67,7 @@ void launch_linear(LinearLaunch launch) {
   }
   static_assert(WIDE_ROW_TILES == GROUP_ROW_TILES);
   set_items(&launch.jobs, WIDE_ROW_TILES);
-  if (launch.compute_capability == 90) {
+  if (launch.code == 90) {
     // Half as many tokens a block where whole ones would leave multiprocessors idle.
     const uint32_t blocks = (launch.T + 127) / 128 * launch.jobs.first_item[launch.jobs.num];
     if (launch.T <= 64 || blocks * 4 < launch.num_multiprocessors * 3)

@@ -63,7 +63,8 @@ void linear(Device &device, const Linear *jobs, uint32_t num, const Activations 
       const Linear &job = jobs[start + i];
       taken[i] = LinearJob{job.y, job.w->packed, job.w->dtype, job.w->rows, job.ldy, job.accumulates};
     }
-    linear_run(taken, count, a.memory, a.x, a.T, a.K, static_cast<uint32_t>(device.num_multiprocessors), device.phase, device.stream);
+    linear_run(taken, count, a.memory, a.x, a.T, a.K, static_cast<uint32_t>(device.num_multiprocessors), device.code, device.phase,
+               device.stream);
     IGNIS_LAUNCHED(device);
   }
 }

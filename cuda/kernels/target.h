@@ -1,0 +1,29 @@
+// target.h: what the architecture that code was compiled for gives a block. Kernels ask with __CUDA_ARCH__ / 10, whoever launches them with
+// Device::code: the two agree, while the card itself may be a later one that runs this code.
+#pragma once
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+namespace ignis {
+
+// KB of shared memory that one block may have. A multiprocessor has 1 KB more for all of its blocks together, and each of them costs it 1.
+__host__ __device__ constexpr uint32_t shared_kb(uint32_t code) { return code >= 90 && code < 120 ? 227 : code == 80 ? 163 : 99; }
+inline constexpr uint32_t SHARED_KBS[] = {227, 163, 99};
+
+// What this code is compiled for. The host's own pass never runs a kernel's body.
+#if defined(__CUDA_ARCH__)
+inline constexpr uint32_t TARGET = __CUDA_ARCH__ / 10;
+#else
+inline constexpr uint32_t TARGET = 90;
+#endif
+
+// Bytes for each of so many blocks that are to share a multiprocessor.
+__host__ __device__ constexpr uint32_t shared_bytes_of(uint32_t code, uint32_t blocks) {
+  return ((shared_kb(code) + 1) / blocks - 1) * 1024;
+}
+
+// Whether kernels wait for the one before by griddepcontrol, and so may be launched before its end.
+__host__ __device__ constexpr bool overlaps_launches(uint32_t code) { return code >= 90; }
+
+}  // namespace ignis
