@@ -7,7 +7,8 @@ python3 build.py check                    format, lint, types, layers, generated
 python3 build.py gen                      write the files derived from spec/
 python3 build.py binary                   dist/ignis-server, one executable
 python3 build.py bench [name] [options]   measurements; without a name, which there are
-python3 build.py gpu-test [pytest options]  the CUDA leaf on this machine's card, with this Python's numpy and pytest
+python3 build.py gpu-test [pytest options]  the CUDA leaf on this machine's card, with this Python
+python3 build.py cuda-targets [targets]   compile the CUDA leaf for each of its targets, or for those named
 python3 build.py clean [--all]            remove what was built (--all: the environment and the models too)
 """
 
@@ -44,6 +45,8 @@ PYTHON = VENV / "bin" / "python"
 DATA = ROOT / "ignis" / "data"
 CPU_LEAF = DATA / "libignis_cpu.so"
 CUDA_LEAF = DATA / "libignis_cuda.so"
+# The targets that it was built for.
+BUILT_ARCHS = WORK / "cuda_archs"
 # There once the driver has found a card.
 NVIDIA_DEVICE = Path("/dev/nvidiactl")
 EXECUTABLE = ROOT / "dist" / "ignis-server"
@@ -69,6 +72,7 @@ def main(arguments: Sequence[str]) -> int:
         "clean": clean,
         "native": native_only,
         "gpu-test": gpu_test,
+        "cuda-targets": cuda_targets,
     }
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(__doc__.strip())
@@ -140,7 +144,8 @@ def bench(arguments: list[str]) -> int:
 
 
 def gpu_test(arguments: list[str]) -> int:
-    """Tests the card with this Python: its machine need not reach an index. --built takes the leaves as they are."""
+    """Tests the card with this Python: its machine need not reach an index. --built takes the leaves and ignis._core as
+    they are. What needs more than is there (ignis._core, the executable, the default model) says so and is skipped."""
     if "--built" in arguments:
         arguments.remove("--built")
     else:
@@ -148,12 +153,34 @@ def gpu_test(arguments: list[str]) -> int:
         compiler = Compiler(WORK / "native.json")
         try:
             build_leaves(compiler)
+            if has_module("Cython"):
+                build_core(compiler, Path(sys.executable))
         finally:
             compiler.remember()
     tests = ROOT / "tests" / "cuda"
     alone = ["-c", str(tests / "pytest.ini"), f"--rootdir={tests}", f"--confcutdir={tests}", "-p", "no:cacheprovider"]
     os.environ["PYTHONPATH"] = str(ROOT)
     return run([sys.executable, "-m", "pytest", *alone, str(tests), *arguments])
+
+
+def cuda_targets(arguments: list[str]) -> int:
+    """Compiles and links the CUDA leaf for one target after the other, beside the leaf that is in use. What a CI, which
+    builds one target, runs when asked for the rest."""
+    leaf = tomllib.loads((ROOT / "cuda" / "SOURCES.toml").read_text(encoding="utf-8"))
+    toolkit = find_toolkit(is_wanted=True)
+    if toolkit is None:
+        raise Problem("there is no CUDA compiler (above)")
+    WORK.mkdir(exist_ok=True)
+    compiler = Compiler(WORK / "native.json")
+    try:
+        for target in checked_archs(leaf, arguments or leaf["cuda"]["archs"]):
+            started = time.monotonic()
+            library = WORK / "targets" / f"libignis_cuda.{target}.so"
+            build_cuda_leaf(compiler, toolkit, leaf, [target], library)
+            print(f"{target}: {time.monotonic() - started:.0f} s, {library.stat().st_size >> 10} KB", flush=True)
+    finally:
+        compiler.remember()
+    return 0
 
 
 def clean(arguments: list[str]) -> int:
@@ -335,23 +362,40 @@ def native(python: Path = PYTHON) -> None:
 
 
 def build_leaves(compiler: Compiler) -> None:
-    """Builds libignis_cpu.so, and libignis_cuda.so where there is an nvcc for it."""
+    """Builds libignis_cpu.so, and libignis_cuda.so where `find_toolkit` finds an nvcc for it.
+
+    A CUDA leaf that was built here once is kept up to date, for the targets that it was built for: what was asked for
+    stays, and no old leaf beside new sources. Where that cannot be done it goes.
+    """
     leaf = tomllib.loads((ROOT / "cuda" / "SOURCES.toml").read_text(encoding="utf-8"))
-    toolkit = find_toolkit()
+    toolkit = find_toolkit(is_wanted=CUDA_LEAF.exists())
+    on_cpu = build_objects(compiler, leaf, "cpu")
+    link = [find_tool("CC", "gcc"), *on_cpu, "-o", f"{CPU_LEAF}.new", *leaf["flags"]["link"]]
+    compiler.build(CPU_LEAF, link, list(map(Path, on_cpu)))
+    if toolkit is None:
+        CUDA_LEAF.unlink(missing_ok=True)
+        return
+    archs = cuda_archs(leaf)
+    build_cuda_leaf(compiler, toolkit, leaf, archs, CUDA_LEAF)
+    BUILT_ARCHS.write_text(",".join(archs))
+
+
+def build_cuda_leaf(
+    compiler: Compiler, toolkit: "Toolkit", leaf: dict[str, Any], archs: list[str], library: Path
+) -> None:
+    sources = [ROOT / "cuda" / unit["source"] for unit in leaf["unit"] if unit["source"].endswith(".cu")]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        on_card = pool.map(lambda source: build_kernels(compiler, toolkit, source, leaf), kernel_sources(leaf, toolkit))
-        tasks = [(unit, pool.submit(build_object, compiler, *job)) for unit, *job in leaf_objects(leaf)]
-        objects = {task.result(): unit.get("leaf") for unit, task in tasks}
-        gcc = find_tool("CC", "gcc")
-        on_cpu = [str(output) for output, name in objects.items() if name != "cuda"]
-        link = [gcc, *on_cpu, "-o", f"{CPU_LEAF}.new", *leaf["flags"]["link"]]
-        compiler.build(CPU_LEAF, link, list(map(Path, on_cpu)))
-        if toolkit is None:
-            CUDA_LEAF.unlink(missing_ok=True)
-            return
-        both = [str(output) for output, name in objects.items() if name != "cpu"] + list(map(str, on_card))
-        link = [gcc, *both, "-o", f"{CUDA_LEAF}.new", f"-L{toolkit.libraries}", *leaf["cuda"]["link"]]
-        compiler.build(CUDA_LEAF, link, list(map(Path, both)))
+        on_card = pool.map(lambda source: build_kernels(compiler, toolkit, source, leaf, archs), sources)
+        objects = [*build_objects(compiler, leaf, "cuda"), *map(str, on_card)]
+    link = [find_tool("CC", "gcc"), *objects, "-o", f"{library}.new", f"-L{toolkit.libraries}", *leaf["cuda"]["link"]]
+    compiler.build(library, link, list(map(Path, objects)))
+
+
+def build_objects(compiler: Compiler, leaf: dict[str, Any], name: str) -> list[str]:
+    """Compiles the units that gcc can and that are in this leaf; returns the objects' paths."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        jobs = [job for unit, *job in leaf_objects(leaf) if unit.get("leaf", name) == name]
+        return [str(output) for output in pool.map(lambda job: build_object(compiler, *job), jobs)]
 
 
 def leaf_objects(leaf: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Path, str, list[str]]]:
@@ -370,18 +414,15 @@ def leaf_objects(leaf: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Path, s
                 yield unit, ROOT / "cuda" / unit["source"], isa, [*leaf["flags"]["compile"], *march, *named]
 
 
-def kernel_sources(leaf: dict[str, Any], toolkit: "Toolkit | None") -> list[Path]:
-    sources = [ROOT / "cuda" / unit["source"] for unit in leaf["unit"] if unit["source"].endswith(".cu")]
-    return sources if toolkit else []
-
-
-def build_kernels(compiler: Compiler, toolkit: "Toolkit | None", source: Path, leaf: dict[str, Any]) -> Path:
-    assert toolkit is not None
-    wanted = cuda_archs(leaf)
-    targets = [f"-gencode=arch=compute_{arch},code=sm_{arch}" for arch in wanted if arch != "ptx"]
-    targets += ["-gencode=arch=compute_80,code=compute_80"] if "ptx" in wanted else []
+def build_kernels(
+    compiler: Compiler, toolkit: "Toolkit", source: Path, leaf: dict[str, Any], archs: Sequence[str]
+) -> Path:
+    """Compiles a unit for these targets, side by side with what others were made for."""
+    targets = [f"-gencode=arch=compute_{arch},code=sm_{arch}" for arch in archs if arch != "ptx"]
+    # PTX for cards that come later asks for no more shared memory than the smallest of today's have.
+    targets += ["-gencode=arch=compute_89,code=compute_89"] if "ptx" in archs else []
     name = "-".join(source.relative_to(ROOT / "cuda").with_suffix("").parts)
-    output = WORK / "leaf" / f"{name}.cuda.o"
+    output = WORK / "leaf" / f"{name}.{'-'.join(archs)}.o"
     depfile = output.with_suffix(".d")
     flags = [*leaf["cuda"]["compile"], *targets, "-MMD", "-MF", str(depfile)]
     command = [str(toolkit.nvcc), *flags, "-x", "cu", "-c", str(source), "-o", f"{output}.new"]
@@ -390,14 +431,22 @@ def build_kernels(compiler: Compiler, toolkit: "Toolkit | None", source: Path, l
 
 
 def cuda_archs(leaf: dict[str, Any]) -> list[str]:
-    """Returns the targets that IGNIS_CUDA_ARCHS names: a list with commas, or `all`."""
+    """Returns the targets that IGNIS_CUDA_ARCHS names: a list with commas, or `all`. Without it: those of the leaf that
+    is there, else the default."""
+    wanted = os.environ.get("IGNIS_CUDA_ARCHS")
+    if not wanted and CUDA_LEAF.exists() and BUILT_ARCHS.exists():
+        wanted = BUILT_ARCHS.read_text()
+    if wanted == "all":
+        return list(leaf["cuda"]["archs"])
+    return checked_archs(leaf, wanted.split(",") if wanted else leaf["cuda"]["default_archs"])
+
+
+def checked_archs(leaf: dict[str, Any], archs: Sequence[str]) -> list[str]:
     known = leaf["cuda"]["archs"]
-    wanted = os.environ.get("IGNIS_CUDA_ARCHS") or ",".join(leaf["cuda"]["default_archs"])
-    archs = list(known) if wanted == "all" else wanted.split(",")
     for arch in archs:
         if arch not in known:
-            raise Problem(f"IGNIS_CUDA_ARCHS has {arch!r}; there are {', '.join(known)}, and all")
-    return archs
+            raise Problem(f"there is no CUDA target {arch!r}; there are {', '.join(known)}, and all")
+    return list(archs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -408,15 +457,15 @@ class Toolkit:
     libraries: Path
 
 
-def find_toolkit() -> Toolkit | None:
+def find_toolkit(*, is_wanted: bool) -> Toolkit | None:
     """Returns CUDA 13's compiler from NVCC, PATH or the usual place. Without one there is no CUDA leaf: no error.
 
-    Nor is there one on a machine without a card, unless IGNIS_CUDA_ARCHS asks for it: who only wants to serve on the
-    CPU should not wait for kernels that nothing here can run.
+    Nor is one looked for on a machine without a card, unless it is wanted or IGNIS_CUDA_ARCHS asks for it: who only
+    wants to serve on the CPU should not wait for kernels that nothing here can run.
 
     A newer major version is not taken: what it makes is refused by the drivers that 13 works with.
     """
-    if not os.environ.get("IGNIS_CUDA_ARCHS") and not NVIDIA_DEVICE.exists():
+    if not is_wanted and not os.environ.get("IGNIS_CUDA_ARCHS") and not NVIDIA_DEVICE.exists():
         return None
     candidates = [
         os.environ.get("NVCC"),

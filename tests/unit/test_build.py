@@ -67,6 +67,47 @@ def test_a_missing_compiler_is_named_with_the_way_to_get_it(build: ModuleType, m
         build.find_tool("CXX", "g++")
 
 
+@pytest.fixture
+def toolkit(build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with CUDA's compiler and without a card."""
+    nvcc = tmp_path / "nvcc"
+    nvcc.write_text(f"#!/bin/sh\necho release 13.0\necho '#$ TOP={tmp_path}' >&2\n")
+    nvcc.chmod(0o755)
+    (tmp_path / "lib64").mkdir()
+    (tmp_path / "lib64" / "libcudart_static.a").touch()
+    monkeypatch.setenv("NVCC", str(nvcc))
+    monkeypatch.delenv("IGNIS_CUDA_ARCHS", raising=False)
+    monkeypatch.setattr(build, "NVIDIA_DEVICE", tmp_path / "no-such-device")
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_a_cuda_leaf_is_made_where_it_is_asked_for_or_there_already(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert build.find_toolkit(is_wanted=False) is None
+    assert build.find_toolkit(is_wanted=True) is not None
+    monkeypatch.setenv("IGNIS_CUDA_ARCHS", "90a")
+    assert build.find_toolkit(is_wanted=False) is not None
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_a_cuda_leaf_keeps_its_targets_until_others_are_named(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaf = {"cuda": {"archs": ["80", "90a", "ptx"], "default_archs": ["90a"]}}
+    assert build.cuda_archs(leaf) == ["90a"]
+    build.BUILT_ARCHS.write_text("80,ptx")
+    assert build.cuda_archs(leaf) == ["90a"]
+    build.CUDA_LEAF.parent.mkdir(parents=True)
+    build.CUDA_LEAF.touch()
+    assert build.cuda_archs(leaf) == ["80", "ptx"]
+    monkeypatch.setenv("IGNIS_CUDA_ARCHS", "all")
+    assert build.cuda_archs(leaf) == ["80", "90a", "ptx"]
+    monkeypatch.setenv("IGNIS_CUDA_ARCHS", "90a,75")
+    with pytest.raises(build.Problem, match="there is no CUDA target '75'; there are 80, 90a, ptx, and all"):
+        build.cuda_archs(leaf)
+
+
 def test_too_little_disk_is_said_before_anything_is_installed(
     build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
