@@ -126,6 +126,22 @@ FAMILIES: dict[str, Family] = {
         label="kind",
         values=("prefill", "decode", "copy"),
     ),
+    "ignis_decode_seconds": Family(
+        kind="counter",
+        text="Seconds of decode rounds by part. All are of the host but device, which runs beside launch and wait.",
+        label="part",
+        values=("plan", "deliver", "launch", "wait", "commit", "device"),
+    ),
+    "ignis_decode_host_seconds": Family(
+        kind="histogram",
+        text="The host's part of a decode round: a turn of the step loop without the wait for the device.",
+        buckets=(2e-05, 5e-05, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005),
+    ),
+    "ignis_decode_gap_seconds": Family(
+        kind="histogram",
+        text="The part of a decode round's turn in which the device does none of its work.",
+        buckets=(2e-05, 5e-05, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005),
+    ),
     "ignis_tokenize_requests": Family(
         kind="counter",
         text="Requests to the tokenizer's routes.",

@@ -232,7 +232,7 @@ typedef struct ignis_step_times {
   uint32_t size;
   uint32_t reserved;
   double launch_s; /* of the host: inputs put in place and work queued; 0 where the host does the work itself */
-  double wait_s;   /* of the host: waiting for the device, and bringing the draws */
+  double wait_s;   /* of the host: waiting for the device, and bringing the draws; where the host is the device, device_s */
   double device_s; /* of the device: the step's work alone, without its inputs' way in and its draws' way out */
 } ignis_step_times;
 IGNIS_API ignis_status ignis_last_step(const ignis_model *model, ignis_step_times *times);

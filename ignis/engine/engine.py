@@ -36,8 +36,12 @@ class Engine:
         log: Log,
         metrics: Metrics,
         clock: Clock = monotonic_s,
+        watch: Callable[[Delivery], None] | None = None,
     ) -> None:
-        """Starts nothing. `open_leaf` opens the device; it is called at the first load, in a worker thread."""
+        """Starts nothing. `open_leaf` opens the device; it is called at the first load, in a worker thread.
+
+        watch: is shown every turn of the step loop, in the event loop's thread, after it was taken.
+        """
         assert 1 <= settings.decode_lanes <= MAX_LANES
         assert settings.prefill_chunk % 64 == 0
         self.state = EngineState.UNLOADED
@@ -48,6 +52,7 @@ class Engine:
         self._log = log
         self._metrics = metrics
         self._clock = clock
+        self._watch = watch
         self._account = Account(log, metrics)
         self._estimate = Estimate()
         self._leaf: Leaf | None = None
@@ -215,6 +220,8 @@ class Engine:
             self._metrics.count("ignis_decoded_tokens", num_drawn)
         if delivery.failure is not None:
             self._fail(delivery.failure)
+        if self._watch is not None:
+            self._watch(delivery)
 
     def _take_event(self, flight: Flight, event: TokenEvent, now: float) -> int:
         was_silent = flight.num_drawn == 0
@@ -229,6 +236,8 @@ class Engine:
     def _note_step(self, delivery: Delivery) -> None:
         if isinstance(delivery.step, DecodeRound):
             self._metrics.count("ignis_engine_steps", label="decode")
+            if delivery.times is not None:
+                self._account.round(delivery.times)
             self._estimate.note_round(delivery.ended_at_s)
         elif isinstance(delivery.step, PrefillSpan):
             self._metrics.count("ignis_engine_steps", label="prefill")

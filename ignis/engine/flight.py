@@ -1,5 +1,6 @@
 """One request in flight as the event loop's thread sees it, and what the log and the metrics are told of it."""
 
+from ignis.engine.loop import TurnTimes
 from ignis.engine.mailbox import Mailbox
 from ignis.log import Log
 from ignis.metrics import Metrics
@@ -76,6 +77,17 @@ class Account:
             code=code,
             retry_after_s=retry_after_s,
         )
+
+    def round(self, times: TurnTimes) -> None:
+        """A round was run."""
+        self._metrics.observe("ignis_decode_host_seconds", times.host_s)
+        self._metrics.observe("ignis_decode_gap_seconds", max(0.0, times.gap_s))
+        self._metrics.count("ignis_decode_seconds", times.plan_s, label="plan")
+        self._metrics.count("ignis_decode_seconds", times.deliver_s, label="deliver")
+        self._metrics.count("ignis_decode_seconds", times.leaf.launch_s, label="launch")
+        self._metrics.count("ignis_decode_seconds", times.leaf.wait_s, label="wait")
+        self._metrics.count("ignis_decode_seconds", times.commit_s, label="commit")
+        self._metrics.count("ignis_decode_seconds", times.leaf.device_s, label="device")
 
     def admitted(self, event: Admitted, flight: Flight) -> None:
         """The request left the queue."""

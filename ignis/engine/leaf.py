@@ -7,7 +7,7 @@ refused and nothing changed. Everything else raises ModelLoadError.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ignis import _core
 from ignis._core import Draw, LeafError, LoadParams
@@ -59,6 +59,27 @@ class Footprint:
     workspace_bytes: int
 
 
+class StepTimes(NamedTuple):
+    """Where the last span or round spent its time, in seconds."""
+
+    launch_s: float
+    """Of the host: inputs put in place and work queued. 0 on the CPU."""
+    wait_s: float
+    """Of the host: waiting for the device."""
+    device_s: float
+    """Of the device: the step's own work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """What a device can do, measured."""
+
+    read_bytes_s: float
+    copy_bytes_s: float
+    """Bytes read and bytes written count both."""
+    matrix_flops_s: float
+
+
 class Leaf(Protocol):
     """A device with at most one model on it. Called by one thread at a time; the GIL is released while it works."""
 
@@ -84,6 +105,10 @@ class Leaf(Protocol):
 
     def decode(self, step: DecodeRound) -> Sequence[Draw]:
         """Runs a round; gives the rows' draws in order."""
+        ...
+
+    def last_step(self) -> StepTimes:
+        """Says where the last span or round spent its time."""
         ...
 
 
@@ -141,6 +166,19 @@ class NativeLeaf:
             return self._leaf.decode(step.rows, step.sampling)
         except LeafError as error:
             raise _step_error(error) from error
+
+    def last_step(self) -> StepTimes:
+        return StepTimes(*self._leaf.last_step())
+
+    def measure(self, num_threads: int) -> Ceilings:
+        """Measures the device, in a second or less, with memory that it gives back.
+
+        num_threads: of the CPU; 0: one for each physical core.
+        """
+        try:
+            return Ceilings(*self._leaf.measure(num_threads))
+        except LeafError as error:
+            raise ModelLoadError(error.text) from error
 
 
 def _params(checkpoint: Checkpoint, layout: Layout) -> LoadParams:

@@ -4,12 +4,13 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import trio
 
 from ignis._core import Draw
 from ignis.clock import Clock
-from ignis.engine.leaf import Leaf
+from ignis.engine.leaf import Leaf, StepTimes
 from ignis.errors import EngineError, InternalError
 from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan, Step
 from ignis.scheduler.request import Event, FinishReason, Submission
@@ -53,6 +54,29 @@ class Quit:
 Command = Attach | Detach | Submit | Leave | Quit
 
 
+class TurnTimes(NamedTuple):
+    """Where a turn that ran a span or a round spent its time, in seconds of the host."""
+
+    plan_s: float
+    """Commands applied and the step planned."""
+    deliver_s: float
+    """What the turn before did handed to the event loop."""
+    run_s: float
+    """In the leaf: launch, wait, and the draws made into objects."""
+    commit_s: float
+    leaf: StepTimes
+
+    @property
+    def host_s(self) -> float:
+        """All of the turn but the wait for the device."""
+        return self.plan_s + self.deliver_s + self.run_s + self.commit_s - self.leaf.wait_s
+
+    @property
+    def gap_s(self) -> float:
+        """The part of the turn in which the device does none of the step's work."""
+        return self.plan_s + self.deliver_s + self.run_s + self.commit_s - self.leaf.device_s
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """What one turn of the loop did, for the event loop's thread. Times are of the engine's clock."""
@@ -63,6 +87,8 @@ class Delivery:
     ended_at_s: float
     failure: EngineError | None = None
     """The device is lost, or the loop itself broke."""
+    times: TurnTimes | None = None
+    """Of a span or a round that the leaf ran."""
 
 
 class StepLoop:
@@ -121,9 +147,11 @@ class StepLoop:
             return
         started = self._clock()
         step = scheduler.plan(started)
+        planned = self._clock()
         # Waking the event loop before the next step is planned would hand it the GIL just when the device waits for us.
         self._flush()
-        failure = None
+        delivered = self._clock()
+        failure = times = None
         draws: Sequence[Draw] = ()
         try:
             if isinstance(step, DecodeRound):
@@ -132,7 +160,13 @@ class StepLoop:
                 draws = leaf.prefill(step)
             elif isinstance(step, CopyPage):
                 leaf.copy_page(step)
-            events = scheduler.commit(step, draws, self._clock())
+            ran = self._clock()
+            events = scheduler.commit(step, draws, ran)
+            if isinstance(step, DecodeRound | PrefillSpan):
+                leaf_times = leaf.last_step()
+                times = TurnTimes(
+                    planned - self._turned_at_s, delivered - planned, ran - delivered, self._clock() - ran, leaf_times
+                )
         except InternalError as error:
             # The leaf refused this call and holds what it held: whoever was in the step ends, the others go on.
             lives = step.lives if isinstance(step, DecodeRound) else () if isinstance(step, Idle) else (step.live,)
@@ -142,7 +176,7 @@ class StepLoop:
             events = scheduler.fail(scheduler.request_ids(), error.message, self._clock())
             self._scheduler = self._leaf = None
         if events or not isinstance(step, Idle):
-            self._pending = Delivery(events, step, started, self._clock(), failure)
+            self._pending = Delivery(events, step, started, self._clock(), failure, times)
         if isinstance(step, Idle):
             self._wait_for_command()
 

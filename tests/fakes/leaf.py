@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ignis._core import Draw, PageTable, Row, TokenLog
-from ignis.engine.leaf import DeviceInfo, Footprint, Layout
+from ignis.engine.leaf import DeviceInfo, Footprint, Layout, StepTimes
 from ignis.errors import IgnisError
 from ignis.models.base import (
     Architecture,
@@ -173,6 +173,9 @@ class ScriptedLeaf:
             self._write(row.tokens, row.table, position, is_round=True)
             draws.append(self._draw(row, position + 1, step.sampling.row(row.lane)["top_logprobs"]))
         return draws
+
+    def last_step(self) -> StepTimes:
+        return StepTimes(0.00001, 0.001, 0.0009)
 
     def _begin_step(self, kind: str, *numbers: int) -> None:
         assert self.is_loaded
