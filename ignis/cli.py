@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ignis import app, bundle
+from ignis.bench.options import help_text, read_options
+from ignis.bench.report import as_json, as_text
+from ignis.bench.run import run as run_bench
 from ignis.catalog import ProgressReport, fetch_model, load_catalog
 from ignis.config import Config, join_words, load_config, nearest, rule
 from ignis.config_fields import ENVIRONMENT, FIELDS, Kind
@@ -18,7 +21,7 @@ from ignis.download import verified
 from ignis.errors import ConfigError, IgnisError
 from ignis.version import VERSION
 
-COMMANDS = ("serve", "help", "version", "config print", "model fetch", "model list")
+COMMANDS = ("serve", "help", "version", "config print", "model fetch", "model list", "bench")
 
 USAGE = """\
 ignis-server: a server of large language models with an OpenAI-compatible API
@@ -28,6 +31,7 @@ ignis-server: a server of large language models with an OpenAI-compatible API
   ignis-server config print          what would run, and where each value comes from
   ignis-server model fetch [id]      fetch a model of the catalog into --download-path
   ignis-server model list            the catalog, and what of it is there
+  ignis-server bench --help          how fast a model is here, or a shape with random weights
   ignis-server version [--licenses]  with the files of the licences of what the executable has inside
 
 An option is --<group>-<field> value, or IGNIS_<GROUP>_<FIELD>=value in the environment, or a key of ignis.config.toml
@@ -55,6 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    if words[:1] == ["bench"]:
+        return _bench(words[1:])
     if any(word in ("--help", "-h") for word in words) or words[:1] == ["help"]:
         return _help(words)
     if not words or (words[0].startswith("-") and words[0] not in ("--version", "-V")):
@@ -136,6 +142,16 @@ def _take_format(words: list[str], styles: Sequence[str]) -> tuple[str, list[str
             del rest[position : position + (1 if "=" in word else 2)]
             break
     return style, rest
+
+
+def _bench(words: list[str]) -> int:
+    if any(word in ("--help", "-h") for word in words):
+        print(help_text())
+        return 0
+    options, flags = read_options(words, Path.cwd())
+    figures = run_bench(options, _load(flags))
+    print(as_json(figures) if options.is_json else as_text(figures))
+    return 0
 
 
 def _print_config(words: list[str]) -> int:
