@@ -75,6 +75,10 @@ cdef extern from *:
         uint64_t size_bytes
         uint64_t rows
         uint64_t cols
+        uint32_t scale_dtype
+        uint32_t scale_file
+        uint64_t scale_offset
+        uint64_t scale_size_bytes
 
     ctypedef struct ignis_shape:
         uint32_t size
@@ -905,6 +909,11 @@ cdef class LoadParams:
             self.c_tensors[i].size_bytes = tensor.size_bytes
             self.c_tensors[i].rows = tensor.rows
             self.c_tensors[i].cols = tensor.cols
+            if tensor.scales is not None:
+                self.c_tensors[i].scale_dtype = tensor.scales.dtype
+                self.c_tensors[i].scale_file = tensor.scales.file
+                self.c_tensors[i].scale_offset = tensor.scales.offset
+                self.c_tensors[i].scale_size_bytes = tensor.scales.size_bytes
         self.c_shape.size = sizeof(ignis_shape)
         self.c_shape.architecture = {"llama": IGNIS_ARCH_LLAMA, "qwen3": IGNIS_ARCH_QWEN3}[shape.architecture.value]
         self.c_shape.num_layers = shape.num_layers

@@ -77,6 +77,7 @@ ignis_status ignis_bench_matrix_open(ignis_bench *bench, uint32_t dtype, const v
   made->matrix.cols = cols;
   made->matrix.dtype = type;
   made->matrix.source = data;
+  if (has_block_scales(type)) made->matrix.scales = static_cast<const uint8_t *>(data) + uint64_t{rows} * cols;
   matrix_pack(bench->device, &made->matrix, arena_take(&bench->arena, packed_bytes));
   *matrix = made;
   return IGNIS_OK;

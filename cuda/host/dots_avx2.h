@@ -1,4 +1,4 @@
-// dots_avx2.h: float32, float16 and bfloat16 weights as linear_float.h's loops read them, eight float32 lanes.
+// dots_avx2.h: float32, float16, bfloat16 and F8_E4M3 weights as linear_float.h's loops read them, eight float32 lanes.
 #pragma once
 
 #include <immintrin.h>
@@ -61,6 +61,25 @@ struct WeightsBF16 : FloatSums {
   static inline __m256 widen(__m128i bfloats) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bfloats), 16)); }
   static inline __m256 weights(const uint8_t *row, uint32_t k) { return widen(halves(row, k)); }
   static inline __m256 weights_first(const uint8_t *row, uint32_t k, uint32_t count) { return widen(halves_first(row, k, count)); }
+};
+
+// packed.h has the row: the scale of a block of 128 columns lies 4 (block + 1) bytes before the codes.
+struct WeightsF8 : FloatSums {
+  static inline __m256 scaled(__m128i codes, const uint8_t *row, uint32_t k) {
+    float scale;
+    memcpy(&scale, row - 4 - static_cast<uint64_t>(k / 128) * 4, sizeof scale);
+    // The sign goes to bit 15, and to 14, where it is taken away; the other seven bits to 13 .. 7.
+    const __m128i moved = _mm_srai_epi16(_mm_slli_epi16(_mm_cvtepu8_epi16(codes), 8), 1);
+    return _mm256_mul_ps(_mm256_cvtph_ps(_mm_and_si128(moved, _mm_set1_epi16(static_cast<int16_t>(0xbfff)))), _mm256_set1_ps(scale));
+  }
+  static inline __m256 weights(const uint8_t *row, uint32_t k) {
+    return scaled(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(row + k)), row, k);
+  }
+  static inline __m256 weights_first(const uint8_t *row, uint32_t k, uint32_t count) {
+    uint8_t codes[8] = {};
+    memcpy(codes, row + k, count);
+    return scaled(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(codes)), row, k);
+  }
 };
 
 }  // namespace

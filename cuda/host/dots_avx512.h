@@ -1,8 +1,9 @@
-// dots_avx512.h: float32, float16 and bfloat16 weights as linear_float.h's loops read them, sixteen float32 lanes.
+// dots_avx512.h: float32, float16, bfloat16 and F8_E4M3 weights as linear_float.h's loops read them, sixteen float32 lanes.
 #pragma once
 
 #include <immintrin.h>
 #include <stdint.h>
+#include <string.h>
 
 namespace ignis::IGNIS_ISA_NAMESPACE {
 namespace {
@@ -43,6 +44,23 @@ struct WeightsF16 : FloatSums {
   }
   static inline __m512 weights_first(const uint8_t *row, uint32_t k, uint32_t count) {
     return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask(count), row + 2 * static_cast<uint64_t>(k)));
+  }
+};
+
+// packed.h has the row: the scale of a block of 128 columns lies 4 (block + 1) bytes before the codes.
+struct WeightsF8 : FloatSums {
+  static inline __m512 scaled(__m128i codes, const uint8_t *row, uint32_t k) {
+    float scale;
+    memcpy(&scale, row - 4 - static_cast<uint64_t>(k / 128) * 4, sizeof scale);
+    // The sign goes to bit 15, and to 14, where it is taken away; the other seven bits to 13 .. 7.
+    const __m256i moved = _mm256_srai_epi16(_mm256_slli_epi16(_mm256_cvtepu8_epi16(codes), 8), 1);
+    return _mm512_mul_ps(_mm512_cvtph_ps(_mm256_and_si256(moved, _mm256_set1_epi16(static_cast<int16_t>(0xbfff)))), _mm512_set1_ps(scale));
+  }
+  static inline __m512 weights(const uint8_t *row, uint32_t k) {
+    return scaled(_mm_loadu_si128(reinterpret_cast<const __m128i *>(row + k)), row, k);
+  }
+  static inline __m512 weights_first(const uint8_t *row, uint32_t k, uint32_t count) {
+    return scaled(_mm_maskz_loadu_epi8(mask(count), row + k), row, k);
   }
 };
 

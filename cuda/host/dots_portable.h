@@ -1,4 +1,4 @@
-// dots_portable.h: float32, float16 and bfloat16 weights as linear_float.h's loops read them, four float32 lanes in the compiler's
+// dots_portable.h: float32, float16, bfloat16 and F8_E4M3 weights as linear_float.h's loops read them, four float32 lanes in the compiler's
 // own vectors.
 #pragma once
 
@@ -57,6 +57,19 @@ struct WeightsBF16 : FloatSums {
   static inline FourFloats weights(const uint8_t *row, uint32_t k) { return weights_first(row, k, STEP); }
   static inline FourFloats weights_first(const uint8_t *row, uint32_t k, uint32_t count) {
     return read_first(count, [=](uint32_t i) { return float_of_bfloat(read_u16(row + 2 * (static_cast<uint64_t>(k) + i))); });
+  }
+};
+
+// packed.h has the row: the scale of a block of 128 columns lies 4 (block + 1) bytes before the codes.
+struct WeightsF8 : FloatSums {
+  static inline FourFloats weights(const uint8_t *row, uint32_t k) { return weights_first(row, k, STEP); }
+  static inline FourFloats weights_first(const uint8_t *row, uint32_t k, uint32_t count) {
+    float scale;
+    memcpy(&scale, row - 4 - static_cast<uint64_t>(k / 128) * 4, sizeof scale);
+    return read_first(count, [=](uint32_t i) {
+      const uint32_t code = row[k + i];
+      return float_of_half(static_cast<uint16_t>((code & 0x80u) << 8 | (code & 0x7fu) << 7)) * scale;
+    });
   }
 };
 

@@ -45,6 +45,7 @@ static uint32_t format_index(ignis_dtype dtype) {
     case IGNIS_F32: return static_cast<uint32_t>(FloatFormat::F32);
     case IGNIS_F16: return static_cast<uint32_t>(FloatFormat::F16);
     case IGNIS_BF16: return static_cast<uint32_t>(FloatFormat::BF16);
+    case IGNIS_F8_E4M3: return static_cast<uint32_t>(FloatFormat::F8_E4M3);
   }
   return 0;
 }
@@ -55,8 +56,11 @@ struct Units {
   uint64_t size_bytes;
 };
 
+// Bytes of a row that is not quantised.
+static uint64_t held_row_bytes(const Matrix &w) { return has_block_scales(w.dtype) ? scaled_row_bytes(w.cols) : row_bytes(w.dtype, w.cols); }
+
 static Units units_of(const Matrix &w) {
-  const uint64_t size_bytes = is_quantized(w.dtype) ? group_bytes(w.dtype, w.cols) : GROUP_ROWS * row_bytes(w.dtype, w.cols);
+  const uint64_t size_bytes = is_quantized(w.dtype) ? group_bytes(w.dtype, w.cols) : GROUP_ROWS * held_row_bytes(w);
   return {num_groups(w.rows), size_bytes};
 }
 
@@ -85,8 +89,9 @@ static void run_floats(const LinearKernels &kernels, const Linear &job, const Ac
   const bool is_bfloat = w.dtype == IGNIS_BF16 && kernels.has_bfloat_dot;
   const uint32_t row_stop = stop * GROUP_ROWS < w.rows ? stop * GROUP_ROWS : w.rows;
   FloatTask task = {};
-  task.row_bytes = row_bytes(w.dtype, w.cols);
+  task.row_bytes = held_row_bytes(w);
   task.weights = static_cast<const uint8_t *>(w.packed) + start * GROUP_ROWS * task.row_bytes;
+  if (has_block_scales(w.dtype)) task.weights += scales_bytes(w.cols);
   task.num_rows = row_stop - start * GROUP_ROWS;
   task.K = a.K;
   task.T = a.T;

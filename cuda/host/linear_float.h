@@ -1,8 +1,10 @@
-// linear_float.h: rows of float32, float16 or bfloat16 weights, as stored, times a tile of activations.
+// linear_float.h: rows of float32, float16, bfloat16 or F8_E4M3 weights times a tile of activations.
 //
 // The order of sums, the same for every tile shape: k goes to accumulator lane k mod n (4, 8 or 16), rising k within a lane by fused
 // multiply-add, and the lanes are added by halving: lane i + lane i + n/2, then n/4 ... With the bfloat16 dot product lane k / 2 mod 16
 // takes two k at a time, first with the activations' hi, then with lo. What y held is added last.
+//
+// An F8_E4M3 weight is its code's value times its block's scale, rounded to float32 once.
 #pragma once
 
 #include "lanes.h"

@@ -41,7 +41,7 @@ constexpr LinearKernels KERNELS = {
     {IGNIS_FORMAT(IGNIS_Q4_0), IGNIS_FORMAT(IGNIS_Q4_1), IGNIS_FORMAT(IGNIS_Q5_0), IGNIS_FORMAT(IGNIS_Q5_1), IGNIS_FORMAT(IGNIS_Q8_0),
      IGNIS_FORMAT(IGNIS_Q4_K), IGNIS_FORMAT(IGNIS_Q5_K), IGNIS_FORMAT(IGNIS_Q6_K)},
     // in the order of FloatFormat
-    {multiply_floats<WeightsF32>, multiply_floats<WeightsF16>, multiply_floats<WeightsBF16>},
+    {multiply_floats<WeightsF32>, multiply_floats<WeightsF16>, multiply_floats<WeightsBF16>, multiply_floats<WeightsF8>},
 };
 
 }  // namespace

@@ -42,9 +42,9 @@ struct QuantizedTask {
 };
 using QuantizedFunction = void (*)(const QuantizedTask &task);
 
-// Rows of unpacked float32, float16 or bfloat16 weights times the tokens of a tile.
+// Rows of float32, float16, bfloat16 or F8_E4M3 weights times the tokens of a tile.
 struct FloatTask {
-  const uint8_t *weights;  // the first row
+  const uint8_t *weights;  // the first row, of F8_E4M3 its codes
   uint64_t row_bytes;
   uint32_t num_rows;
   uint32_t K;
@@ -58,8 +58,8 @@ struct FloatTask {
 };
 using FloatFunction = void (*)(const FloatTask &task);
 
-enum class FloatFormat : uint32_t { F32, F16, BF16 };
-inline constexpr uint32_t NUM_FLOAT_FORMATS = 3;
+enum class FloatFormat : uint32_t { F32, F16, BF16, F8_E4M3 };
+inline constexpr uint32_t NUM_FLOAT_FORMATS = 4;
 
 struct LinearKernels {
   uint32_t num_widths;

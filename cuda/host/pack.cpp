@@ -1,9 +1,11 @@
-// pack.cpp: stored quantised weights into the layout of packed.h. Start to first token waits for it, so every format is moved in
-// 32-bit words.
+// pack.cpp: stored quantised and F8_E4M3 weights into the layouts of packed.h. Start to first token waits for it, so every format is
+// moved in 32-bit words or more.
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/arena.h"
 #include "../ops/ops.h"
+#include "../quant/dequantize.h"
 #include "../quant/half.h"
 #include "../quant/k_scales.h"
 #include "../quant/synthetic.h"
@@ -127,12 +129,14 @@ static RowFunction row_function(ignis_dtype dtype) {
     case IGNIS_Q6_K: return pack_row_q6_k;
     case IGNIS_F32:
     case IGNIS_F16:
-    case IGNIS_BF16: break;
+    case IGNIS_BF16:
+    case IGNIS_F8_E4M3: break;
   }
   return nullptr;
 }
 
 uint64_t matrix_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols) {
+  if (has_block_scales(dtype)) return align_up(rows * scaled_row_bytes(cols), ARENA_ALIGNMENT);
   return is_quantized(dtype) ? num_groups(rows) * group_bytes(dtype, cols) : 0;
 }
 
@@ -147,15 +151,51 @@ static void synthesize(Device &device, uint8_t *stored, const Matrix &m) {
   });
 }
 
+static bool has_nan(const uint8_t *codes, uint32_t num) {
+  uint8_t found = 0;
+  for (uint32_t i = 0; i < num; i++) found |= (codes[i] & 0x7fu) == 0x7fu;
+  return found;
+}
+
+static void pack_scaled_rows(Device &device, Matrix *m, void *packed) {
+  const uint32_t cols = m->cols, num_blocks = num_scale_blocks(cols);
+  const uint64_t stride = scaled_row_bytes(cols);
+  const auto scale_of = [&](uint32_t row, uint32_t block) {
+    float scale = synthetic_block_scale(synthetic_of(m->seed, m->tensor, m->rows, cols));
+    const uint64_t index = static_cast<uint64_t>(row / IGNIS_SCALE_BLOCK) * num_blocks + block;
+    if (m->scales) dequantize(&scale, static_cast<const uint8_t *>(m->scales) + index * block_bytes(m->scale_dtype), m->scale_dtype, 1);
+    return scale;
+  };
+  const uint32_t rows_a_task = static_cast<uint32_t>(1 + 65536 / stride);
+  parallel(*device.pool, (m->rows + rows_a_task - 1) / rows_a_task, [&](uint32_t task, uint32_t) {
+    const uint32_t stop = (task + 1) * rows_a_task < m->rows ? (task + 1) * rows_a_task : m->rows;
+    for (uint32_t row = task * rows_a_task; row < stop; row++) {
+      uint8_t *codes = static_cast<uint8_t *>(packed) + row * stride + scales_bytes(cols);
+      memcpy(codes, static_cast<const uint8_t *>(m->source) + static_cast<uint64_t>(row) * cols, cols);
+      for (uint32_t block = 0; block < num_blocks; block++) {
+        const uint32_t start = block * IGNIS_SCALE_BLOCK, num = cols - start < IGNIS_SCALE_BLOCK ? cols - start : IGNIS_SCALE_BLOCK;
+        // A NaN's code is a number to the kernels; its block is NaN instead.
+        const float scale = has_nan(codes + start, num) ? float_of_bits(0x7fc00000u) : scale_of(row, block) * 256.0f;
+        write_u32(codes - 4 * (block + 1), bits_of_float(scale));
+      }
+    }
+  });
+}
+
 void matrix_pack(Device &device, Matrix *m, void *packed) {
   if (!m->source) {
-    const bool is_packed = is_quantized(m->dtype);
+    const bool is_packed = is_quantized(m->dtype) || has_block_scales(m->dtype);
     void *stored = is_packed ? malloc(m->rows * row_bytes(m->dtype, m->cols)) : packed;
     if (!stored) abort();  // memory that was free when the load was planned: the system ends the process where it is gone
     synthesize(device, static_cast<uint8_t *>(stored), *m);
     m->source = stored;
     matrix_pack(device, m, packed);
     if (is_packed) free(stored);
+    return;
+  }
+  if (has_block_scales(m->dtype)) {
+    pack_scaled_rows(device, m, packed);
+    m->packed = packed;
     return;
   }
   if (!is_quantized(m->dtype)) {

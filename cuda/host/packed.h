@@ -50,7 +50,8 @@ inline constexpr PackedLayout packed_layout(ignis_dtype dtype) {
     case IGNIS_Q6_K: return {8, 64 + 8 * 32, 6 * SLOT_BYTES};
     case IGNIS_F32:
     case IGNIS_F16:
-    case IGNIS_BF16: break;
+    case IGNIS_BF16:
+    case IGNIS_F8_E4M3: break;
   }
   return {1, 0, 0};
 }
@@ -67,5 +68,15 @@ inline constexpr uint64_t group_bytes(ignis_dtype dtype, uint32_t cols) {
   const uint32_t unit = packed_layout(dtype).record_blocks * BLOCK_COLS;
   return (static_cast<uint64_t>(cols) + unit - 1) / unit * record_bytes(dtype);
 }
+
+// F8_E4M3 lies in rows, as it is stored, each with its own scales before its codes: one stream again.
+//
+//   row     filling | ... scale of block 1, of block 0: float32, times 2^8 | codes [cols], filling
+//
+// Both parts are whole cache lines. The scales run backwards so that the codes' address finds them. A code whose bits are moved to a
+// float16's places is its value times 2^-8.
+inline constexpr uint64_t whole_lines(uint64_t size_bytes) { return (size_bytes + 63) / 64 * 64; }
+inline constexpr uint64_t scales_bytes(uint32_t cols) { return whole_lines(num_scale_blocks(cols) * sizeof(float)); }
+inline constexpr uint64_t scaled_row_bytes(uint32_t cols) { return scales_bytes(cols) + whole_lines(cols); }
 
 }  // namespace ignis

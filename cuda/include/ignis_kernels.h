@@ -19,7 +19,8 @@ typedef struct ignis_bench_matrix ignis_bench_matrix;
 IGNIS_API ignis_status ignis_bench_open(uint32_t isa, uint32_t num_threads, uint64_t size_bytes, ignis_bench **bench);
 IGNIS_API void ignis_bench_close(ignis_bench *bench);
 
-/* data stays the caller's and stays where it is until the bench is closed, and the matrix with it. */
+/* data stays the caller's and stays where it is until the bench is closed, and the matrix with it. F8_E4M3: the float32 block scales lie
+ * behind the codes. */
 IGNIS_API ignis_status ignis_bench_matrix_open(ignis_bench *bench, uint32_t dtype, const void *data, uint32_t rows, uint32_t cols,
                                                ignis_bench_matrix **matrix);
 /* Packs the matrix again num_rounds times; the fastest round's seconds. */

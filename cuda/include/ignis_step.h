@@ -33,6 +33,7 @@ extern "C" {
 
 #define IGNIS_ABI_VERSION 2
 #define IGNIS_PAGE_TOKENS 64
+#define IGNIS_SCALE_BLOCK 128 /* rows and columns of an F8_E4M3 weight that share a scale */
 #define IGNIS_MAX_LANES 8
 #define IGNIS_MAX_TOP_LOGPROBS 20
 
@@ -53,7 +54,7 @@ typedef enum ignis_status {
 
 typedef enum ignis_architecture { IGNIS_ARCH_LLAMA = 1, IGNIS_ARCH_QWEN3 = 2 } ignis_architecture;
 
-/* Stored element types, with the numbers that GGUF gives them. */
+/* Stored element types, with the numbers that GGUF gives them. Those that it has no number for begin at 256. */
 typedef enum ignis_dtype {
   IGNIS_F32 = 0,
   IGNIS_F16 = 1,
@@ -65,7 +66,8 @@ typedef enum ignis_dtype {
   IGNIS_Q4_K = 12,
   IGNIS_Q5_K = 13,
   IGNIS_Q6_K = 14,
-  IGNIS_BF16 = 30
+  IGNIS_BF16 = 30,
+  IGNIS_F8_E4M3 = 256 /* one byte: sign, 4 bits of exponent with bias 7, 3 of mantissa; no infinity, 0x7f and 0xff are NaN */
 } ignis_dtype;
 
 typedef enum ignis_rope_pairs {
@@ -97,6 +99,12 @@ typedef struct ignis_tensor {
   uint64_t size_bytes;
   uint64_t rows;      /* row-major [rows, cols]; a vector is [1, cols] */
   uint64_t cols;
+  /* Of IGNIS_F8_E4M3, all 0 for other types: a scale [ceil(rows / IGNIS_SCALE_BLOCK), ceil(cols / IGNIS_SCALE_BLOCK)] that each value
+   * of its block is multiplied by. Finite, below 2^100. A code that is NaN makes NaN of its block, on the card of all its 16 rows. */
+  uint32_t scale_dtype; /* IGNIS_F32, IGNIS_F16 or IGNIS_BF16 */
+  uint32_t scale_file;
+  uint64_t scale_offset;
+  uint64_t scale_size_bytes;
 } ignis_tensor;
 
 typedef struct ignis_shape {
@@ -248,7 +256,8 @@ typedef struct ignis_ceilings {
 /* num_threads: of the CPU, as ignis_load_params'. */
 IGNIS_API ignis_status ignis_measure(uint32_t num_threads, ignis_ceilings *ceilings);
 
-/* Float32 values of num_values consecutive elements of a stored tensor, bit-equal to the format's definition. */
+/* Float32 values of num_values consecutive elements of a stored tensor, bit-equal to the format's definition; of IGNIS_F8_E4M3 before
+ * the block scales. */
 IGNIS_API ignis_status ignis_dequantize(uint32_t dtype, const void *data, uint64_t size_bytes, float *values,
                                         uint64_t num_values);
 

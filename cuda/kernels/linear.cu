@@ -23,6 +23,7 @@ static void launch(ignis_dtype dtype, const LinearLaunch &launch) {
     case IGNIS_F32: break;
     case IGNIS_F16: launch_linear<IGNIS_F16>(launch); break;
     case IGNIS_BF16: launch_linear<IGNIS_BF16>(launch); break;
+    case IGNIS_F8_E4M3: launch_linear<IGNIS_F8_E4M3>(launch); break;
     case IGNIS_Q8_0: launch_linear<IGNIS_Q8_0>(launch); break;
     case IGNIS_Q4_0: launch_linear<IGNIS_Q4_0>(launch); break;
     case IGNIS_Q4_1: launch_linear<IGNIS_Q4_1>(launch); break;

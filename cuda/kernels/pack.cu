@@ -12,9 +12,23 @@ static uint64_t scales_offset(ignis_dtype dtype, uint32_t rows, uint32_t cols) {
   return uint64_t{num_tiles(rows)} * num_records(dtype, cols) * record_bytes(dtype);
 }
 
+uint64_t block_scales_offset(ignis_dtype dtype, uint32_t rows, uint32_t cols) { return scales_offset(dtype, rows, cols); }
+
+static __global__ void fill_kernel(float *values, uint32_t num, float value) {
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < num) values[i] = value;
+}
+
+void fill_block_scales(void *packed, ignis_dtype dtype, uint32_t rows, uint32_t cols, float scale, cudaStream_t stream) {
+  const uint32_t num = num_scale_blocks(rows) * num_scale_blocks(cols);
+  float *scales = reinterpret_cast<float *>(static_cast<uint8_t *>(packed) + block_scales_offset(dtype, rows, cols));
+  fill_kernel<<<(num + 255) / 256, 256, 0, stream>>>(scales, num, scale);
+}
+
 uint64_t packed_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols) {
   uint64_t size_bytes = dtype == IGNIS_F32 ? uint64_t{rows} * cols * sizeof(float) : scales_offset(dtype, rows, cols);
   if (weight_layout(dtype).has_row_scales) size_bytes += uint64_t{num_tiles(rows)} * TILE_ROWS * sizeof(float);
+  if (has_block_scales(dtype)) size_bytes += uint64_t{num_scale_blocks(rows)} * num_scale_blocks(cols) * sizeof(float);
   return (size_bytes + 255) / 256 * 256;
 }
 
@@ -72,7 +86,9 @@ static __device__ void pack_16(uint8_t *piece, const uint8_t *stored, const floa
 // The code of column k (0..31) of a block of 32; K types: `block` is the sub-block 0..7 of the stored block.
 template <ignis_dtype DTYPE>
 static __device__ __forceinline__ uint32_t code_at(const uint8_t *bytes, uint32_t block, uint32_t k) {
-  if constexpr (DTYPE == IGNIS_Q8_0) {
+  if constexpr (DTYPE == IGNIS_F8_E4M3) {
+    return bytes[0];
+  } else if constexpr (DTYPE == IGNIS_Q8_0) {
     return bytes[2 + k] ^ 128u;
   } else if constexpr (DTYPE == IGNIS_Q4_K || DTYPE == IGNIS_Q5_K) {
     const uint8_t *codes = bytes + (DTYPE == IGNIS_Q5_K ? 48 : 16) + block / 2 * 32;
@@ -123,7 +139,7 @@ static __device__ void pack_codes(uint8_t *piece, uint8_t *super, const uint8_t 
     uint32_t code[4][2];
     for (uint32_t i = 0; i < 4; i++)
       for (uint32_t e = 0; e < 2; e++) code[i][e] = code_of(row + g + i % 2 * 8, first_col + step * 16 + t * 4 + i / 2 * 2 + e);
-    if constexpr (DTYPE == IGNIS_Q8_0) {
+    if constexpr (layout.code_bytes == 1024) {
       const uint2 words = make_uint2(code[0][0] | code[0][1] << 8 | code[1][0] << 16 | code[1][1] << 24,
                                      code[2][0] | code[2][1] << 8 | code[3][0] << 16 | code[3][1] << 24);
       reinterpret_cast<uint2 *>(piece)[(step / 2 * 32 + lane) * 2 + step % 2] = words;
@@ -142,6 +158,8 @@ static __device__ void pack_codes(uint8_t *piece, uint8_t *super, const uint8_t 
   }
   if constexpr (layout.high_bytes == 128) reinterpret_cast<uint32_t *>(piece + layout.code_bytes)[lane] = high[0];
   if constexpr (layout.high_bytes == 256) reinterpret_cast<uint2 *>(piece + layout.code_bytes)[lane] = make_uint2(high[0], high[1]);
+
+  if constexpr (has_block_scales(DTYPE)) return;
 
   // Scales: lanes 0..31 are (block of two, row of sixteen).
   uint8_t *scales = piece + layout.code_bytes + layout.high_bytes;
@@ -167,10 +185,28 @@ static __device__ void pack_codes(uint8_t *piece, uint8_t *super, const uint8_t 
   }
 }
 
-// Grid: (pieces of a row, tiles / 8); a block is 8 warps, each a tile.
+// The scale of F8_E4M3's record: 16 rows of 128 columns lie in one block. NaN where a code is, so that no conversion need care for it.
+static __device__ void pack_block_scale(uint8_t *super, const uint8_t *stored, const uint8_t *scales, ignis_dtype scale_dtype, uint32_t cols,
+                                        uint32_t first_row, uint32_t row, uint32_t num_rows, uint32_t first_col, uint32_t lane) {
+  bool is_nan = false;
+  for (uint32_t i = lane; i < TILE_ROWS * IGNIS_SCALE_BLOCK; i += 32) {
+    const uint32_t r = row + i / IGNIS_SCALE_BLOCK, k = first_col + i % IGNIS_SCALE_BLOCK;
+    is_nan |= r < num_rows && k < cols && (stored[uint64_t{r} * cols + k] & 0x7fu) == 0x7fu;
+  }
+  is_nan = __any_sync(~0u, is_nan);
+  if (lane != 0 || first_col >= cols) return;
+  const uint64_t index = uint64_t{(first_row + row) / IGNIS_SCALE_BLOCK} * num_scale_blocks(cols) +
+                         first_col / IGNIS_SCALE_BLOCK;
+  const float scale = scale_dtype == IGNIS_F32   ? reinterpret_cast<const float *>(scales)[index]
+                      : scale_dtype == IGNIS_F16 ? value_16<IGNIS_F16>(scales, index)
+                                                 : value_16<IGNIS_BF16>(scales, index);
+  *reinterpret_cast<float4 *>(super) = make_float4(is_nan ? __uint_as_float(0x7fc00000u) : scale, 0.0f, 0.0f, 0.0f);
+}
+
+// Grid: (pieces of a row, tiles / 8); a block is 8 warps, each a tile. `scales`: rows' float32, or F8_E4M3's stored block scales.
 template <ignis_dtype DTYPE>
-static __global__ void pack_kernel(uint8_t *packed, const float *scales, const uint8_t *stored, uint32_t cols, uint32_t first_row,
-                                   uint32_t num_rows) {
+static __global__ void pack_kernel(uint8_t *packed, const float *scales, ignis_dtype scale_dtype, const uint8_t *stored, uint32_t cols,
+                                   uint32_t first_row, uint32_t num_rows) {
   constexpr uint32_t pieces = weight_layout(DTYPE).record_cols / PIECE_COLS;
   const uint32_t lane = threadIdx.x, row = (blockIdx.y * blockDim.y + threadIdx.y) * TILE_ROWS, index = blockIdx.x;
   if (row >= num_rows) return;
@@ -182,24 +218,27 @@ static __global__ void pack_kernel(uint8_t *packed, const float *scales, const u
   } else {
     uint8_t *super = weight_layout(DTYPE).super_bytes && index % pieces == 0 ? record + pieces * piece_bytes(DTYPE) : nullptr;
     pack_codes<DTYPE>(piece, super, stored, cols, row, num_rows, index * PIECE_COLS, lane);
+    if constexpr (has_block_scales(DTYPE))
+      if (super)
+        pack_block_scale(super, stored, reinterpret_cast<const uint8_t *>(scales), scale_dtype, cols, first_row, row, num_rows,
+                         index * PIECE_COLS, lane);
   }
 }
 
 template <ignis_dtype DTYPE>
 static void pack(uint8_t *packed, const uint8_t *stored, uint32_t rows, uint32_t cols, uint32_t first_row, uint32_t num_rows,
-                 cudaStream_t stream) {
+                 cudaStream_t stream, ignis_dtype scale_dtype = IGNIS_F32) {
   const uint32_t tiles = num_tiles(num_rows);
   const dim3 warps(32, 8), grid(num_records(DTYPE, cols) * (weight_layout(DTYPE).record_cols / PIECE_COLS), (tiles + 7) / 8);
-  float *scales = nullptr;
+  float *const scales = reinterpret_cast<float *>(packed + scales_offset(DTYPE, rows, cols));
   if constexpr (weight_layout(DTYPE).has_row_scales) {
-    scales = reinterpret_cast<float *>(packed + scales_offset(DTYPE, rows, cols));
     row_scales_kernel<DTYPE><<<tiles * 2, warps, 0, stream>>>(scales, stored, cols, first_row, num_rows, tiles * TILE_ROWS);
   }
-  pack_kernel<DTYPE><<<grid, warps, 0, stream>>>(packed, scales, stored, cols, first_row, num_rows);
+  pack_kernel<DTYPE><<<grid, warps, 0, stream>>>(packed, scales, scale_dtype, stored, cols, first_row, num_rows);
 }
 
 void pack_rows(void *packed, const void *stored, ignis_dtype dtype, uint32_t rows, uint32_t cols, uint32_t first_row, uint32_t num_rows,
-               cudaStream_t stream) {
+               cudaStream_t stream, ignis_dtype scale_dtype) {
   uint8_t *target = static_cast<uint8_t *>(packed);
   const uint8_t *source = static_cast<const uint8_t *>(stored);
   switch (dtype) {
@@ -209,6 +248,7 @@ void pack_rows(void *packed, const void *stored, ignis_dtype dtype, uint32_t row
       break;
     case IGNIS_F16: pack<IGNIS_F16>(target, source, rows, cols, first_row, num_rows, stream); break;
     case IGNIS_BF16: pack<IGNIS_BF16>(target, source, rows, cols, first_row, num_rows, stream); break;
+    case IGNIS_F8_E4M3: pack<IGNIS_F8_E4M3>(target, source, rows, cols, first_row, num_rows, stream, scale_dtype); break;
     case IGNIS_Q4_0: pack<IGNIS_Q4_0>(target, source, rows, cols, first_row, num_rows, stream); break;
     case IGNIS_Q4_1: pack<IGNIS_Q4_1>(target, source, rows, cols, first_row, num_rows, stream); break;
     case IGNIS_Q5_0: pack<IGNIS_Q5_0>(target, source, rows, cols, first_row, num_rows, stream); break;

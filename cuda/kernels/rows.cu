@@ -23,6 +23,7 @@ static __device__ void decode_block(float *y, const uint8_t *block, ignis_dtype 
     case IGNIS_F32: *y = float_of_bits(read_u32(block)); return;
     case IGNIS_F16: *y = float_of_half(read_u16(block)); return;
     case IGNIS_BF16: *y = float_of_bfloat(read_u16(block)); return;
+    case IGNIS_F8_E4M3: *y = float_of_e4m3(*block); return;
   }
 }
 

@@ -80,13 +80,23 @@ uint64_t matrix_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols) { return 
 
 void matrix_pack(Device &device, Matrix *m, void *packed) {
   const uint64_t stored = row_bytes(m->dtype, m->cols);
+  if (has_block_scales(m->dtype) && !m->scales) {
+    m->scale_dtype = IGNIS_F32;
+    fill_block_scales(packed, m->dtype, m->rows, m->cols, synthetic_block_scale(synthetic_of(m->seed, m->tensor, m->rows, m->cols)),
+                      device.stream);
+    IGNIS_LAUNCHED(device);
+  } else if (has_block_scales(m->dtype)) {
+    const uint64_t scales_bytes = block_bytes(m->scale_dtype) * uint64_t{num_scale_blocks(m->rows)} * num_scale_blocks(m->cols);
+    IGNIS_CUDA(device, cudaMemcpyAsync(static_cast<uint8_t *>(packed) + block_scales_offset(m->dtype, m->rows, m->cols), m->scales,
+                                       scales_bytes, cudaMemcpyHostToDevice, device.stream));
+  }
   each_chunk(device, *m, PACK_ROWS * stored, [&](const void *chunk, uint64_t start, uint64_t bytes) {
     pack_rows(packed, chunk, m->dtype, m->rows, m->cols, static_cast<uint32_t>(start / stored), static_cast<uint32_t>(bytes / stored),
-              device.stream);
+              device.stream, m->scale_dtype);
     IGNIS_LAUNCHED(device);
   });
   m->packed = packed;
-  m->source = nullptr;
+  m->source = m->scales = nullptr;
 }
 
 uint64_t table_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols) { return align_up(rows * row_bytes(dtype, cols), ARENA_ALIGNMENT); }

@@ -5,14 +5,14 @@
 //
 //   matrix   tile 0, 1, ... of 16 rows (the last filled up with zeros) | row scales [rows rounded up to 16] float32 (F16 and BF16 only)
 //   tile     record 0, 1, ...: 128 columns each, 256 for the K types; the last filled up with zeros
-//   record   piece 0, 1, ... of 64 columns | K types: [8 g] x (d of row g, of row g + 8; dmin of both)
+//   record   piece 0, 1, ... of 64 columns | K types: [8 g] x (d of row g, of row g + 8; dmin of both); F8_E4M3: float32 scale, 12 bytes
 //   piece    codes | high bits | scales
 //
 // Lane 4 g + t of a warp holds rows g and g + 8. Of sixteen columns (a step) it holds four, 4 t .. 4 t + 3: the mma's own columns 2t,
 // 2t + 1, 2t + 8, 2t + 9 under a permutation that the activations share. a0, a2 are row g's first and last two, a1, a3 row g + 8's.
 //
 //   F16, BF16  [4 steps][32 lanes] x (a0, a1, a2, a3)
-//   8 bits     [2 blocks of 32][32 lanes] x 2 steps x bytes (a0, a1, a2, a3), value + 128
+//   8 bits     [2 blocks of 32][32 lanes] x 2 steps x bytes (a0, a1, a2, a3), value + 128; F8_E4M3 the codes as they are
 //   4 bits     [32 lanes][4 steps] x word: in each half (first, second column) the nibbles a0, a2, a1, a3
 //   5 bits     the same, then [32 lanes] x word: in each half bit 4 step + (a0, a2, a1, a3)
 //   6 bits     the same, then [32 lanes] x 2 words (of two steps): in each half two bits at 2 (4 (step % 2) + (a0, a2, a1, a3))
@@ -47,6 +47,7 @@ __host__ __device__ constexpr WeightLayout weight_layout(ignis_dtype dtype) {
     case IGNIS_F16:
     case IGNIS_BF16: return {128, 2048, 0, 0, 0, true};
     case IGNIS_Q8_0: return {128, 1024, 0, 64, 0, false};
+    case IGNIS_F8_E4M3: return {128, 1024, 0, 0, 16, false};
     case IGNIS_Q4_0: return {128, 512, 0, 64, 0, false};
     case IGNIS_Q4_1: return {128, 512, 0, 128, 0, false};
     case IGNIS_Q5_0: return {128, 512, 128, 64, 0, false};
@@ -75,7 +76,7 @@ __host__ __device__ constexpr uint32_t slice_records(uint32_t records) { return 
 
 // Types whose codes are float16 subnormals carry 2^-24 in every sum until the end.
 __host__ __device__ constexpr bool is_nibbles(ignis_dtype dtype) {
-  return dtype != IGNIS_F16 && dtype != IGNIS_BF16 && dtype != IGNIS_Q8_0 && dtype != IGNIS_F32;
+  return dtype != IGNIS_F16 && dtype != IGNIS_BF16 && dtype != IGNIS_Q8_0 && dtype != IGNIS_F8_E4M3 && dtype != IGNIS_F32;
 }
 // What is subtracted from each code.
 __host__ __device__ constexpr float code_offset(ignis_dtype dtype) {
@@ -92,6 +93,20 @@ static __device__ __forceinline__ void multiply(float c[4], const uint32_t a[4],
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// Two E4M3 codes, the low bytes of `pair`, as float16: exact.
+static __device__ __forceinline__ uint32_t halves_of_e4m3(uint32_t pair) {
+#if __CUDA_ARCH__ >= 890
+  uint32_t halves;
+  asm("{ .reg .b16 low, high; mov.b32 {low, high}, %1; cvt.rn.f16x2.e4m3x2 %0, low; }" : "=r"(halves) : "r"(pair));
+  return halves;
+#else
+  // A code's bits, its sign at the top, are the value times 2^-8.
+  const uint32_t up = __byte_perm(pair, 0, 0x1404), bits = (up & 0x80008000u) | ((up & 0x7f007f00u) >> 1);
+  const __half2 value = __hmul2(*reinterpret_cast<const __half2 *>(&bits), __float2half2_rn(256.0f));
+  return *reinterpret_cast<const uint32_t *>(&value);
+#endif
 }
 
 // A lane's codes of a piece, as stored.
@@ -134,6 +149,16 @@ struct Piece {
         const __half2 up = __hfma2(*reinterpret_cast<const __half2 *>(&w[2 + i]), sixteen, much);
         a[i] = *reinterpret_cast<const uint32_t *>(&low);
         a[2 + i] = *reinterpret_cast<const uint32_t *>(&up);
+      }
+    } else if constexpr (DTYPE == IGNIS_F8_E4M3) {
+      const uint32_t first = word(codes[step / 2], step % 2 * 2), second = word(codes[step / 2], step % 2 * 2 + 1);
+      a[0] = halves_of_e4m3(first);
+      a[1] = halves_of_e4m3(first >> 16);
+      const uint32_t up[2] = {halves_of_e4m3(second), halves_of_e4m3(second >> 16)};
+#pragma unroll
+      for (uint32_t i = 0; i < 2; i++) {
+        const __half2 much = __hmul2(*reinterpret_cast<const __half2 *>(&up[i]), __float2half2_rn(16.0f));
+        a[2 + i] = *reinterpret_cast<const uint32_t *>(&much);
       }
     } else {
       const uint32_t w = word(codes[0], step), upper = w >> 8;
@@ -195,6 +220,8 @@ struct BlockScales {
       scale[1] = d.y * (byte_of(word, 1) - 128.0f);
       scale[2] = d.x * (byte_of(word, 2) - 128.0f);
       scale[3] = d.y * (byte_of(word, 3) - 128.0f);
+    } else if constexpr (DTYPE == IGNIS_F8_E4M3) {
+      scale[0] = scale[1] = *reinterpret_cast<const float *>(super);
     } else if constexpr (!weight_layout(DTYPE).has_row_scales) {
       const float2 d = __half22float2(*reinterpret_cast<const __half2 *>(scales + index * 4));
       scale[0] = d.x;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../base/status.h"
+#include "../quant/dequantize.h"
 #include "../quant/formats.h"
 #include "model.h"
 
@@ -77,6 +78,43 @@ static ignis_status check_params(const ignis_load_params &params) {
   return check_range("num_threads", params.num_threads, 0, MAX_THREADS);
 }
 
+static ignis_status check_place(const ignis_load_params &params, const char *name, const char *part, uint32_t file, uint64_t offset,
+                                uint64_t size_bytes) {
+  if (file >= params.num_files) return fail(IGNIS_INVALID, "tensor %s%s is in file %u of %u", name, part, file, params.num_files);
+  const uint64_t file_bytes = params.files[file].size_bytes;
+  if (offset <= file_bytes && size_bytes <= file_bytes - offset) return IGNIS_OK;
+  return fail(IGNIS_INVALID, "tensor %s%s lies outside its file: %llu bytes at %llu of %llu", name, part,
+              static_cast<unsigned long long>(size_bytes), static_cast<unsigned long long>(offset),
+              static_cast<unsigned long long>(file_bytes));
+}
+
+// Above it a product of a code and its scale may be infinite.
+static constexpr float MAX_SCALE = 0x1p100f;
+
+// The block scales of a tensor whose place and size are checked, or that it has none.
+static ignis_status check_scales(const ignis_load_params &params, const ignis_tensor &tensor) {
+  if (!has_block_scales(static_cast<ignis_dtype>(tensor.dtype))) {
+    if (tensor.scale_dtype == 0 && tensor.scale_file == 0 && tensor.scale_offset == 0 && tensor.scale_size_bytes == 0) return IGNIS_OK;
+    return fail(IGNIS_INVALID, "tensor %s has block scales; its dtype %u has none", tensor.name, tensor.dtype);
+  }
+  const ignis_dtype dtype = static_cast<ignis_dtype>(tensor.scale_dtype);
+  if (dtype != IGNIS_F32 && dtype != IGNIS_F16 && dtype != IGNIS_BF16)
+    return fail(IGNIS_UNSUPPORTED, "tensor %s has scales of dtype %u; float32, float16 and bfloat16 are read", tensor.name, tensor.scale_dtype);
+  const uint64_t num = uint64_t{num_scale_blocks(static_cast<uint32_t>(tensor.rows))} * num_scale_blocks(static_cast<uint32_t>(tensor.cols));
+  if (tensor.scale_size_bytes != num * block_bytes(dtype))
+    return fail(IGNIS_INVALID, "tensor %s has %llu bytes of scales; its shape needs %llu", tensor.name,
+                static_cast<unsigned long long>(tensor.scale_size_bytes), static_cast<unsigned long long>(num * block_bytes(dtype)));
+  CHECK(check_place(params, tensor.name, "'s scale", tensor.scale_file, tensor.scale_offset, tensor.scale_size_bytes));
+  const uint8_t *base = static_cast<const uint8_t *>(params.files[tensor.scale_file].base), *const scales = base + tensor.scale_offset;
+  for (uint64_t i = 0; base && i < num; i++) {
+    float scale;
+    dequantize(&scale, scales + i * block_bytes(dtype), dtype, 1);
+    if (!(fabsf(scale) < MAX_SCALE))
+      return fail(IGNIS_INVALID, "tensor %s: scale %llu is not a number below 2^100", tensor.name, static_cast<unsigned long long>(i));
+  }
+  return IGNIS_OK;
+}
+
 // A tensor against its file and against the slot that it is for.
 static ignis_status check_tensor(const ignis_load_params &params, const ignis_tensor &tensor, const TensorSlot &slot) {
   const ignis_dtype dtype = static_cast<ignis_dtype>(tensor.dtype);
@@ -91,14 +129,10 @@ static ignis_status check_tensor(const ignis_load_params &params, const ignis_te
   if (tensor.size_bytes != expected)
     return fail(IGNIS_INVALID, "tensor %s holds %llu bytes; its dtype and shape need %llu", tensor.name,
                 static_cast<unsigned long long>(tensor.size_bytes), static_cast<unsigned long long>(expected));
-  if (tensor.file >= params.num_files)
-    return fail(IGNIS_INVALID, "tensor %s is in file %u of %u", tensor.name, tensor.file, params.num_files);
-  const uint64_t file_bytes = params.files[tensor.file].size_bytes;
-  if (tensor.offset > file_bytes || tensor.size_bytes > file_bytes - tensor.offset)
-    return fail(IGNIS_INVALID, "tensor %s lies outside its file: %llu bytes at %llu of %llu", tensor.name,
-                static_cast<unsigned long long>(tensor.size_bytes), static_cast<unsigned long long>(tensor.offset),
-                static_cast<unsigned long long>(file_bytes));
-  return IGNIS_OK;
+  CHECK(check_place(params, tensor.name, "", tensor.file, tensor.offset, tensor.size_bytes));
+  if (has_block_scales(dtype) && (slot.vector || slot.is_table))
+    return fail(IGNIS_UNSUPPORTED, "tensor %s is F8_E4M3; only linear layers are read so", tensor.name);
+  return check_scales(params, tensor);
 }
 
 static uint32_t find_slot(const Binding &binding, const char *name) {

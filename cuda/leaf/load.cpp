@@ -19,6 +19,10 @@ static Matrix matrix_of(const ignis_load_params &params, uint32_t tensor_index) 
   if (const void *base = params.files[tensor.file].base) matrix.source = static_cast<const uint8_t *>(base) + tensor.offset;
   matrix.seed = params.seed;
   matrix.tensor = tensor_index;
+  if (has_block_scales(matrix.dtype)) {
+    matrix.scale_dtype = static_cast<ignis_dtype>(tensor.scale_dtype);
+    if (const void *base = params.files[tensor.scale_file].base) matrix.scales = static_cast<const uint8_t *>(base) + tensor.scale_offset;
+  }
   return matrix;
 }
 

@@ -108,6 +108,10 @@ static Matrix matrix_of(const ignis_tensor &tensor, const void *data) {
   matrix.cols = static_cast<uint32_t>(tensor.cols);
   matrix.dtype = static_cast<ignis_dtype>(tensor.dtype);
   matrix.source = static_cast<const uint8_t *>(data) + tensor.offset;
+  if (has_block_scales(matrix.dtype)) {
+    matrix.scale_dtype = static_cast<ignis_dtype>(tensor.scale_dtype);
+    matrix.scales = static_cast<const uint8_t *>(data) + tensor.scale_offset;
+  }
   return matrix;
 }
 

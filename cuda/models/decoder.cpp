@@ -44,7 +44,9 @@ uint32_t list_decoder_tensors(TensorSlot *slots, DecoderWeights *weights, const 
   const uint32_t H = shape.hidden_size, F = shape.ffn_size, V = shape.vocab_size;
   const uint32_t Q = shape.num_heads * shape.head_dim, KV = shape.num_kv_heads * shape.head_dim;
   uint32_t num = 0;
-  matrix(next(slots, &num), "token_embd.weight", V, H, &weights->embedding);
+  TensorSlot *table = next(slots, &num);
+  matrix(table, "token_embd.weight", V, H, &weights->embedding);
+  if (table) table->is_table = true;
   TensorSlot *head = next(slots, &num);
   matrix(head, "output.weight", V, H, &weights->head);
   if (head) head->is_optional = true;

@@ -62,6 +62,7 @@ struct TensorSlot {
   Matrix *matrix;        // or
   const float **vector;  // [cols] as float32
   bool is_optional;      // the head of a tied model
+  bool is_table;         // the embedding, whose rows are read by number
 };
 
 // What an architecture is to the leaf.

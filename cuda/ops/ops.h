@@ -57,6 +57,8 @@ struct Matrix {
   ignis_dtype dtype = IGNIS_F32;  // as stored
   const void *packed = nullptr;   // matrix_pack's output, or == source where no repacking is needed
   const void *source = nullptr;   // the stored bytes, in the mapped file or in the device's memory: rows of an embedding are read here
+  const void *scales = nullptr;   // F8_E4M3's block scales in the mapped file, or null with source; not read after matrix_pack
+  ignis_dtype scale_dtype = IGNIS_F32;
   uint32_t seed = 0, tensor = 0;  // where source is null: the stored bytes are made, as quant/synthetic.h says
 };
 

@@ -19,7 +19,8 @@ static BlockFunction block_function(ignis_dtype dtype) {
     case IGNIS_Q6_K: return block_q6_k;
     case IGNIS_F32:
     case IGNIS_F16:
-    case IGNIS_BF16: break;
+    case IGNIS_BF16:
+    case IGNIS_F8_E4M3: break;
   }
   return nullptr;
 }
@@ -32,6 +33,8 @@ void dequantize(float *values, const void *data, ignis_dtype dtype, uint64_t num
     for (uint64_t i = 0; i < num_values; i++) values[i] = half_at(bytes + 2 * i);
   } else if (dtype == IGNIS_BF16) {
     for (uint64_t i = 0; i < num_values; i++) values[i] = float_of_bfloat(read_u16(bytes + 2 * i));
+  } else if (dtype == IGNIS_F8_E4M3) {
+    for (uint64_t i = 0; i < num_values; i++) values[i] = float_of_e4m3(bytes[i]);
   } else if (BlockFunction function = block_function(dtype)) {
     const uint32_t num = block_values(dtype), size_bytes = block_bytes(dtype);
     for (uint64_t block = 0; block < num_values / num; block++) function(values + block * num, bytes + block * size_bytes);

@@ -14,7 +14,8 @@ IGNIS_BOTH inline constexpr uint32_t block_values(ignis_dtype dtype) {
   switch (dtype) {
     case IGNIS_F32:
     case IGNIS_F16:
-    case IGNIS_BF16: return 1;
+    case IGNIS_BF16:
+    case IGNIS_F8_E4M3: return 1;
     case IGNIS_Q4_0:
     case IGNIS_Q4_1:
     case IGNIS_Q5_0:
@@ -32,6 +33,7 @@ IGNIS_BOTH inline constexpr uint32_t block_bytes(ignis_dtype dtype) {
     case IGNIS_F32: return 4;
     case IGNIS_F16:
     case IGNIS_BF16: return 2;
+    case IGNIS_F8_E4M3: return 1;
     case IGNIS_Q4_0: return 2 + 16;
     case IGNIS_Q4_1: return 4 + 16;
     case IGNIS_Q5_0: return 2 + 4 + 16;
@@ -44,7 +46,12 @@ IGNIS_BOTH inline constexpr uint32_t block_bytes(ignis_dtype dtype) {
   return 0;
 }
 
+// In blocks of a row that bring their own scales.
 IGNIS_BOTH inline constexpr bool is_quantized(ignis_dtype dtype) { return block_values(dtype) > 1; }
+
+// A weight whose scales are apart from its codes, one for IGNIS_SCALE_BLOCK x IGNIS_SCALE_BLOCK of them.
+IGNIS_BOTH inline constexpr bool has_block_scales(ignis_dtype dtype) { return dtype == IGNIS_F8_E4M3; }
+IGNIS_BOTH inline constexpr uint32_t num_scale_blocks(uint32_t size) { return size / IGNIS_SCALE_BLOCK + (size % IGNIS_SCALE_BLOCK != 0); }
 
 // Bytes of a stored row of `cols` values, a multiple of block_values(dtype).
 IGNIS_BOTH inline constexpr uint64_t row_bytes(ignis_dtype dtype, uint64_t cols) {

@@ -35,6 +35,12 @@ IGNIS_BOTH static inline float float_of_half(uint16_t half) {
 
 IGNIS_BOTH static inline float float_of_bfloat(uint16_t bfloat) { return float_of_bits(static_cast<uint32_t>(bfloat) << 16); }
 
+// Exact. As a float16 the code's bits are the value times 2^-8, subnormals too.
+IGNIS_BOTH static inline float float_of_e4m3(uint8_t code) {
+  if ((code & 0x7fu) == 0x7fu) return float_of_bits(0x7fc00000u);
+  return float_of_half(static_cast<uint16_t>((code & 0x80u) << 8 | (code & 0x7fu) << 7)) * 256.0f;
+}
+
 // Two bytes that need not be aligned.
 IGNIS_BOTH static inline uint16_t read_u16(const uint8_t *bytes) {
   uint16_t value;

@@ -36,6 +36,14 @@ IGNIS_BOTH static inline PhiloxBlock synthetic_words(const Synthetic &synthetic,
 // 2^exponent.
 IGNIS_BOTH static inline float power_of_two(int32_t exponent) { return float_of_bits(static_cast<uint32_t>(exponent + 127) << 23); }
 
+// The code of 2^8 times a number in [-1, 1), rounded towards zero; what makes it a weight is its scale.
+IGNIS_BOTH static inline uint8_t synthetic_e4m3(float uniform) {
+  const uint32_t bits = bits_of_float(uniform * 256.0f), magnitude = bits & 0x7fffffffu;
+  const uint32_t code = magnitude < (121u << 23) ? static_cast<uint32_t>(float_of_bits(magnitude) * 512.0f) : (magnitude >> 20) - (120 << 3);
+  return static_cast<uint8_t>(code | (bits >> 24 & 0x80u));
+}
+IGNIS_BOTH static inline float synthetic_block_scale(const Synthetic &synthetic) { return power_of_two(synthetic.exponent - 8); }
+
 // num <= 8 values from `bytes` on, rounded down to the type.
 IGNIS_BOTH static inline void synthesize_floats(uint8_t *bytes, uint32_t num, ignis_dtype dtype, const Synthetic &synthetic, uint64_t unit) {
   const PhiloxBlock low = synthetic_words(synthetic, unit, 0), high = synthetic_words(synthetic, unit, 1);
@@ -45,6 +53,10 @@ IGNIS_BOTH static inline void synthesize_floats(uint8_t *bytes, uint32_t num, ig
     const uint32_t kept = dtype == IGNIS_F16 ? word & 0xffe00000u : word & 0xffffff00u;
     const float uniform = static_cast<float>(static_cast<int32_t>(kept)) * 0x1p-31f;
     const float value = synthetic.is_vector ? 1.0f + 0.25f * uniform : uniform * power_of_two(synthetic.exponent);
+    if (dtype == IGNIS_F8_E4M3) {
+      bytes[i] = synthetic_e4m3(uniform);
+      continue;
+    }
     const uint32_t bits = bits_of_float(value);
     if (dtype == IGNIS_F32) {
       memcpy(bytes + 4 * i, &bits, 4);
@@ -117,7 +129,8 @@ IGNIS_BOTH static inline void synthesize_block(uint8_t *block, ignis_dtype dtype
       break;
     case IGNIS_F32:
     case IGNIS_F16:
-    case IGNIS_BF16: break;
+    case IGNIS_BF16:
+    case IGNIS_F8_E4M3: break;
   }
 }
 

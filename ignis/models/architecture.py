@@ -23,6 +23,9 @@ class Dim(enum.Enum):
     VOCAB = enum.auto()
 
 
+TOKEN_TABLE = "token_embd.weight"
+
+
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
     """One tensor, or one of every layer: row-major [rows, cols]."""
@@ -36,6 +39,11 @@ class TensorSpec:
     @property
     def is_norm(self) -> bool:
         return self.rows is Dim.ONE
+
+    @property
+    def is_table(self) -> bool:
+        """Whether its rows are read by number: the embedding."""
+        return self.rows is Dim.VOCAB and self.name == TOKEN_TABLE
 
 
 @dataclass(frozen=True, slots=True)

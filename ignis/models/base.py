@@ -14,6 +14,10 @@ class Architecture(enum.Enum):
     QWEN3 = "qwen3"
 
 
+SCALE_BLOCK = 128
+"""Rows and columns of an F8_E4M3 tensor that share a scale (IGNIS_SCALE_BLOCK)."""
+
+
 class DType(enum.IntEnum):
     """Stored element types, with the numbers that GGUF and ignis_step.h give them."""
 
@@ -28,6 +32,8 @@ class DType(enum.IntEnum):
     Q5_K = 13
     Q6_K = 14
     BF16 = 30
+    F8_E4M3 = 256
+    """GGUF has no number for it. Weights of it come with block scales."""
 
 
 class RopePairs(enum.IntEnum):
@@ -78,6 +84,16 @@ class StoredTensor:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockScales:
+    """Of an F8_E4M3 tensor, at [offset, offset + size_bytes) of files[file]: row-major, one a SCALE_BLOCK squared."""
+
+    dtype: DType
+    file: int
+    offset: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class TensorView:
     """One stored tensor: row-major [rows, cols] at [offset, offset + size_bytes) of files[file]."""
 
@@ -89,6 +105,8 @@ class TensorView:
     file: int
     offset: int
     size_bytes: int
+    scales: BlockScales | None = None
+    """Of F8_E4M3 alone."""
 
 
 @dataclass(frozen=True, slots=True)

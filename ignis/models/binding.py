@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from ignis.models.architecture import ArchitectureSpec, TensorSpec, dim_size
-from ignis.models.base import DType, MappedFile, ModelShape, StoredTensor, TensorView
+from ignis.models.base import SCALE_BLOCK, BlockScales, DType, MappedFile, ModelShape, StoredTensor, TensorView
 from ignis.models.files import refusal, shown
 
-_NORM_TYPES = (DType.F32, DType.F16, DType.BF16)
+_FLOATS = (DType.F32, DType.F16, DType.BF16)
+_SCALES_OF = "_scale_inv"
+"""Hugging Face's ending. In spite of it a value is its code times its scale."""
 
 Spelling = Callable[[TensorSpec], str]
 """Picks the name that a container uses; {layer} still stands for the layer."""
@@ -32,7 +34,8 @@ def bind_tensors(
     `stored` has what is there, by the container's names and without what may be ignored. A head not in it is tied.
 
     Raises:
-        ModelFileError: a tensor is missing, has another shape, is a norm in blocks, or is none of the architecture's.
+        ModelFileError: a tensor or an F8_E4M3 one's scales are missing, one has another shape or a type that its place
+            does not allow, or is none of the architecture's.
     """
     views: list[TensorView] = []
     unused = dict(stored)
@@ -43,7 +46,8 @@ def bind_tensors(
         if tensor is None:
             raise refusal(files[0].path, f"tensor {stored_name} is missing")
         name = want.name if layer is None else want.name.format(layer=layer)
-        views.append(_view(name, want, tensor, files[tensor.file], shape))
+        scales = unused.pop(stored_name + _SCALES_OF, None) if tensor.dtype is DType.F8_E4M3 else None
+        views.append(_view(name, want, tensor, scales, files, shape))
 
     for want in spec.model_tensors:
         take(want, None)
@@ -62,15 +66,48 @@ def bind_tensors(
     return tuple(views)
 
 
-def _view(name: str, want: TensorSpec, tensor: StoredTensor, file: MappedFile, shape: ModelShape) -> TensorView:
+def _view(
+    name: str,
+    want: TensorSpec,
+    tensor: StoredTensor,
+    scales: StoredTensor | None,
+    files: Sequence[MappedFile],
+    shape: ModelShape,
+) -> TensorView:
+    file = files[tensor.file]
     rows, cols = dim_size(want.rows, shape), dim_size(want.cols, shape)
     expected = (cols,) if want.is_norm else (rows, cols)
     if tensor.dims != expected:
         raise refusal(
             file.path, f"tensor {shown(tensor.name)} has shape {list(tensor.dims)}, {list(expected)} is expected"
         )
-    if want.is_norm and tensor.dtype not in _NORM_TYPES:
+    if want.is_norm and tensor.dtype not in _FLOATS:
         raise refusal(
             file.path, f"tensor {shown(tensor.name)} is {tensor.dtype.name}, a norm is expected as F32, F16 or BF16"
         )
-    return TensorView(name, tensor.dtype, rows, cols, tensor.file, tensor.offset, tensor.size_bytes)
+    blocks = None
+    if tensor.dtype is DType.F8_E4M3:
+        if want.is_table:
+            raise refusal(file.path, f"tensor {shown(tensor.name)} is F8_E4M3, which an embedding may not be")
+        blocks = _scales(tensor, scales, files)
+    return TensorView(name, tensor.dtype, rows, cols, tensor.file, tensor.offset, tensor.size_bytes, blocks)
+
+
+def _scales(tensor: StoredTensor, scales: StoredTensor | None, files: Sequence[MappedFile]) -> BlockScales:
+    """The scales of an F8_E4M3 matrix, held against its shape."""
+    name = shown(tensor.name + _SCALES_OF)
+    if scales is None:
+        raise refusal(
+            files[tensor.file].path, f"tensor {shown(tensor.name)} is F8_E4M3, and its scales {name} are missing"
+        )
+    path = files[scales.file].path
+    if scales.dtype not in _FLOATS:
+        raise refusal(path, f"tensor {name} is {scales.dtype.name}, scales are expected as F32, F16 or BF16")
+    expected = tuple(-(-size // SCALE_BLOCK) for size in tensor.dims)
+    if scales.dims != expected:
+        raise refusal(
+            path,
+            f"tensor {name} has shape {list(scales.dims)}, {list(expected)} is expected:"
+            f" one for {SCALE_BLOCK} x {SCALE_BLOCK} weights",
+        )
+    return BlockScales(scales.dtype, scales.file, scales.offset, scales.size_bytes)

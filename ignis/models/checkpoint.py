@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ignis.models.architecture import ArchitectureSpec
-from ignis.models.base import Checkpoint, GgufVocabulary, HfTokenizerFiles, SpecialTokens, TensorView
+from ignis.models.base import Checkpoint, DType, GgufVocabulary, HfTokenizerFiles, SpecialTokens, TensorView
 from ignis.models.binding import bind_tensors, gguf_spelling, hf_spelling
 from ignis.models.fields import Fields
 from ignis.models.files import refusal, shown
@@ -27,8 +27,10 @@ from ignis.models.hf_folder import (
     open_weights_files,
     tokenizer_files,
 )
+from ignis.models.hf_quantization import QUANTIZATION, is_fp8
 from ignis.models.hf_special import hf_special_tokens
 from ignis.models.sampling import SAMPLING_NAMES, sampling_defaults
+from ignis.quant.registry import known_as
 
 Specs = Mapping[str, ArchitectureSpec]
 """By the architecture's name."""
@@ -93,8 +95,14 @@ def open_folder(path: Path, specs: Specs, needs_tokenizer: bool) -> Checkpoint:
     with contextlib.ExitStack() as cleanup:
         config = Fields(folder.file(CONFIG), folder.json(CONFIG, CONFIG_BYTES))
         spec = find_architecture(config, "model_type", specs)
+        has_fp8 = is_fp8(config)
         shape = hf_shape(config, spec)
         files, stored = open_weights_files(folder, cleanup)
+        for tensor in stored.values():
+            if tensor.dtype is DType.F8_E4M3 and not has_fp8:
+                raise config.refused(
+                    QUANTIZATION, f"is missing, and tensor {shown(tensor.name)} is {tensor.dtype.name}"
+                )
         is_tied = config.flag("tie_word_embeddings", False)
         head = spec.head.hf_name
         if not is_tied and head not in stored:
@@ -103,7 +111,7 @@ def open_folder(path: Path, specs: Specs, needs_tokenizer: bool) -> Checkpoint:
         used = {
             name: tensor
             for name, tensor in stored.items()
-            if not name.endswith(_IGNORED_HF) and not (is_tied and name == head)
+            if not name.endswith(_IGNORED_HF) and not (is_tied and name.removesuffix("_scale_inv") == head)
         }
         tensors = bind_tensors(spec, shape, used, files, hf_spelling)
         tokenizer_config = folder.json(TOKENIZER_CONFIG, TOKENIZER_CONFIG_BYTES)
@@ -154,8 +162,8 @@ def num_parameters(tensors: Sequence[TensorView]) -> int:
 
 
 def dominant_type(tensors: Sequence[TensorView]) -> str:
-    """The element type that most bytes have."""
-    sizes: dict[str, int] = {}
+    """The element type that most bytes have, as people call it."""
+    sizes: dict[DType, int] = {}
     for tensor in tensors:
-        sizes[tensor.dtype.name] = sizes.get(tensor.dtype.name, 0) + tensor.size_bytes
-    return max(sizes, key=lambda name: sizes[name])
+        sizes[tensor.dtype] = sizes.get(tensor.dtype, 0) + tensor.size_bytes
+    return known_as(max(sizes, key=lambda dtype: sizes[dtype]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ignis.models.base import DType, MappedFile, StoredTensor
 from ignis.models.files import refusal, shown
-from ignis.quant.registry import FORMAT_BY_NUMBER, FORMATS, format_name
+from ignis.quant.registry import GGUF_FORMATS, format_name
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
@@ -310,9 +310,9 @@ def _place(
         what = f"tensor {shown(info.name)}"
         if info.name in tensors:
             raise refusal(file.path, f"{what} is there twice")
-        form = FORMAT_BY_NUMBER.get(info.type)
+        form = GGUF_FORMATS.get(info.type)
         if form is None:
-            names = ", ".join(known.name for known in FORMATS)
+            names = ", ".join(known.name for known in GGUF_FORMATS.values())
             raise refusal(file.path, f"{what} is {format_name(info.type)}, which is not read; {names} are")
         cols, rows = info.dims[0], 1
         for dim in info.dims[1:]:

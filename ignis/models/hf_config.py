@@ -31,7 +31,6 @@ NEUTRAL_FIELDS: Mapping[str, tuple[object, ...]] = {
     "hidden_act": ("silu",),
     "attention_bias": (False,),
     "mlp_bias": (False,),
-    "quantization_config": (),
     "partial_rotary_factor": (1, 1.0),
     "num_experts": (0, 1),
     "num_local_experts": (0, 1),

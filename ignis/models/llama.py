@@ -1,10 +1,10 @@
 """Llama, and what is built like it (SmolLM2): the dense decoder with grouped heads, RMS norms and SwiGLU."""
 
-from ignis.models.architecture import ArchitectureSpec, Dim, TensorSpec
+from ignis.models.architecture import TOKEN_TABLE, ArchitectureSpec, Dim, TensorSpec
 from ignis.models.base import Architecture, RopePairs
 
 MODEL_TENSORS = (
-    TensorSpec("token_embd.weight", "model.embed_tokens.weight", Dim.VOCAB, Dim.HIDDEN),
+    TensorSpec(TOKEN_TABLE, "model.embed_tokens.weight", Dim.VOCAB, Dim.HIDDEN),
     TensorSpec("output_norm.weight", "model.norm.weight", Dim.ONE, Dim.HIDDEN),
 )
 HEAD = TensorSpec("output.weight", "lm_head.weight", Dim.VOCAB, Dim.HIDDEN)

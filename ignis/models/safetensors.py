@@ -1,7 +1,7 @@
 """The safetensors container: tensor positions out of a mapped file, held to the format's own rules.
 
 The header is JSON behind a u64 length; the data after it is covered by tensors without hole or overlap. Element types
-that no leaf reads (F64, integers, FP8) are refused by name.
+that no leaf reads (F64, integers, other FP8) are refused by name.
 """
 
 import math
@@ -16,7 +16,12 @@ MAX_HEADER_BYTES = 8 << 20
 """A tensor takes about 120 bytes: room for 60,000. The format allows 100 MB, which would take seconds to parse."""
 MAX_DIMS = 8
 
-_ELEMENTS: Mapping[str, tuple[DType, int]] = {"F32": (DType.F32, 4), "F16": (DType.F16, 2), "BF16": (DType.BF16, 2)}
+_ELEMENTS: Mapping[str, tuple[DType, int]] = {
+    "F32": (DType.F32, 4),
+    "F16": (DType.F16, 2),
+    "BF16": (DType.BF16, 2),
+    "F8_E4M3": (DType.F8_E4M3, 1),
+}
 
 
 def parse_safetensors(file: MappedFile, index: int) -> dict[str, StoredTensor]:

@@ -16,9 +16,17 @@ FORMATS: tuple[BlockFormat, ...] = (
     BlockFormat("Q5_K", 13, 256, 176),
     BlockFormat("Q6_K", 14, 256, 210),
     BlockFormat("BF16", 30, 1, 2),
+    # Its scales are a tensor of their own.
+    BlockFormat("F8_E4M3", 256, 1, 1),
 )
 
-FORMAT_BY_NUMBER: Mapping[int, BlockFormat] = {form.number: form for form in FORMATS}
+FIRST_OWN_NUMBER = 256
+"""GGUF's numbers end below; from here on they are ours and ignis_step.h's, and no file has them."""
+
+GGUF_FORMATS: Mapping[int, BlockFormat] = {form.number: form for form in FORMATS if form.number < FIRST_OWN_NUMBER}
+"""By number."""
+
+_KNOWN_AS: Mapping[int, str] = {256: "FP8"}
 
 _OTHER_NAMES: Mapping[int, str] = {
     9: "Q8_1",
@@ -48,5 +56,10 @@ _OTHER_NAMES: Mapping[int, str] = {
 
 def format_name(number: int) -> str:
     """Names any GGUF element type, for messages: "IQ4_NL", or "type 77" where nobody has named it."""
-    form = FORMAT_BY_NUMBER.get(number)
+    form = GGUF_FORMATS.get(number)
     return form.name if form is not None else _OTHER_NAMES.get(number, f"type {number}")
+
+
+def known_as(number: int) -> str:
+    """What people call one of FORMATS: "Q4_K", "FP8"."""
+    return _KNOWN_AS.get(number) or next(form.name for form in FORMATS if form.number == number)

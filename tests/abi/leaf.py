@@ -16,7 +16,8 @@ ABI_VERSION = 2
 PAGE_TOKENS = 64
 MAX_LANES = 8
 MAX_TOP_LOGPROBS = 20
-F32, F16 = 0, 1
+F32, F16, F8_E4M3 = 0, 1, 256
+SCALE_BLOCK = 128
 LLAMA, QWEN3 = 1, 2
 HALVES, ADJACENT = 0, 1
 
@@ -50,6 +51,10 @@ class Tensor(Structure):
         ("size_bytes", c_uint64),
         ("rows", c_uint64),
         ("cols", c_uint64),
+        ("scale_dtype", c_uint32),
+        ("scale_file", c_uint32),
+        ("scale_offset", c_uint64),
+        ("scale_size_bytes", c_uint64),
     )
 
 
@@ -167,13 +172,22 @@ class Round(Structure):
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """data: uint8, whatever the dtype; rows and cols in values."""
+    """data: uint8, whatever the dtype, of F8_E4M3 with its float32 block scales behind; rows and cols in values."""
 
     name: str
     dtype: int
     rows: int
     cols: int
     data: npt.NDArray[np.uint8]
+
+    def described(self, file: int, offset: int = 0) -> Tensor:
+        """As the step ABI describes it, where the data lies at that offset of that file."""
+        codes_bytes = self.rows * self.cols if self.dtype == F8_E4M3 else self.data.nbytes
+        tensor = Tensor(self.name.encode(), self.dtype, file, offset, codes_bytes, self.rows, self.cols)
+        if self.dtype == F8_E4M3:
+            tensor.scale_file, tensor.scale_offset = file, offset + codes_bytes
+            tensor.scale_size_bytes = self.data.nbytes - codes_bytes
+        return tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +248,7 @@ def load_params(
     tensors = (Tensor * len(weights.tensors))()
     for index, tensor in enumerate(weights.tensors):
         files[index] = File(tensor.data.ctypes.data, tensor.data.nbytes)
-        tensors[index] = Tensor(
-            tensor.name.encode(), tensor.dtype, index, 0, tensor.data.nbytes, tensor.rows, tensor.cols
-        )
+        tensors[index] = tensor.described(index)
     return LoadParams(
         ctypes.sizeof(LoadParams),
         len(files),

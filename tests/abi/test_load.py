@@ -113,6 +113,69 @@ def test_a_load_that_cannot_be_right_is_refused_by_name(fault: str) -> None:
     assert caught.value.status == status
 
 
+SCALED = "blk.1.ffn_up.weight"
+BAD_SCALES: dict[str, tuple[Mend, int, str]] = {
+    "no scales": (
+        on_tensor(SCALED, scale_size_bytes=0),
+        leaf.INVALID,
+        f"{SCALED} has 0 bytes of scales; its shape needs 32",
+    ),
+    "too many scales": (on_tensor(SCALED, scale_size_bytes=36), leaf.INVALID, f"{SCALED} has 36 bytes of scales"),
+    "scales of another type": (
+        on_tensor(SCALED, scale_dtype=30),
+        leaf.INVALID,
+        f"{SCALED} has 32 bytes of scales; its shape needs 16",
+    ),
+    "scales in blocks": (on_tensor(SCALED, scale_dtype=8), leaf.UNSUPPORTED, f"{SCALED} has scales of dtype 8"),
+    "scales that are codes": (
+        on_tensor(SCALED, scale_dtype=256),
+        leaf.UNSUPPORTED,
+        f"{SCALED} has scales of dtype 256",
+    ),
+    "scales in no file": (on_tensor(SCALED, scale_file=99), leaf.INVALID, f"{SCALED}'s scale is in file 99"),
+    "scales outside": (on_tensor(SCALED, scale_offset=HUGE - 8), leaf.INVALID, f"{SCALED}'s scale lies outside"),
+    "scales of a float tensor": (on_tensor("token_embd.weight", scale_size_bytes=4), leaf.INVALID, "dtype 0 has none"),
+    "an embedding": (
+        on_tensor("token_embd.weight", dtype=leaf.F8_E4M3, size_bytes=320 * 256),
+        leaf.UNSUPPORTED,
+        "token_embd.weight is F8_E4M3; only linear layers",
+    ),
+    "a norm": (
+        on_tensor("blk.0.ffn_norm.weight", dtype=leaf.F8_E4M3, size_bytes=256),
+        leaf.UNSUPPORTED,
+        "blk.0.ffn_norm.weight is F8_E4M3; only linear layers",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", BAD_SCALES)
+def test_block_scales_that_cannot_be_right_are_refused_by_name(fault: str) -> None:
+    mend, status, text = BAD_SCALES[fault]
+    weights = tiny.make(tiny.WIDE).weights(stores.float8)
+    params = leaf.load_params(weights)
+    mend(params)
+    with pytest.raises(leaf.LeafError, match=text) as caught, leaf.Model(weights, params):
+        pass
+    assert caught.value.status == status
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 2.0**100])
+def test_a_scale_that_is_no_number_is_refused(value: float) -> None:
+    weights = tiny.make(tiny.WIDE).weights(stores.float8)
+    data = next(tensor.data for tensor in weights.tensors if tensor.name == SCALED)
+    data[-8:-4] = np.array([value], np.float32).view(np.uint8)
+    with pytest.raises(leaf.LeafError, match=f"{SCALED}: scale 6 is not a number below 2"):
+        leaf.Model(weights, leaf.load_params(weights))
+
+
+@pytest.mark.parametrize("code", [0x7F, 0xFF])
+def test_a_code_that_is_nan_makes_nan_of_the_logits(code: int, library: ctypes.CDLL) -> None:
+    weights = tiny.make(tiny.WIDE).weights(stores.float8)
+    next(tensor.data for tensor in weights.tensors if tensor.name == SCALED)[1000] = code
+    with leaf.Model(weights, leaf.load_params(weights), library) as model:
+        assert np.isnan(model.prefill([1, 2, 3], (0,), wants_logits=True)[1]).all()
+
+
 def test_null_pointers_are_refused() -> None:
     library, model, plan = leaf.open_library(), ctypes.c_void_p(), leaf.MemoryPlan(ctypes.sizeof(leaf.MemoryPlan))
     weights = tiny.make(tiny.LLAMA).weights()
@@ -182,7 +245,7 @@ def test_every_stored_type_computes_what_its_values_say(store: str, library: cty
         with leaf.Model(each, leaf.load_params(each), library) as model:
             logits.append(model.prefill(tokens, (0, 1), wants_logits=True)[1])
     # bfloat16 and quantised kernels round the activations too (ADR 5); others only sum in another order.
-    tolerance = 1e-5 if store in ("f32", "f16") else 1e-3
+    tolerance = 1e-5 if store in ("f32", "f16", "fp8") else 1e-3
     assert np.abs(logits[0] - logits[1]).max() < tolerance * np.abs(logits[1]).max()
 
 
@@ -198,11 +261,15 @@ def test_unloading_gives_back_every_mapping() -> None:
         with leaf.Model(weights, leaf.load_params(weights, num_pages=2000, num_threads=3), library) as model:
             model.prefill([1, 2, 3], [0])
 
+    def growth() -> int:
+        before = mapped()
+        for _ in range(5):
+            cycle()
+        return mapped() - before
+
     cycle()
-    before = mapped()
-    for _ in range(5):
-        cycle()
-    assert mapped() - before < 2000
+    # A leak grows every time. Once the C library may map one more heap, for a thread that meets another in it.
+    assert min(growth() for _ in range(3)) < 2000
 
 
 def test_packed_weights_are_held_once(tmp_path: Path) -> None:

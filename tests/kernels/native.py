@@ -17,11 +17,13 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A stored matrix. data: uint8 [rows, bytes of a row]; dtype: the number that GGUF gives the type."""
+    """A stored matrix. data: uint8 [rows, bytes of a row]; dtype: ignis_step.h's number of the type."""
 
     dtype: int
     cols: int
     data: Bytes
+    scales: Floats | None = None
+    """Of the blocks of F8_E4M3."""
 
     @property
     def rows(self) -> int:
@@ -64,7 +66,7 @@ class Bench:
     def __init__(self, library: Library, isa: str, num_threads: int, size_bytes: int = 1 << 30) -> None:
         self.library = library
         self._bench = ctypes.c_void_p()
-        self._weights: list[Weights] = []  # matrices of float weights are read where they are
+        self._data: list[Bytes] = []  # matrices of float weights are read where they are
         status = library.c.ignis_bench_open(
             ISAS.index(isa), num_threads, ctypes.c_uint64(size_bytes), ctypes.byref(self._bench)
         )
@@ -78,11 +80,14 @@ class Bench:
 
     def matrix(self, weights: Weights) -> ctypes.c_void_p:
         matrix = ctypes.c_void_p()
+        data = weights.data
+        if weights.scales is not None:
+            data = np.concatenate([data.reshape(-1), weights.scales.view(np.uint8).reshape(-1)])
         status = self.library.c.ignis_bench_matrix_open(
-            self._bench, weights.dtype, pointer(weights.data), weights.rows, weights.cols, ctypes.byref(matrix)
+            self._bench, weights.dtype, pointer(data), weights.rows, weights.cols, ctypes.byref(matrix)
         )
         self.library.check(status)
-        self._weights.append(weights)
+        self._data.append(data)
         return matrix
 
     def pack_s(self, matrix: ctypes.c_void_p, num_rounds: int) -> float:

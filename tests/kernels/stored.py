@@ -6,12 +6,14 @@ import gguf
 import numpy as np
 import numpy.typing as npt
 
+from tests.abi import leaf
 from tests.kernels.native import Bytes, Floats, Weights
+from tests.models import fp8
 
 Doubles = npt.NDArray[np.float64]
 
 QUANTIZED = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K")
-FLOATS = ("F32", "F16", "BF16")
+FLOATS = ("F32", "F16", "BF16", "F8_E4M3")
 # Where in a block the float16 scales are, and where the codes start and stop.
 SCALES_AT = {"Q4_1": (0, 2), "Q5_1": (0, 2), "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,)}
 CODES_AT = {
@@ -27,6 +29,8 @@ CODES_AT = {
 
 
 def number(name: str) -> int:
+    if name == "F8_E4M3":
+        return leaf.F8_E4M3
     return int(gguf.GGMLQuantizationType[name].value)
 
 
@@ -73,6 +77,13 @@ def matrix_of(name: str, data: Bytes, cols: int) -> Matrix:
 
 def random_matrix(name: str, rows: int, cols: int, seed: int) -> Matrix:
     random = np.random.default_rng(seed)
+    if name == "F8_E4M3":
+        codes = random.integers(0, 127, (rows, cols)).astype(np.uint8) + np.uint8(128) * random.integers(
+            0, 2, (rows, cols), np.uint8
+        )
+        scales = random.normal(0, 0.01, (fp8.num_blocks(rows), fp8.num_blocks(cols))).astype(np.float32)
+        values = fp8.dequantized(codes, scales).astype(np.float64)
+        return Matrix(Weights(leaf.F8_E4M3, cols, codes, scales), values, np.abs(values))
     if name == "F32":
         data = random.standard_normal((rows, cols)).astype(np.float32).view(np.uint8)
     elif name == "F16":

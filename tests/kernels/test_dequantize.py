@@ -5,6 +5,7 @@ import pytest
 
 from tests.kernels import stored
 from tests.kernels.native import Library
+from tests.models import fp8
 
 # float16: zero and minus zero, the smallest and largest subnormal, the smallest normal, one, the largest.
 EXTREME_BITS = (0x0000, 0x8000, 0x0001, 0x03FF, 0x0400, 0x8401, 0x3C00, 0x7BFF, 0xFBFF)
@@ -42,6 +43,13 @@ def test_every_bfloat16_is_widened_exactly(library: Library) -> None:
     words = np.arange(65536, dtype=np.uint16)
     got = library.dequantize(stored.number("BF16"), words.view(np.uint8), len(words))
     assert np.array_equal(got.view(np.uint32), words.astype(np.uint32) << 16)
+
+
+def test_every_e4m3_code_is_widened_exactly(library: Library) -> None:
+    codes = np.arange(256, dtype=np.uint8)
+    got = library.dequantize(stored.number("F8_E4M3"), codes, len(codes))
+    assert np.array_equal(got, fp8.VALUES, equal_nan=True)
+    assert (np.signbit(got) == np.signbit(fp8.VALUES))[~np.isnan(got)].all()
 
 
 def test_float32_is_copied_from_any_address(library: Library) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.abi import leaf
+from tests.models import fp8
 from tests.models.tiny import Array, Tiny, permute
 from tests.unit.models import writers
 
@@ -22,6 +23,52 @@ def stored(values: npt.NDArray[np.floating], dtype: str) -> bytes:
     if dtype == "BF16":
         return (values.astype("<f4").view("<u4") >> 16).astype("<u2").tobytes()
     return values.astype({"F32": "<f4", "F16": "<f2"}[dtype]).tobytes()
+
+
+FP8_CONFIG = {
+    "activation_scheme": "dynamic",
+    "fmt": "e4m3",
+    "modules_to_not_convert": ["lm_head"],
+    "quant_method": "fp8",
+    "weight_block_size": [128, 128],
+}
+
+
+def is_fp8(name: str) -> bool:
+    """Whether an FP8 folder has that tensor in FP8: the layers' linear ones, under their GGUF names."""
+    return name.startswith("blk.") and "norm" not in name
+
+
+def as_fp8(tiny: Tiny) -> Tiny:
+    """The checkpoint with the values that an FP8 folder of it has."""
+
+    def cut(name: str, values: Array) -> Array:
+        return fp8.dequantized(*fp8.quantized(values)) if is_fp8(name) else fp8.as_bfloat(values)
+
+    return replace(tiny, arrays={name: cut(name, values) for name, values in tiny.arrays.items()})
+
+
+def write_fp8_folder(tiny: Tiny, folder: Path, scale_dtype: str = "BF16") -> Path:
+    """As the official FP8 folders are: linear tensors of layers in E4M3 with block scales, everything else in BF16."""
+    write_folder(tiny, folder, "BF16")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "quantization_config": FP8_CONFIG}))
+    shapes: dict[str, tuple[int, ...]] = {}
+    dtypes: dict[str, str] = {}
+    data: list[bytes] = []
+    for name, values in tiny.arrays.items():
+        stored_name = writers.hf_name(name)
+        shapes[stored_name] = values.shape
+        if not is_fp8(name):
+            data.append(stored(values, "BF16"))
+            continue
+        codes, scales = fp8.quantized(values)
+        shapes[stored_name + "_scale_inv"] = scales.shape
+        dtypes |= {stored_name: "F8_E4M3", stored_name + "_scale_inv": scale_dtype}
+        data += [codes.tobytes(), stored(scales, scale_dtype)]
+    header = writers.safetensors_bytes(writers.entries(shapes, "BF16", dtypes), size_bytes=0)
+    (folder / "model.safetensors").write_bytes(header + b"".join(data))
+    return folder
 
 
 def rounded(tiny: Tiny, dtype: str) -> Tiny:

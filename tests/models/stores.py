@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.abi import leaf
+from tests.models import fp8
 from tests.models.tiny import Array, as_bytes
 
 Bytes = npt.NDArray[np.uint8]
@@ -24,6 +25,13 @@ def float16(_name: str, values: Array) -> tuple[int, Bytes]:
 def bfloat16(_name: str, values: Array) -> tuple[int, Bytes]:
     """Norms too, as safetensors have them. Truncated, which a test's own weights may be."""
     return int(gguf.GGMLQuantizationType.BF16), as_bytes((values.view(np.uint32) >> 16).astype(np.uint16))
+
+
+def float8(name: str, values: Array) -> tuple[int, Bytes]:
+    """Linear layers alone, as Hugging Face's folders have them: norms and embeddings keep what they had."""
+    if values.ndim == 1 or name == "token_embd.weight":
+        return leaf.F32, as_bytes(values)
+    return leaf.F8_E4M3, fp8.as_bytes(*fp8.quantized(values))
 
 
 def quantized(kind: gguf.GGMLQuantizationType) -> Store:
@@ -61,6 +69,7 @@ STORES: Mapping[str, Store] = {
     "f32": float32,
     "f16": float16,
     "bf16": bfloat16,
+    "fp8": float8,
     **{
         kind.name.lower(): quantized(kind) for kind in (_KINDS.Q4_0, _KINDS.Q4_1, _KINDS.Q5_0, _KINDS.Q5_1, _KINDS.Q8_0)
     },
@@ -69,9 +78,12 @@ STORES: Mapping[str, Store] = {
 
 
 def dequantized(weights: leaf.Weights) -> dict[str, Array]:
-    """Each tensor's float32 values as the gguf package reads them."""
+    """Each tensor's float32 values as the gguf package reads them, or `fp8`."""
     arrays = {}
     for tensor in weights.tensors:
+        if tensor.dtype == leaf.F8_E4M3:
+            arrays[tensor.name] = fp8.dequantized(*fp8.split(tensor.data, tensor.rows, tensor.cols))
+            continue
         kind = gguf.GGMLQuantizationType(tensor.dtype)
         values = gguf.quants.dequantize(tensor.data.reshape(tensor.rows, -1), kind).astype(np.float32)
         arrays[tensor.name] = values.reshape(tensor.rows, tensor.cols) if tensor.rows > 1 else values.reshape(-1)

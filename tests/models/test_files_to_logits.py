@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ignis.models.registry import open_weights
+from tests.abi import leaf
 from tests.models import files, oracle, tiny
 from tests.models.opened import OpenedModel
 
@@ -52,3 +53,19 @@ def test_sixteen_bit_files_give_the_logits_of_their_own_weights(
     model = files.rounded(tiny.make(config), dtype)
     check_file(files.write_gguf(model, tmp_path / "model.gguf", dtype), model)
     check_file(files.write_folder(model, tmp_path / "model", dtype), model)
+
+
+# Rows and columns of whole blocks, of parts of one, and of several with a part.
+UNEVEN = tiny.TinyConfig("uneven", leaf.QWEN3, 2, 136, 400, 4, 2, 72, 97, rms_eps=1e-6, is_tied=False)
+
+
+@pytest.mark.parametrize("scale_dtype", ["BF16", "F32"])
+@pytest.mark.parametrize("config", [tiny.WIDE_QWEN3, tiny.QWEN3, UNEVEN], ids=lambda config: config.name)
+def test_an_fp8_folder_gives_the_logits_of_its_own_weights(
+    config: tiny.TinyConfig, scale_dtype: str, tmp_path: Path
+) -> None:
+    made = tiny.make(config)
+    folder = files.write_fp8_folder(made, tmp_path / "model", scale_dtype)
+    check_file(folder, files.as_fp8(made))
+    with contextlib.closing(open_weights(folder)) as checkpoint:
+        assert checkpoint.format == "safetensors FP8"

@@ -30,7 +30,8 @@ def entry(dtype: object = "F32", shape: object = (2,), data_offsets: object = (0
 
 
 @pytest.mark.parametrize(
-    ("name", "dtype", "element_bytes"), [("F32", DType.F32, 4), ("F16", DType.F16, 2), ("BF16", DType.BF16, 2)]
+    ("name", "dtype", "element_bytes"),
+    [("F32", DType.F32, 4), ("F16", DType.F16, 2), ("BF16", DType.BF16, 2), ("F8_E4M3", DType.F8_E4M3, 1)],
 )
 def test_tensors_have_dims_and_positions_in_the_file(
     tmp_path: Path, name: str, dtype: DType, element_bytes: int
@@ -79,8 +80,10 @@ def test_headers_that_cannot_be_are_refused(tmp_path: Path, header: bytes, fault
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"dtype": "F64"}, "tensor a is F64, which is not read; F32, F16, BF16 are"),
-        ({"dtype": "F8_E4M3"}, "tensor a is F8_E4M3, which is not read"),
+        ({"dtype": "F64"}, "tensor a is F64, which is not read; F32, F16, BF16, F8_E4M3 are"),
+        ({"dtype": "F8_E5M2"}, "tensor a is F8_E5M2, which is not read"),
+        ({"dtype": "I32"}, "tensor a is I32, which is not read"),
+        ({"dtype": "F8_E4M3"}, "tensor a has 8 bytes of data, its shape and dtype need 2"),
         ({"dtype": 7}, "tensor a has dtype 7, text is expected"),
         ({"dtype": ["F32"]}, "tensor a has dtype ['F32'], text is expected"),
         ({"shape": []}, "tensor a has shape [], 1 to 8 positive integers are expected"),

@@ -238,15 +238,18 @@ def tiny_config(architecture: str = "llama", **changes: object) -> dict[str, obj
     return {name: value for name, value in config.items() if value is not None}
 
 
-def entries(shapes: Mapping[str, tuple[int, ...]], dtype: str = "F32") -> dict[str, dict[str, object]]:
-    """The header of tensors that lie one after the other."""
+def entries(
+    shapes: Mapping[str, tuple[int, ...]], dtype: str = "F32", dtypes: Mapping[str, str] | None = None
+) -> dict[str, dict[str, object]]:
+    """The header of tensors that lie one after the other, each of `dtype` where `dtypes` has no other for it."""
     described: dict[str, dict[str, object]] = {}
     reached = 0
     for name, shape in shapes.items():
-        size_bytes = ELEMENT_BYTES[dtype]
+        own = (dtypes or {}).get(name, dtype)
+        size_bytes = ELEMENT_BYTES[own]
         for dim in shape:
             size_bytes *= dim
-        described[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [reached, reached + size_bytes]}
+        described[name] = {"dtype": own, "shape": list(shape), "data_offsets": [reached, reached + size_bytes]}
         reached += size_bytes
     return described
 
