@@ -7,11 +7,14 @@ from pathlib import Path
 from ignis.config import join_words, nearest
 from ignis.errors import ConfigError
 from ignis.models.base import DType
+from ignis.quant.registry import known_as
 
 MAX_WIDTH = 8
 MAX_TOKENS = 1 << 24
 MAX_SEED = (1 << 32) - 1
 MAX_ROUNDS = 100_000
+
+FORMATS = {known_as(dtype): dtype for dtype in DType}
 
 HELP = """\
 ignis-server bench: how fast a model is on this device, by the engine that serves it, without HTTP
@@ -65,7 +68,7 @@ class BenchOptions:
 
 
 def help_text() -> str:
-    return HELP.format(formats=join_words([dtype.name for dtype in DType]), max_seed=MAX_SEED)
+    return HELP.format(formats=join_words(list(FORMATS)), max_seed=MAX_SEED)
 
 
 def read_options(words: Sequence[str], folder: Path) -> tuple[BenchOptions, list[str]]:
@@ -108,7 +111,7 @@ def _options(given: dict[str, str], places: list[str], folder: Path, *, is_json:
         if flag in given and config is None:
             raise ConfigError(f"{flag} is of synthetic weights; {places[0]} has its own")
     if config is not None and "--format" not in given:
-        raise ConfigError(f"--synthetic needs --format: {join_words([dtype.name for dtype in DType])}")
+        raise ConfigError(f"--synthetic needs --format: {join_words(list(FORMATS))}")
     return BenchOptions(
         model=folder / places[0] if places else None,
         config=None if config is None else folder / config,
@@ -125,11 +128,10 @@ def _options(given: dict[str, str], places: list[str], folder: Path, *, is_json:
 
 
 def _format(text: str) -> DType:
-    known = {dtype.name: dtype for dtype in DType}
-    name = {"FP8": "F8_E4M3"}.get(text.upper(), text.upper())
-    if name not in known:
-        raise ConfigError(f"--format {text!r}: must be {join_words(list(known))}{nearest(name, known)}")
-    return known[name]
+    name = text.upper()
+    if name not in FORMATS:
+        raise ConfigError(f"--format {text!r}: must be {join_words(list(FORMATS))}{nearest(name, FORMATS)}")
+    return FORMATS[name]
 
 
 def _integer(given: dict[str, str], flag: str, low: int, high: int, default: int) -> int:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ignis.models.architecture import ArchitectureSpec, TensorSpec, dim_size
-from ignis.models.base import AbsentFile, Checkpoint, DType, ModelShape, TensorView
+from ignis.models.architecture import ArchitectureSpec, Dim, TensorSpec, dim_size
+from ignis.models.base import SCALE_BLOCK, AbsentFile, BlockScales, Checkpoint, DType, ModelShape, TensorView
 from ignis.models.checkpoint import NO_SPECIAL_TOKENS, NO_TOKENIZER, find_architecture, num_parameters
 from ignis.models.fields import Fields
 from ignis.models.files import read_json, refusal
@@ -11,11 +11,13 @@ from ignis.models.hf_config import hf_shape
 from ignis.models.hf_folder import CONFIG, CONFIG_BYTES
 from ignis.models.registry import ARCHITECTURES
 from ignis.quant.base import BlockFormat
-from ignis.quant.registry import FORMAT_BY_NUMBER
+from ignis.quant.registry import FORMAT_BY_NUMBER, known_as
 
 
 def synthetic_checkpoint(path: Path, dtype: DType, seed: int) -> Checkpoint:
     """Returns a checkpoint of that shape, its matrices of that type and its norms float32. It has no tokenizer.
+
+    One of FP8 has its embedding and its head in BF16, as the official ones.
 
     Args:
         path: a config.json, or a folder with one.
@@ -34,9 +36,9 @@ def synthetic_checkpoint(path: Path, dtype: DType, seed: int) -> Checkpoint:
     return Checkpoint(
         name=name,
         path=file,
-        format=f"synthetic {dtype.name}",
+        format=f"synthetic {known_as(dtype)}",
         shape=shape,
-        files=(AbsentFile(sum(view.size_bytes for view in tensors)),),
+        files=(AbsentFile(sum(map(_stored_bytes, tensors))),),
         tensors=tensors,
         num_parameters=num_parameters(tensors),
         vocabulary=NO_TOKENIZER,
@@ -44,6 +46,10 @@ def synthetic_checkpoint(path: Path, dtype: DType, seed: int) -> Checkpoint:
         chat_template=None,
         seed=seed,
     )
+
+
+def _stored_bytes(view: TensorView) -> int:
+    return view.size_bytes + (view.scales.size_bytes if view.scales else 0)
 
 
 class _Tensors:
@@ -67,7 +73,11 @@ class _Tensors:
         return tuple(self._views)
 
     def _add(self, want: TensorSpec, name: str) -> None:
-        form = FORMAT_BY_NUMBER[DType.F32] if want.is_norm else self._form
+        form = self._form
+        if want.is_norm:
+            form = FORMAT_BY_NUMBER[DType.F32]
+        elif form.number == DType.F8_E4M3 and want.rows is Dim.VOCAB:
+            form = FORMAT_BY_NUMBER[DType.BF16]
         rows, cols = dim_size(want.rows, self._shape), dim_size(want.cols, self._shape)
         row_bytes = form.row_bytes(cols)
         if row_bytes is None:
@@ -76,5 +86,9 @@ class _Tensors:
                 f"{name} has rows of {cols} values, which are no whole blocks of {form.name}'s {form.values}",
             )
         size_bytes = rows * row_bytes
-        self._views.append(TensorView(name, DType(form.number), rows, cols, 0, self._offset, size_bytes))
-        self._offset += size_bytes
+        scales = None
+        if form.number == DType.F8_E4M3:
+            num_scales = -(-rows // SCALE_BLOCK) * -(-cols // SCALE_BLOCK)
+            scales = BlockScales(DType.F32, 0, self._offset + size_bytes, 4 * num_scales)
+        self._views.append(TensorView(name, DType(form.number), rows, cols, 0, self._offset, size_bytes, scales))
+        self._offset += size_bytes + (scales.size_bytes if scales else 0)

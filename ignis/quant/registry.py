@@ -23,6 +23,8 @@ FORMATS: tuple[BlockFormat, ...] = (
 FIRST_OWN_NUMBER = 256
 """GGUF's numbers end below; from here on they are ours and ignis_step.h's, and no file has them."""
 
+FORMAT_BY_NUMBER: Mapping[int, BlockFormat] = {form.number: form for form in FORMATS}
+
 GGUF_FORMATS: Mapping[int, BlockFormat] = {form.number: form for form in FORMATS if form.number < FIRST_OWN_NUMBER}
 """By number."""
 
@@ -62,4 +64,4 @@ def format_name(number: int) -> str:
 
 def known_as(number: int) -> str:
     """What people call one of FORMATS: "Q4_K", "FP8"."""
-    return _KNOWN_AS.get(number) or next(form.name for form in FORMATS if form.number == number)
+    return _KNOWN_AS.get(number) or FORMAT_BY_NUMBER[number].name

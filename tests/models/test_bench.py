@@ -16,6 +16,15 @@ SYNTHETIC = ["bench", "--synthetic", str(TINY), "--device", "cpu"]
 SHORT = ["--prompts", "70,200", "--contexts", "100", "--rounds", "4", "--repeats", "1"]
 
 
+def test_fp8_weights_have_scales_and_a_head_in_bf16(capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = synthetic_checkpoint(TINY, DType.F8_E4M3, 3)
+    for tensor in checkpoint.tensors:
+        is_linear = tensor.rows > 1 and tensor.name not in ("token_embd.weight", "output.weight")
+        assert (tensor.dtype is DType.F8_E4M3) is (tensor.scales is not None) is is_linear
+    assert main([*SYNTHETIC, "--format", "fp8", *SHORT, "--widths", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["format"] == "synthetic FP8"
+
+
 def test_a_synthetic_model_is_timed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SYNTHETIC, "--format", "q8_0", *SHORT, "--widths", "1,3", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)

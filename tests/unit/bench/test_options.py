@@ -7,6 +7,7 @@ import pytest
 from ignis.bench.options import help_text, read_options
 from ignis.errors import ConfigError
 from ignis.models.base import DType
+from ignis.quant.registry import known_as
 
 SYNTHETIC = ["--synthetic", "shape.json", "--format", "bf16"]
 HERE = Path("/somewhere")
@@ -38,10 +39,11 @@ def test_options_of_the_server_are_left_to_it() -> None:
     assert others == ["--device", "cpu", "--model-max-context=512", "--reuse-prompt"]
 
 
-@pytest.mark.parametrize("name", [dtype.name for dtype in DType])
-def test_every_stored_type_has_a_name(name: str) -> None:
+@pytest.mark.parametrize("dtype", DType)
+def test_every_stored_type_has_a_name(dtype: DType) -> None:
+    name = known_as(dtype)
     options, _ = read_options(["--synthetic", "shape.json", "--format", name.lower()], HERE)
-    assert options.dtype.name == name
+    assert options.dtype is dtype
     assert name in help_text()
 
 
