@@ -13,6 +13,7 @@ namespace {
 constexpr int WIDE_ROWS = 2, WIDE_TOKENS = 4;
 
 typedef float FourFloats __attribute__((vector_size(16)));
+typedef uint32_t FourInts __attribute__((vector_size(16)));
 
 struct FloatSums {
   using Activation = float;
@@ -66,10 +67,13 @@ struct WeightsF8 : FloatSums {
   static inline FourFloats weights_first(const uint8_t *row, uint32_t k, uint32_t count) {
     float scale;
     memcpy(&scale, row - 4 - static_cast<uint64_t>(k / 128) * 4, sizeof scale);
-    return read_first(count, [=](uint32_t i) {
-      const uint32_t code = row[k + i];
-      return float_of_half(static_cast<uint16_t>((code & 0x80u) << 8 | (code & 0x7fu) << 7)) * scale;
-    });
+    FourInts codes{};
+    for (uint32_t i = 0; i < count; i++) codes[i] = row[k + i];
+    // A code's bits at a float32's places are its value times 2^-120, subnormals too: both products are exact but for the scale's rounding.
+    const FourInts bits = (codes & 0x80u) << 24 | (codes & 0x7fu) << 20;
+    FourFloats values;
+    memcpy(&values, &bits, sizeof values);
+    return values * 0x1p112f * scale;
   }
 };
 

@@ -65,12 +65,13 @@ class Operators:
         ys = [np.empty((rows, weight.rows), np.float32) for weight in weights]
         for y, before in zip(ys, onto or (), strict=False):
             y[:] = before
-        data = np.concatenate([weight.data.reshape(-1) for weight in weights])
+        files = [weight.file() for weight in weights]
+        data = np.concatenate(files)
         tensors = (leaf.Tensor * len(weights))()
         offset = 0
-        for i, weight in enumerate(weights):
-            tensors[i] = leaf.Tensor(b"w", weight.number, 0, offset, weight.data.nbytes, weight.rows, weight.cols)
-            offset += weight.data.nbytes
+        for i, (weight, file) in enumerate(zip(weights, files, strict=True)):
+            tensors[i] = weight.tensor(offset)
+            offset += file.nbytes
         seconds = c_double()
         self._check(
             self.library.ignis_ops_linear(
@@ -91,7 +92,7 @@ class Operators:
 
     def embed(self, table: Stored, tokens: Ids) -> Floats:
         x = np.empty((len(tokens), table.cols), np.float32)
-        tensor = leaf.Tensor(b"w", table.number, 0, 0, table.data.nbytes, table.rows, table.cols)
+        tensor = table.tensor(0)
         status = self.library.ignis_ops_embed(
             self._ops, at(x), ctypes.byref(tensor), at(table.data), at(tokens), len(tokens)
         )

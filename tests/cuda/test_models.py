@@ -13,7 +13,7 @@ import pytest
 
 from tests.abi import leaf
 from tests.cuda import card, stored
-from tests.models import oracle, tiny
+from tests.models import fp8, oracle, tiny
 from tests.models.tiny import TinyConfig
 
 pytestmark = card.needs_card
@@ -34,6 +34,8 @@ def as_stored(name: str) -> Callable[[str, tiny.Array], tuple[int, stored.Bytes]
     def store(tensor: str, values: tiny.Array) -> tuple[int, stored.Bytes]:
         if values.ndim != 2:
             return leaf.F32, tiny.as_bytes(values)
+        if name == "F8_E4M3":
+            return rounded("BF16", values) if tensor == "token_embd.weight" else float8(values)
         made = stored.random(name, *values.shape, seed=sum(tensor.encode()))
         scale = 1.0 / np.sqrt(values.shape[1]) / made.values().std()
         if name in stored.FLOATS:
@@ -45,6 +47,10 @@ def as_stored(name: str) -> Callable[[str, tiny.Array], tuple[int, stored.Bytes]
         return made.number, blocks.reshape(-1)
 
     return store
+
+
+def float8(values: tiny.Array) -> tuple[int, stored.Bytes]:
+    return leaf.F8_E4M3, fp8.as_bytes(*fp8.quantized(values))
 
 
 def rounded(name: str, values: tiny.Array) -> tuple[int, stored.Bytes]:
@@ -66,7 +72,27 @@ def test_logits_are_the_oracles(config: TinyConfig, kv_dtype: int) -> None:
     assert oracle.relative_error(got, expected) < (2e-3 if kv_dtype == leaf.F16 else 2e-4)
 
 
-@pytest.mark.parametrize("name", ["F32", "BF16", "Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q6_K"])
+@pytest.mark.parametrize("config", [tiny.WIDE_QWEN3, tiny.QWEN3, tiny.LLAMA_UNTIED], ids=lambda config: config.name)
+def test_fp8_weights_give_the_logits_of_their_values(config: TinyConfig) -> None:
+    checkpoint = tiny.make(config)
+    arrays = {
+        name: fp8.dequantized(*fp8.quantized(values)) if values.ndim == 2 and name != "token_embd.weight" else values
+        for name, values in checkpoint.arrays.items()
+    }
+
+    def store(name: str, values: tiny.Array) -> tuple[int, stored.Bytes]:
+        return (leaf.F32, tiny.as_bytes(values)) if arrays[name] is values else float8(values)
+
+    tokens = tiny.prompt(config, LENGTH)
+    expected = oracle.forward(tiny.Tiny(config, arrays), tokens)
+    with open_model(checkpoint.weights(store), kv_dtype=leaf.F32) as model:
+        _, got = model.prefill(tokens, PAGES, wants_logits=True)
+        _, last = model.decode([(0, int(tokens[-1]), LENGTH - 1, PAGES)], wants_logits=True)
+    assert oracle.relative_error(got, expected) < 5e-3
+    assert oracle.relative_error(last, expected[-1:]) < 5e-3
+
+
+@pytest.mark.parametrize("name", ["F32", "BF16", "F8_E4M3", "Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q6_K"])
 @pytest.mark.parametrize("config", [tiny.WIDE, tiny.WIDE_QWEN3], ids=lambda config: config.name)
 def test_bits_do_not_depend_on_cuts_or_widths(config: TinyConfig, name: str) -> None:
     weights = tiny.make(config).weights(as_stored(name))
@@ -146,7 +172,7 @@ def test_a_request_among_others_gives_the_tokens_that_it_gives_alone() -> None:
     assert tokens == alone
 
 
-@pytest.mark.parametrize("name", ["F16", "BF16", "Q4_0", "Q8_0"])
+@pytest.mark.parametrize("name", ["F16", "BF16", "F8_E4M3", "Q4_0", "Q8_0"])
 def test_smollm2s_shapes_give_the_cpu_leafs_logits(name: str) -> None:
     weights = tiny.make(SMOL).weights(as_stored(name))
     tokens = tiny.prompt(SMOL, 100)

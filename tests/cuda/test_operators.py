@@ -22,6 +22,7 @@ QUANTIZED = tuple(name for name in stored.TYPES if name not in stored.FLOATS)
 CASES = [(name, shape) for name in stored.FLOATS for shape in (*FLOAT_SHAPES, *SHAPES)]
 CASES += [(name, shape) for name in QUANTIZED for shape in SHAPES]
 CASES += [(name, (576, 576)) for name in ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0")]
+CASES += [("F8_E4M3", shape) for shape in FLOAT_SHAPES]
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def test_a_linear_layer_is_exact_to_its_format_and_its_rows_know_nothing_of_each
             np.testing.assert_array_equal(part, whole[start : start + width], err_msg=f"{phase} {width}")
 
 
-@pytest.mark.parametrize("name", ["F32", "BF16", "Q4_1", "Q4_K", "Q6_K", "Q8_0"])
+@pytest.mark.parametrize("name", ["F32", "BF16", "Q4_1", "Q4_K", "Q6_K", "Q8_0", "F8_E4M3"])
 def test_several_weights_share_their_input_and_add_to_what_is_there(cuda: Operators, name: str) -> None:
     weights = [stored.random(name, rows, 512, seed=rows) for rows in (256, 64, 80)]
     for phase, width in ((Phase.DECODE, 1), (Phase.DECODE, 5), (Phase.PREFILL, 1), (Phase.PREFILL, 40)):
@@ -86,7 +87,7 @@ def test_several_weights_share_their_input_and_add_to_what_is_there(cuda: Operat
             np.testing.assert_array_equal(added[i], before[i] + alone[i])
 
 
-@pytest.mark.parametrize("names", [("Q4_K", "Q6_K"), ("F32", "Q8_0"), ("F16", "BF16")])
+@pytest.mark.parametrize("names", [("Q4_K", "Q6_K"), ("F32", "Q8_0"), ("F16", "BF16"), ("F8_E4M3", "BF16")])
 def test_weights_of_different_types_share_their_input(cuda: Operators, names: tuple[str, str]) -> None:
     weights = [stored.random(name, 128, 512, seed=5) for name in names]
     for phase, width in ((Phase.DECODE, 1), (Phase.PREFILL, 1), (Phase.PREFILL, 30)):
@@ -95,11 +96,38 @@ def test_weights_of_different_types_share_their_input(cuda: Operators, names: tu
             assert error(got, x.astype(np.float64) @ weight.values().T) < TOLERANCE
 
 
-@pytest.mark.parametrize("name", stored.TYPES)
+@pytest.mark.parametrize("name", [name for name in stored.TYPES if name != "F8_E4M3"])
 def test_an_embedding_has_the_formats_own_values(cuda: Operators, name: str) -> None:
     table = stored.random(name, 300, 512, seed=7)
     tokens = np.random.default_rng(8).integers(0, 300, 70).astype(np.int32)
     np.testing.assert_array_equal(cuda.embed(table, tokens), table.values()[tokens])
+
+
+def test_every_e4m3_code_and_scale_is_read_exactly(cuda: Operators) -> None:
+    codes = np.resize(np.arange(256, dtype=np.uint8), (300, 384))
+    codes[(codes & 127) == 127] = 0
+    codes += (np.arange(300) % 2 * 128).astype(np.uint8)[:, None]
+    scales = np.exp2(np.arange(9).reshape(3, 3) * 5 - 20).astype(np.float32) * np.float32(-1.375)
+    weight = stored.Stored("F8_E4M3", 300, 384, codes, scales)
+    # One column at a time: no sum rounds.
+    for start in range(0, 384, leaf.MAX_LANES):
+        x = np.zeros((leaf.MAX_LANES, 384), np.float32)
+        x[np.arange(leaf.MAX_LANES), start + np.arange(leaf.MAX_LANES)] = 1
+        (got,) = cuda.linear([weight], x, phase=Phase.DECODE)
+        np.testing.assert_array_equal(got, weight.values()[:, start : start + leaf.MAX_LANES].T)
+        (got,) = cuda.linear([weight], x, phase=Phase.PREFILL)
+        np.testing.assert_allclose(got, weight.values()[:, start : start + leaf.MAX_LANES].T, rtol=TOLERANCE)
+
+
+@pytest.mark.parametrize("code", [0x7F, 0xFF])
+def test_a_code_that_is_nan_gives_nan(cuda: Operators, code: int) -> None:
+    weight = stored.random("F8_E4M3", 96, 512, seed=3)
+    weight.data[40, 333] = code
+    for phase in Phase:
+        (got,) = cuda.linear([weight], randoms(4, 3, 512), phase=phase)
+        assert np.isnan(got[:, 40]).all()
+        assert np.isfinite(got[:, :32]).all()
+        assert np.isfinite(got[:, 48:]).all()
 
 
 @pytest.mark.parametrize("size", [48, 72, 576, 4096, 5120])
