@@ -9,15 +9,8 @@ import pytest
 from ignis.errors import ModelFileError
 from ignis.models.base import DType
 from ignis.models.registry import open_checkpoint
-from tests.unit.models.writers import ELEMENT_BYTES, entries, safetensors_bytes, tiny_hf_shapes, write_folder
+from tests.unit.models.writers import FP8, entries, safetensors_bytes, write_folder, write_fp8
 
-FP8 = {
-    "activation_scheme": "dynamic",
-    "fmt": "e4m3",
-    "modules_to_not_convert": ["lm_head", "model.layers.0.input_layernorm"],
-    "quant_method": "fp8",
-    "weight_block_size": [128, 128],
-}
 Q_PROJ = "model.layers.1.self_attn.q_proj.weight"
 UP_PROJ = "model.layers.0.mlp.up_proj.weight"
 
@@ -25,31 +18,6 @@ UP_PROJ = "model.layers.0.mlp.up_proj.weight"
 def refuses(folder: Path, fault: str) -> None:
     with pytest.raises(ModelFileError, match=re.escape(fault)):
         open_checkpoint(folder)
-
-
-def write_fp8(
-    folder: Path,
-    settings: object = FP8,
-    shapes: dict[str, tuple[int, ...] | None] | None = None,
-    dtypes: dict[str, str] | None = None,
-) -> Path:
-    """A tiny Qwen3 in FP8; `shapes` and `dtypes` change tensors, and a shape of None leaves one out."""
-    write_folder(folder, "qwen3", quantization_config=settings)
-    changed: dict[str, tuple[int, ...] | None] = {}
-    stored: dict[str, str] = {}
-    for name, shape in tiny_hf_shapes("qwen3", has_head=False).items():
-        changed[name] = shape
-        if len(shape) == 2 and "embed" not in name:
-            changed[name + "_scale_inv"] = (1, 1)
-            stored |= {name: "F8_E4M3", name + "_scale_inv": "BF16"}
-    changed |= shapes or {}
-    there = {name: shape for name, shape in changed.items() if shape is not None}
-    header = entries(there, "BF16", stored | (dtypes or {}))
-    # As safetensors writes them: the wider an element, the earlier, so that all are aligned.
-    ordered = sorted(header, key=lambda name: -ELEMENT_BYTES[str(header[name]["dtype"])])
-    header = entries({name: there[name] for name in ordered}, "BF16", stored | (dtypes or {}))
-    (folder / "model.safetensors").write_bytes(safetensors_bytes(header))
-    return folder
 
 
 def test_an_fp8_folder_opens_with_its_scales(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from ignis.models.base import Checkpoint
 from ignis.models.registry import open_checkpoint
 from tests.unit.models.writers import (
     ARRAY,
+    FP8,
     TEXT,
     Gguf,
     Tensor,
@@ -27,6 +28,7 @@ from tests.unit.models.writers import (
     tiny_gguf,
     tiny_hf_shapes,
     write_folder,
+    write_fp8,
     write_sharded,
 )
 
@@ -70,6 +72,9 @@ def opens_or_refuses(path: Path) -> Checkpoint | None:
         return None
     for tensor in checkpoint.tensors:
         assert 0 <= tensor.offset <= tensor.offset + tensor.size_bytes <= checkpoint.files[tensor.file].size_bytes
+        if tensor.scales is not None:
+            stop = tensor.scales.offset + tensor.scales.size_bytes
+            assert 0 < tensor.scales.offset < stop <= checkpoint.files[tensor.scales.file].size_bytes
         assert tensor.rows >= 1
         assert tensor.cols >= 1
     assert len(checkpoint.shape.rope.inv_freq) == checkpoint.shape.head_dim // 2
@@ -181,6 +186,27 @@ def test_safetensors_with_another_entry(tmp_path: Path, name: str, member: str, 
     folder = write_folder(tmp_path / "tiny")
     (folder / "model.safetensors").write_bytes(safetensors_bytes(json.dumps(header).encode(), size_bytes=len(WEIGHTS)))
     opens_or_refuses(folder)
+
+
+@EXAMPLES
+@given(st.sampled_from([*FP8, "format", "other"]), JSON | st.sampled_from(["fp8", "awq", "e5m2", [128, 128], [1, 1]]))
+def test_an_fp8_folder_with_another_setting(tmp_path: Path, name: str, value: object) -> None:
+    opens_or_refuses(write_fp8(tmp_path / "tiny", {**FP8, name: value}))
+
+
+SCALES = "model.layers.1.mlp.down_proj.weight_scale_inv"
+
+
+@EXAMPLES
+@given(
+    st.lists(st.integers(1, 3), min_size=1, max_size=3).map(tuple) | st.none(),
+    st.sampled_from(["BF16", "F32", "F64", "F8_E4M3"]),
+    st.sampled_from([SCALES, SCALES.removesuffix("_scale_inv"), "model.norm.weight", "model.embed_tokens.weight"]),
+)
+def test_an_fp8_folder_with_another_tensor(
+    tmp_path: Path, shape: tuple[int, ...] | None, dtype: str, name: str
+) -> None:
+    opens_or_refuses(write_fp8(tmp_path / "tiny", shapes={name: shape} if name == SCALES else {}, dtypes={name: dtype}))
 
 
 @EXAMPLES

@@ -287,6 +287,40 @@ def write_folder(
     return folder
 
 
+FP8: dict[str, object] = {
+    "activation_scheme": "dynamic",
+    "fmt": "e4m3",
+    "modules_to_not_convert": ["lm_head", "model.layers.0.input_layernorm"],
+    "quant_method": "fp8",
+    "weight_block_size": [128, 128],
+}
+
+
+def write_fp8(
+    folder: Path,
+    settings: object = FP8,
+    shapes: dict[str, tuple[int, ...] | None] | None = None,
+    dtypes: dict[str, str] | None = None,
+) -> Path:
+    """A tiny Qwen3 in FP8; `shapes` and `dtypes` change tensors, and a shape of None leaves one out."""
+    write_folder(folder, "qwen3", quantization_config=settings)
+    changed: dict[str, tuple[int, ...] | None] = {}
+    stored: dict[str, str] = {}
+    for name, shape in tiny_hf_shapes("qwen3", has_head=False).items():
+        changed[name] = shape
+        if len(shape) == 2 and "embed" not in name:
+            changed[name + "_scale_inv"] = (1, 1)
+            stored |= {name: "F8_E4M3", name + "_scale_inv": "BF16"}
+    changed |= shapes or {}
+    there = {name: shape for name, shape in changed.items() if shape is not None}
+    header = entries(there, "BF16", stored | (dtypes or {}))
+    # As safetensors writes them: the wider an element, the earlier, so that all are aligned.
+    ordered = sorted(header, key=lambda name: -ELEMENT_BYTES[str(header[name]["dtype"])])
+    header = entries({name: there[name] for name in ordered}, "BF16", stored | (dtypes or {}))
+    (folder / "model.safetensors").write_bytes(safetensors_bytes(header))
+    return folder
+
+
 def write_sharded(folder: Path, num_shards: int = 2) -> Path:
     """The same in shards, tensors dealt out in turn, with an index."""
     write_folder(folder)
