@@ -33,7 +33,8 @@ cdef extern from *:
     typedef __typeof__(ignis_lane_open) *lane_open_fn;
     typedef __typeof__(ignis_copy_page) *copy_page_fn;
     typedef __typeof__(ignis_prefill) *prefill_fn;
-    typedef __typeof__(ignis_decode) *decode_fn;
+    typedef __typeof__(ignis_decode_begin) *decode_begin_fn;
+    typedef __typeof__(ignis_decode_end) *decode_end_fn;
     typedef __typeof__(ignis_last_step) *last_step_fn;
     typedef __typeof__(ignis_measure) *measure_fn;
     typedef __typeof__(ignis_dequantize) *dequantize_fn;
@@ -189,7 +190,8 @@ cdef extern from *:
                                           uint32_t) noexcept nogil
     ctypedef ignis_status (*copy_page_fn)(ignis_model *, int32_t, int32_t) noexcept nogil
     ctypedef ignis_status (*prefill_fn)(ignis_model *, const ignis_span *, ignis_draw *) noexcept nogil
-    ctypedef ignis_status (*decode_fn)(ignis_model *, const ignis_round *, ignis_draw *) noexcept nogil
+    ctypedef ignis_status (*decode_begin_fn)(ignis_model *, const ignis_round *) noexcept nogil
+    ctypedef ignis_status (*decode_end_fn)(ignis_model *, ignis_draw *) noexcept nogil
     ctypedef ignis_status (*last_step_fn)(const ignis_model *, ignis_step_times *) noexcept nogil
     ctypedef ignis_status (*measure_fn)(uint32_t, ignis_ceilings *) noexcept nogil
     ctypedef ignis_status (*dequantize_fn)(uint32_t, const void *, uint64_t, float *, uint64_t) noexcept nogil
@@ -965,7 +967,8 @@ cdef class Leaf:
     cdef lane_open_fn c_lane_open
     cdef copy_page_fn c_copy_page
     cdef prefill_fn c_prefill
-    cdef decode_fn c_decode
+    cdef decode_begin_fn c_decode_begin
+    cdef decode_end_fn c_decode_end
     cdef last_step_fn c_last_step
     cdef measure_fn c_measure
     cdef dequantize_fn c_dequantize
@@ -993,7 +996,8 @@ cdef class Leaf:
         self.c_lane_open = <lane_open_fn>self.c_symbol(b"ignis_lane_open")
         self.c_copy_page = <copy_page_fn>self.c_symbol(b"ignis_copy_page")
         self.c_prefill = <prefill_fn>self.c_symbol(b"ignis_prefill")
-        self.c_decode = <decode_fn>self.c_symbol(b"ignis_decode")
+        self.c_decode_begin = <decode_begin_fn>self.c_symbol(b"ignis_decode_begin")
+        self.c_decode_end = <decode_end_fn>self.c_symbol(b"ignis_decode_end")
         self.c_last_step = <last_step_fn>self.c_symbol(b"ignis_last_step")
         self.c_measure = <measure_fn>self.c_symbol(b"ignis_measure")
         self.c_dequantize = <dequantize_fn>self.c_symbol(b"ignis_dequantize")
@@ -1122,10 +1126,11 @@ cdef class Leaf:
         self.c_checked(c_status)
         return c_draw(&c_drawn) if lane >= 0 else None
 
-    def decode(self, rows, SamplingTable sampling not None, float[:, ::1] logits=None):
+    def decode(self, rows, SamplingTable sampling not None, float[:, ::1] logits=None, meanwhile=None):
         """Runs one round of 1 to MAX_LANES rows and returns their draws in order.
 
         logits: float32 [len(rows), vocab_size], written where given.
+        meanwhile: is called once the round is queued, before it is waited for; it calls nothing of this leaf.
         """
         cdef ignis_round c_round
         cdef ignis_status c_status
@@ -1153,8 +1158,14 @@ cdef class Leaf:
             if logits.shape[0] != c_num_rows or logits.shape[1] != self.c_params.c_shape.vocab_size:
                 raise ValueError("logits: float32 [rows, vocab_size]")
             c_round.logits = &logits[0, 0]
-        with nogil:
-            c_status = self.c_decode(self.c_model, &c_round, self.c_draws)
+        # Queueing takes microseconds: giving the GIL away for it would cost more.
+        self.c_checked(self.c_decode_begin(self.c_model, &c_round))
+        try:
+            if meanwhile is not None:
+                meanwhile()
+        finally:
+            with nogil:
+                c_status = self.c_decode_end(self.c_model, self.c_draws)
         self.c_checked(c_status)
         return [c_draw(&self.c_draws[i]) for i in range(c_num_rows)]
 

@@ -22,6 +22,7 @@ from ignis.config import Config
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import describe
+from ignis.engine.loop import SWITCH_INTERVAL_S
 from ignis.engine.settings import EngineSettings
 from ignis.errors import IgnisError, ModelFileError
 from ignis.log import Log, LogFormat, open_log
@@ -32,9 +33,6 @@ from ignis.server.listener import Listen, Server, on_signals
 from ignis.tokenizer import Tokenizer, load_tokenizer
 from ignis.version import VERSION
 
-# The engine's thread has to get the interpreter back when a step ends; the default lets the event loop keep it for
-# 5 ms, which is longer than a step of a small model.
-_SWITCH_INTERVAL_S = 0.0005
 _QUIT_STATUS = 130
 
 
@@ -45,7 +43,7 @@ def run(config: Config) -> int:
         ConfigError: an address cannot be listened on.
         ModelFileError, DownloadError, ModelLoadError: there is no model to serve.
     """
-    sys.setswitchinterval(_SWITCH_INTERVAL_S)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     _raise_file_limit()
     log = open_log(sys.stderr, LogFormat(config.log.format.value), config.log.level.value)
     if config.file is not None:

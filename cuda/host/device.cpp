@@ -81,7 +81,8 @@ void upload(Device &, void *to, const void *from, uint64_t size_bytes) { memcpy(
 void copy(Device &, void *to, const void *from, uint64_t size_bytes) { memcpy(to, from, size_bytes); }
 
 ignis_status wait(Device &device) {
-  device.done_s = now_s();
+  if (device.begun_s != 0) device.step_s = now_s() - device.begun_s;
+  device.begun_s = 0;
   return IGNIS_OK;
 }
 
@@ -91,7 +92,7 @@ ignis_status download(Device &device, void *to, const void *from, uint64_t size_
 }
 
 // The host is the device, and waits for itself.
-void step_times(Device &device, ignis_step_times *times) { times->wait_s = times->device_s = device.done_s - device.begun_s; }
+void step_times(Device &device, ignis_step_times *times) { times->wait_s = times->device_s = device.step_s; }
 
 // A call is done when it returns: there is nothing to keep.
 bool record_begin(Device &, uint32_t) { return false; }

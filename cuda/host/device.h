@@ -18,7 +18,8 @@ const char *isa_name(Isa isa);
 struct Device {
   ThreadPool *pool;
   Isa isa;
-  double begun_s, done_s;  // of the last step
+  double begun_s;  // the step under way
+  double step_s;   // what the last one took
 };
 
 }  // namespace ignis

@@ -234,8 +234,12 @@ IGNIS_API ignis_status ignis_prefill(ignis_model *model, const ignis_span *span,
 /* draws: [num_rows], in the order of rows; row i's draw is the token at position rows[i].position + 1. A token that is
  * drawn (here or by a span) is added to its lane's output counts. */
 IGNIS_API ignis_status ignis_decode(ignis_model *model, const ignis_round *round, ignis_draw *draws);
+/* The same in two halves, with time for the caller in between: begin queues the round where the device is not the host, end waits for it.
+ * Until the end nothing else is called but ignis_unload, and what the round points to stays as it is. */
+IGNIS_API ignis_status ignis_decode_begin(ignis_model *model, const ignis_round *round);
+IGNIS_API ignis_status ignis_decode_end(ignis_model *model, ignis_draw *draws);
 
-/* Where the last span or round spent its time. Seconds. */
+/* Where the last span or round that was done spent its time, in seconds; between ignis_decode_begin and _end that is the one before. */
 typedef struct ignis_step_times {
   uint32_t size;
   uint32_t reserved;

@@ -128,7 +128,7 @@ void copy(Device &device, void *to, const void *from, uint64_t size_bytes) {
 }
 
 ignis_status wait(Device &device) {
-  step_queued(device);
+  step_waiting(device);
   const cudaError_t error = cudaStreamSynchronize(device.stream);
   step_done(device);
   keep(device, error, "a kernel of this step");
@@ -138,7 +138,7 @@ ignis_status wait(Device &device) {
 }
 
 ignis_status download(Device &device, void *to, const void *from, uint64_t size_bytes) {
-  step_queued(device);
+  step_waiting(device);
   if (void *pinned = inputs_bounce(device, size_bytes)) {
     IGNIS_CUDA(device, cudaMemcpyAsync(pinned, from, size_bytes, cudaMemcpyDeviceToHost, device.stream));
     const ignis_status status = wait(device);
@@ -169,6 +169,7 @@ ignis_status record_end(Device &device, uint32_t key) {
 bool replay(Device &device, uint32_t key) {
   if (!device.rounds[key]) return false;
   IGNIS_CUDA(device, cudaGraphLaunch(device.rounds[key], device.stream));
+  step_queued(device);
   return true;
 }
 

@@ -6,8 +6,9 @@
 namespace ignis {
 
 void inputs_close(Device *device);
-// The step's work is queued, and will be waited for; it has been.
+// The step's work is queued; it will be waited for now; it has been. Each counts the first time in a step.
 void step_queued(Device &device);
+void step_waiting(Device &device);
 void step_done(Device &device);
 // Pinned memory for a result of so many bytes; null where it is too large for it.
 void *inputs_bounce(Device &device, uint64_t size_bytes);

@@ -41,24 +41,30 @@ struct StepLayout {
   }
 };
 
+// Where a step's work starts and ends on the card, and the host's clock.
+struct StepClock {
+  cudaEvent_t started, ended;
+  double begun_s, queued_s, waiting_s, done_s;  // 0: not yet
+};
+
 struct Inputs {
   StepLayout layout;
   uint8_t *image, *memory;  // pinned [size_bytes]; on the card [total_bytes]
   void *bounce;             // pinned [bounce_bytes]
   uint64_t bounce_bytes;
   uint32_t V;
-  // The step's times: where its work starts and ends on the card, and the host's clock.
-  cudaEvent_t started, ended;
-  double begun_s, queued_s, done_s;
-  bool is_open;  // begun, and not queued to its end
+  StepClock clocks[2];  // of the step under way or done last, and of the one before
+  uint32_t current;
 };
 
 void inputs_close(Device *device) {
   if (!device->inputs) return;
   if (device->inputs->image) cudaFreeHost(device->inputs->image);
   if (device->inputs->bounce) cudaFreeHost(device->inputs->bounce);
-  if (device->inputs->started) cudaEventDestroy(device->inputs->started);
-  if (device->inputs->ended) cudaEventDestroy(device->inputs->ended);
+  for (const StepClock &clock : device->inputs->clocks) {
+    if (clock.started) cudaEventDestroy(clock.started);
+    if (clock.ended) cudaEventDestroy(clock.ended);
+  }
   free(device->inputs);
   device->inputs = nullptr;
 }
@@ -79,8 +85,10 @@ void step_place(Device &device, const StepLimits &limits, void *memory) {
   IGNIS_CUDA(device, cudaMallocHost(reinterpret_cast<void **>(&inputs->image), layout.size_bytes));
   IGNIS_CUDA(device, cudaMallocHost(&inputs->bounce, inputs->bounce_bytes));
   if (inputs->image) memset(inputs->image, 0, layout.size_bytes);
-  IGNIS_CUDA(device, cudaEventCreate(&inputs->started));
-  IGNIS_CUDA(device, cudaEventCreate(&inputs->ended));
+  for (StepClock &clock : inputs->clocks) {
+    IGNIS_CUDA(device, cudaEventCreate(&clock.started));
+    IGNIS_CUDA(device, cudaEventCreate(&clock.ended));
+  }
   device.step.tokens = reinterpret_cast<int32_t *>(inputs->memory + layout.tokens);
   device.step.positions = reinterpret_cast<int32_t *>(inputs->memory + layout.positions);
   device.step.params = reinterpret_cast<SampleParams *>(inputs->memory + layout.params);
@@ -153,38 +161,51 @@ void step_begin(Device &device, const StepInputs &step) {
   device.phase = step.phase;
   Inputs *inputs = device.inputs;
   if (!inputs || !inputs->image || step.T == 0) return;
-  inputs->begun_s = now_s();
+  inputs->current ^= 1;
+  StepClock &clock = inputs->clocks[inputs->current];
+  clock.begun_s = now_s();
+  clock.queued_s = clock.waiting_s = clock.done_s = 0;
   // The image is free: the step before has been waited for.
   memcpy(inputs->image + inputs->layout.tokens, step.tokens, uint64_t{step.T} * 4);
   put_groups(*inputs, step);
   put_draws(device, *inputs, step);
   const uint64_t used = inputs->layout.page_tables + uint64_t{step.num_groups} * inputs->layout.max_pages * 4;
   IGNIS_CUDA(device, cudaMemcpyAsync(inputs->memory, inputs->image, used, cudaMemcpyHostToDevice, device.stream));
-  IGNIS_CUDA(device, cudaEventRecord(inputs->started, device.stream));
-  inputs->is_open = true;
+  IGNIS_CUDA(device, cudaEventRecord(clock.started, device.stream));
 }
 
 void step_queued(Device &device) {
-  Inputs *inputs = device.inputs;
-  if (!inputs || !inputs->is_open) return;
-  inputs->is_open = false;
-  IGNIS_CUDA(device, cudaEventRecord(inputs->ended, device.stream));
-  inputs->queued_s = now_s();
+  if (!device.inputs) return;
+  StepClock &clock = device.inputs->clocks[device.inputs->current];
+  if (clock.begun_s == 0 || clock.queued_s != 0) return;
+  IGNIS_CUDA(device, cudaEventRecord(clock.ended, device.stream));
+  clock.queued_s = now_s();
+}
+
+void step_waiting(Device &device) {
+  step_queued(device);
+  if (!device.inputs) return;
+  StepClock &clock = device.inputs->clocks[device.inputs->current];
+  if (clock.waiting_s == 0) clock.waiting_s = now_s();
 }
 
 void step_done(Device &device) {
-  if (device.inputs) device.inputs->done_s = now_s();
+  if (!device.inputs) return;
+  StepClock &clock = device.inputs->clocks[device.inputs->current];
+  if (clock.done_s == 0) clock.done_s = now_s();
 }
 
 void step_times(Device &device, ignis_step_times *times) {
-  const Inputs *inputs = device.inputs;
+  if (!device.inputs) return;
+  const StepClock *clock = &device.inputs->clocks[device.inputs->current];
+  if (clock->done_s == 0) clock = &device.inputs->clocks[device.inputs->current ^ 1];
   float device_ms = 0;
-  if (!inputs || inputs->begun_s == 0 || cudaEventElapsedTime(&device_ms, inputs->started, inputs->ended) != cudaSuccess) {
+  if (clock->begun_s == 0 || clock->done_s == 0 || cudaEventElapsedTime(&device_ms, clock->started, clock->ended) != cudaSuccess) {
     cudaGetLastError();  // no step yet, or one that failed: no times
     return;
   }
-  times->launch_s = inputs->queued_s - inputs->begun_s;
-  times->wait_s = inputs->done_s - inputs->queued_s;
+  times->launch_s = clock->queued_s - clock->begun_s;
+  times->wait_s = clock->done_s - clock->waiting_s;
   times->device_s = device_ms * 1e-3;
 }
 

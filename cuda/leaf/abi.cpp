@@ -19,6 +19,11 @@ static ignis_status check_tokens(const ignis_model &model, const char *name, con
   return IGNIS_OK;
 }
 
+static ignis_status check_idle(const ignis_model &model) {
+  if (model.round.num == 0) return IGNIS_OK;
+  return fail(IGNIS_INVALID, "a round is under way: ignis_decode_end comes first");
+}
+
 static ignis_status check_lane(const ignis_model &model, int32_t lane) {
   if (lane >= 0 && static_cast<uint32_t>(lane) < model.limits.max_lanes) return IGNIS_OK;
   return fail(IGNIS_INVALID, "lane %d is not one of %u", lane, model.limits.max_lanes);
@@ -85,6 +90,7 @@ ignis_status ignis_lane_open(ignis_model *model, int32_t lane, const int32_t *pr
                              uint32_t num_output) {
   clear_last_error();
   if (!model) return fail(IGNIS_INVALID, "model is null");
+  CHECK(check_idle(*model));
   CHECK(check_lane(*model, lane));
   CHECK(check_tokens(*model, "prompt", prompt, num_prompt));
   CHECK(check_tokens(*model, "output", output, num_output));
@@ -95,6 +101,7 @@ ignis_status ignis_lane_open(ignis_model *model, int32_t lane, const int32_t *pr
 ignis_status ignis_copy_page(ignis_model *model, int32_t from, int32_t to) {
   clear_last_error();
   if (!model) return fail(IGNIS_INVALID, "model is null");
+  CHECK(check_idle(*model));
   CHECK(check_page(*model, "from", from));
   CHECK(check_page(*model, "to", to));
   if (from == to) return fail(IGNIS_INVALID, "page %d is copied into itself", from);
@@ -106,6 +113,7 @@ ignis_status ignis_copy_page(ignis_model *model, int32_t from, int32_t to) {
 ignis_status ignis_prefill(ignis_model *model, const ignis_span *span, ignis_draw *draw) {
   clear_last_error();
   if (!model || !span) return fail(IGNIS_INVALID, "model or span is null");
+  CHECK(check_idle(*model));
   if (span->size != sizeof *span) return fail(IGNIS_INVALID, "ignis_span.size is %u", span->size);
   if (span->start >= span->stop) return fail(IGNIS_INVALID, "the span [%u, %u) is empty", span->start, span->stop);
   if (span->stop - span->start > model->limits.max_span)
@@ -120,9 +128,10 @@ ignis_status ignis_prefill(ignis_model *model, const ignis_span *span, ignis_dra
   return run_span(*model, *span, draw);
 }
 
-ignis_status ignis_decode(ignis_model *model, const ignis_round *round, ignis_draw *draws) {
+ignis_status ignis_decode_begin(ignis_model *model, const ignis_round *round) {
   clear_last_error();
-  if (!model || !round || !draws) return fail(IGNIS_INVALID, "model, round or draws is null");
+  if (!model || !round) return fail(IGNIS_INVALID, "model or round is null");
+  CHECK(check_idle(*model));
   if (round->size != sizeof *round) return fail(IGNIS_INVALID, "ignis_round.size is %u", round->size);
   if (round->num_rows == 0 || round->num_rows > model->limits.max_lanes)
     return fail(IGNIS_INVALID, "num_rows is %u; there are %u lanes", round->num_rows, model->limits.max_lanes);
@@ -139,7 +148,22 @@ ignis_status ignis_decode(ignis_model *model, const ignis_round *round, ignis_dr
     CHECK(check_pages(*model, row.page_table, row.num_pages, row.position + 1));
     CHECK(check_sampling(*model, round->sampling, row.lane));
   }
-  return run_round(*model, *round, draws);
+  begin_round(*model, *round);
+  return IGNIS_OK;
+}
+
+ignis_status ignis_decode_end(ignis_model *model, ignis_draw *draws) {
+  clear_last_error();
+  if (!model || !draws) return fail(IGNIS_INVALID, "model or draws is null");
+  if (model->round.num == 0) return fail(IGNIS_INVALID, "no round is under way");
+  return end_round(*model, draws);
+}
+
+ignis_status ignis_decode(ignis_model *model, const ignis_round *round, ignis_draw *draws) {
+  clear_last_error();
+  if (!draws) return fail(IGNIS_INVALID, "draws is null");
+  CHECK(ignis_decode_begin(model, round));
+  return ignis_decode_end(model, draws);
 }
 
 ignis_status ignis_last_step(const ignis_model *model, ignis_step_times *times) {

@@ -39,6 +39,16 @@ void binding_close(Binding *binding);
 // Of checked parameters. IGNIS_NO_MEMORY where a sum does not fit 64 bits.
 ignis_status plan_load(LoadPlan *plan, const ignis_load_params &params, const Binding &binding);
 
+// A round's rows in the forms in which the program takes them, from its begin to its end.
+struct RoundRows {
+  int32_t tokens[IGNIS_MAX_LANES];
+  Group groups[IGNIS_MAX_LANES];
+  SampleRow draws[IGNIS_MAX_LANES];
+  uint32_t num;    // 0: no round is under way
+  bool is_queued;  // the device works on it
+  float *logits;   // the caller's
+};
+
 }  // namespace ignis
 
 struct ignis_model {
@@ -52,13 +62,15 @@ struct ignis_model {
   ignis_draw *draws;  // [max_lanes]
   void *sample_memory;
   ignis::LaneTokens lanes[IGNIS_MAX_LANES];
+  ignis::RoundRows round;
 };
 
 namespace ignis {
 
 // Steps on checked arguments.
 ignis_status run_span(ignis_model &model, const ignis_span &span, ignis_draw *draw);
-ignis_status run_round(ignis_model &model, const ignis_round &round, ignis_draw *draws);
+void begin_round(ignis_model &model, const ignis_round &round);
+ignis_status end_round(ignis_model &model, ignis_draw *draws);
 // Has the device keep a round of each width, where it can.
 ignis_status record_rounds(ignis_model &model);
 

@@ -46,36 +46,41 @@ ignis_status run_span(ignis_model &model, const ignis_span &span, ignis_draw *dr
   return take_draws(model, draw, 1);
 }
 
-// A round's rows in the forms in which the program takes them.
-struct RoundRows {
-  int32_t tokens[IGNIS_MAX_LANES];
-  Group groups[IGNIS_MAX_LANES];
-  SampleRow draws[IGNIS_MAX_LANES];
-
-  RoundRows(ignis_model &model, const ignis_round &round) {
-    for (uint32_t i = 0; i < round.num_rows; i++) {
-      const ignis_row &row = round.rows[i];
-      tokens[i] = row.token;
-      groups[i] = Group{i, 1, row.position, row.page_table};
-      draws[i] = sample_row(model, round.sampling, row.lane, row.position + 1);
-    }
+static void take_rows(ignis_model &model, const ignis_round &round) {
+  RoundRows &rows = model.round;
+  for (uint32_t i = 0; i < round.num_rows; i++) {
+    const ignis_row &row = round.rows[i];
+    rows.tokens[i] = row.token;
+    rows.groups[i] = Group{i, 1, row.position, row.page_table};
+    rows.draws[i] = sample_row(model, round.sampling, row.lane, row.position + 1);
   }
-};
-
-static void queue_round(ignis_model &model, const RoundRows &rows, uint32_t T) {
-  const uint32_t V = model.decoder.shape.vocab_size;
-  model.program->forward(model.decoder, Step{rows.tokens, T, 0, rows.groups, T});
-  logits(model.decoder, model.logits, 0, T);
-  sample(*model.device, model.draws, model.logits, rows.draws, T, V, model.sample_memory);
+  rows.num = round.num_rows;
+  rows.logits = round.logits;
 }
 
-ignis_status run_round(ignis_model &model, const ignis_round &round, ignis_draw *draws) {
-  const uint32_t V = model.decoder.shape.vocab_size, T = round.num_rows;
-  const RoundRows rows(model, round);
-  step_begin(*model.device, StepInputs{Phase::decode, rows.tokens, T, 0, rows.groups, T, rows.draws, T});
-  if (!replay(*model.device, T)) queue_round(model, rows, T);
+static void queue_round(ignis_model &model) {
+  const RoundRows &rows = model.round;
+  const uint32_t V = model.decoder.shape.vocab_size;
+  model.program->forward(model.decoder, Step{rows.tokens, rows.num, 0, rows.groups, rows.num});
+  logits(model.decoder, model.logits, 0, rows.num);
+  sample(*model.device, model.draws, model.logits, rows.draws, rows.num, V, model.sample_memory);
+}
+
+void begin_round(ignis_model &model, const ignis_round &round) {
+  take_rows(model, round);
+  RoundRows &rows = model.round;
+  step_begin(*model.device, StepInputs{Phase::decode, rows.tokens, rows.num, 0, rows.groups, rows.num, rows.draws, rows.num});
+  rows.is_queued = replay(*model.device, rows.num);
+}
+
+ignis_status end_round(ignis_model &model, ignis_draw *draws) {
+  RoundRows &rows = model.round;
+  const uint32_t V = model.decoder.shape.vocab_size, T = rows.num;
+  // A device that keeps no rounds is the host itself: its work would hold up the caller between begin and end.
+  if (!rows.is_queued) queue_round(model);
+  rows.num = 0;
   ignis_status status = IGNIS_OK;
-  if (round.logits) status = download(*model.device, round.logits, model.logits, uint64_t{T} * V * sizeof(float));
+  if (rows.logits) status = download(*model.device, rows.logits, model.logits, uint64_t{T} * V * sizeof(float));
   return status == IGNIS_OK ? take_draws(model, draws, T) : status;
 }
 
@@ -90,13 +95,13 @@ ignis_status record_rounds(ignis_model &model) {
     rows[lane] = ignis_row{lane, 0, 0, 1, page_table};
   }
   for (uint32_t T = 1; T <= model.limits.max_lanes; T++) {
-    const ignis_round round{sizeof round, T, rows, sampling, nullptr};
-    const RoundRows taken(model, round);
-    if (!record_begin(*model.device, T)) return IGNIS_OK;
-    queue_round(model, taken, T);
+    take_rows(model, ignis_round{sizeof(ignis_round), T, rows, sampling, nullptr});
+    if (!record_begin(*model.device, T)) break;
+    queue_round(model);
     const ignis_status status = record_end(*model.device, T);
     if (status != IGNIS_OK) return status;
   }
+  model.round.num = 0;
   return IGNIS_OK;
 }
 

@@ -29,7 +29,7 @@ class DecodeFigures:
     device_read_share: float
     """The same over the device's own work."""
     host_s: float
-    """All of the host's work in a round: plan, deliver, launch, commit, and what lies between."""
+    """All of the host's work in a round: plan, launch, deliver, commit, and what lies between."""
     plan_s: float
     deliver_s: float
     launch_s: float
@@ -88,7 +88,10 @@ class Work:
 
     def __init__(self, checkpoint: Checkpoint, plan: LoadPlan) -> None:
         tensors = {tensor.name: tensor for tensor in checkpoint.tensors}
-        self.weights_bytes = sum(tensor.size_bytes for tensor in checkpoint.tensors)
+        self.weights_bytes = sum(
+            tensor.size_bytes + (0 if tensor.scales is None else tensor.scales.size_bytes)
+            for tensor in checkpoint.tensors
+        )
         # Rows of an embedding are read by number; a tied one is read whole, as the head.
         self.step_bytes = self.weights_bytes - (tensors[_EMBEDDING].size_bytes if _HEAD in tensors else 0)
         self.token_flops = 2 * sum(

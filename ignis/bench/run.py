@@ -14,6 +14,7 @@ from ignis.config import Config, Source
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
 from ignis.engine.leaf import Ceilings, NativeLeaf
+from ignis.engine.loop import SWITCH_INTERVAL_S
 from ignis.engine.settings import EngineSettings
 from ignis.engine.vram import LoadPlan
 from ignis.errors import ConfigError, EngineError, IgnisError
@@ -39,6 +40,7 @@ def run(options: BenchOptions, config: Config) -> Figures:
         ConfigError: a width or a length that was asked for does not fit the configuration.
         ModelFileError, ModelLoadError, EngineError: there is no such model, or it cannot be run here.
     """
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     is_default = config.origins[_LEVEL].source is Source.DEFAULT
     level = "warning" if is_default else config.log.level.value
     log = open_log(sys.stderr, LogFormat(config.log.format.value), level)

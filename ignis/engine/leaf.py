@@ -4,7 +4,7 @@ Steps raise EngineError where the device is lost (the model must be unloaded) an
 refused and nothing changed. Everything else raises ModelLoadError.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -103,8 +103,8 @@ class Leaf(Protocol):
         """Runs a span. The last one of a prompt opens the lane and gives one draw; others give none."""
         ...
 
-    def decode(self, step: DecodeRound) -> Sequence[Draw]:
-        """Runs a round; gives the rows' draws in order."""
+    def decode(self, step: DecodeRound, meanwhile: Callable[[], None]) -> Sequence[Draw]:
+        """Runs a round; gives the rows' draws in order. Calls `meanwhile` once, as soon as the device has its work."""
         ...
 
     def last_step(self) -> StepTimes:
@@ -161,9 +161,9 @@ class NativeLeaf:
         assert draw is not None
         return (draw,)
 
-    def decode(self, step: DecodeRound) -> Sequence[Draw]:
+    def decode(self, step: DecodeRound, meanwhile: Callable[[], None]) -> Sequence[Draw]:
         try:
-            return self._leaf.decode(step.rows, step.sampling)
+            return self._leaf.decode(step.rows, step.sampling, None, meanwhile)
         except LeafError as error:
             raise _step_error(error) from error
 

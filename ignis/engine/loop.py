@@ -16,6 +16,10 @@ from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan, Step
 from ignis.scheduler.request import Event, FinishReason, Submission
 from ignis.scheduler.scheduler import Scheduler
 
+SWITCH_INTERVAL_S = 0.0005
+"""For sys.setswitchinterval, by whoever runs an engine: its thread has to get the interpreter back when a step ends.
+The default lets the event loop keep it for 5 ms, which is longer than a step of a small model."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attach:
@@ -59,22 +63,22 @@ class TurnTimes(NamedTuple):
 
     plan_s: float
     """Commands applied and the step planned."""
+    run_s: float
+    """In the leaf: launch, wait, the draws made into objects, and between launch and wait deliver_s."""
     deliver_s: float
     """What the turn before did handed to the event loop."""
-    run_s: float
-    """In the leaf: launch, wait, and the draws made into objects."""
     commit_s: float
     leaf: StepTimes
 
     @property
     def host_s(self) -> float:
         """All of the turn but the wait for the device."""
-        return self.plan_s + self.deliver_s + self.run_s + self.commit_s - self.leaf.wait_s
+        return self.plan_s + self.run_s + self.commit_s - self.leaf.wait_s
 
     @property
     def gap_s(self) -> float:
         """The part of the turn in which the device does none of the step's work."""
-        return self.plan_s + self.deliver_s + self.run_s + self.commit_s - self.leaf.device_s
+        return self.plan_s + self.run_s + self.commit_s - self.leaf.device_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,38 @@ class Delivery:
     """Of a span or a round that the leaf ran."""
 
 
+class _Stamps(NamedTuple):
+    """When the parts of a turn began, by the engine's clock."""
+
+    turning: float
+    planning: float
+    running: float
+    committing: float
+    done: float
+
+
+class _Turn(NamedTuple):
+    """A turn that nobody was told of yet."""
+
+    events: Sequence[Event]
+    step: Step
+    is_run: bool
+    """The leaf did it."""
+    failure: EngineError | None
+    stamps: _Stamps
+    deliver_s: float
+
+    def times(self, leaf: StepTimes) -> TurnTimes:
+        stamps = self.stamps
+        return TurnTimes(
+            plan_s=stamps.running - stamps.turning,
+            run_s=stamps.committing - stamps.running,
+            deliver_s=self.deliver_s,
+            commit_s=stamps.done - stamps.committing,
+            leaf=leaf,
+        )
+
+
 class StepLoop:
     """The thread. `post` may be called from any other; everything else here belongs to the thread, but for reading the
     plain numbers."""
@@ -104,7 +140,9 @@ class StepLoop:
         self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
         self._scheduler: Scheduler | None = None
         self._leaf: Leaf | None = None
-        self._pending: Delivery | None = None
+        self._pending: _Turn | None = None
+        self._deliver_s = 0.0
+        """What the last delivery took."""
         self._is_running = True
         self._is_waiting = False
         self._turned_at_s = clock()
@@ -148,43 +186,53 @@ class StepLoop:
         started = self._clock()
         step = scheduler.plan(started)
         planned = self._clock()
-        # Waking the event loop before the next step is planned would hand it the GIL just when the device waits for us.
-        self._flush()
-        delivered = self._clock()
-        failure = times = None
+        failure = None
         draws: Sequence[Draw] = ()
         try:
             if isinstance(step, DecodeRound):
-                draws = leaf.decode(step)
-            elif isinstance(step, PrefillSpan):
-                draws = leaf.prefill(step)
-            elif isinstance(step, CopyPage):
-                leaf.copy_page(step)
+                # Waking the event loop before the device has its work would hand it the GIL just when the device waits.
+                draws = leaf.decode(step, self._flush)
+            else:
+                self._flush()
+                if isinstance(step, PrefillSpan):
+                    draws = leaf.prefill(step)
+                elif isinstance(step, CopyPage):
+                    leaf.copy_page(step)
             ran = self._clock()
             events = scheduler.commit(step, draws, ran)
-            if isinstance(step, DecodeRound | PrefillSpan):
-                leaf_times = leaf.last_step()
-                times = TurnTimes(
-                    planned - self._turned_at_s, delivered - planned, ran - delivered, self._clock() - ran, leaf_times
-                )
+            is_run = True
         except InternalError as error:
+            is_run = False
+            ran = self._clock()
             # The leaf refused this call and holds what it held: whoever was in the step ends, the others go on.
             lives = step.lives if isinstance(step, DecodeRound) else () if isinstance(step, Idle) else (step.live,)
-            events = scheduler.fail([live.request_id for live in lives], error.message, self._clock())
+            events = scheduler.fail([live.request_id for live in lives], error.message, ran)
         except EngineError as error:
             failure = error
-            events = scheduler.fail(scheduler.request_ids(), error.message, self._clock())
+            is_run = False
+            ran = self._clock()
+            events = scheduler.fail(scheduler.request_ids(), error.message, ran)
             self._scheduler = self._leaf = None
         if events or not isinstance(step, Idle):
-            self._pending = Delivery(events, step, started, self._clock(), failure, times)
+            self._flush()
+            stamps = _Stamps(self._turned_at_s, started, planned, ran, self._clock())
+            self._pending = _Turn(events, step, is_run, failure, stamps, self._deliver_s)
         if isinstance(step, Idle):
             self._wait_for_command()
 
     def _flush(self) -> None:
-        """Hands over what the turn before did: one wake of the event loop a step."""
+        """Hands over what the turn before did: one wake of the event loop a step. Runs beside the device's work on the
+        next round, which is why the leaf's times of the step before are asked for here."""
         pending, self._pending = self._pending, None
-        if pending is not None:
-            self._hand_over(pending)
+        if pending is None:
+            return
+        begun = self._clock()
+        times = None
+        if self._leaf is not None and pending.is_run and isinstance(pending.step, DecodeRound | PrefillSpan):
+            times = pending.times(self._leaf.last_step())
+        stamps = pending.stamps
+        self._hand_over(Delivery(pending.events, pending.step, stamps.planning, stamps.done, pending.failure, times))
+        self._deliver_s = self._clock() - begun
 
     def _hand_over(self, delivery: Delivery) -> None:
         self._wake(self._take, delivery)

@@ -1,7 +1,7 @@
 """The step ABI (cuda/include/ignis_step.h) through ctypes, on numpy arrays: a leaf as tests and benches drive it."""
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ctypes import POINTER, Structure, c_char, c_char_p, c_float, c_int32, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
@@ -322,9 +322,16 @@ class Model:
         return draw, logits
 
     def decode(
-        self, rows: Iterable[tuple[int, int, int, Sequence[int]]], *, wants_logits: bool = False
+        self,
+        rows: Iterable[tuple[int, int, int, Sequence[int]]],
+        *,
+        wants_logits: bool = False,
+        meanwhile: Callable[[], None] | None = None,
     ) -> tuple[list[Draw], Floats]:
-        """Runs one round of (lane, token, position, pages). Returns a draw a row and the logits [rows, V] or [0, V]."""
+        """Runs one round of (lane, token, position, pages). Returns a draw a row and the logits [rows, V] or [0, V].
+
+        meanwhile: the round is run in two halves, and this between them.
+        """
         rows = list(rows)
         tables = [ints(pages) for *_, pages in rows]
         structs = (RowStruct * len(rows))(
@@ -338,7 +345,14 @@ class Model:
         batch = Round(ctypes.sizeof(Round), len(rows), structs, self.sampling)
         if wants_logits:
             batch.logits = float_pointer(logits)
-        check(self.library, self.library.ignis_decode(self._model, ctypes.byref(batch), draws))
+        if meanwhile is None:
+            check(self.library, self.library.ignis_decode(self._model, ctypes.byref(batch), draws))
+        else:
+            check(self.library, self.library.ignis_decode_begin(self._model, ctypes.byref(batch)))
+            try:
+                meanwhile()
+            finally:
+                check(self.library, self.library.ignis_decode_end(self._model, draws))
         return list(draws), logits
 
 

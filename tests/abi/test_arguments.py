@@ -128,3 +128,29 @@ def test_the_probe_tells_cores_memory_and_instruction_set(libraries: dict[str, c
         assert info.name
         assert info.phases_agree == 1
     assert library.ignis_abi_version() == leaf.ABI_VERSION
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda m: m.decode([(1, 1, 0, [1])]),
+        lambda m: m.prefill([1], [1]),
+        lambda m: m.open_lane(1),
+        lambda m: m.copy_page(0, 1),
+    ],
+)
+def test_nothing_else_is_done_while_a_round_is_under_way(model: leaf.Model, step: Step) -> None:
+    def meanwhile() -> None:
+        with pytest.raises(leaf.LeafError, match="a round is under way") as caught:
+            step(model)
+        assert caught.value.status == leaf.INVALID
+
+    whole, _ = model.decode([(0, 1, 0, [0])])
+    halves, _ = model.decode([(0, 1, 0, [0])], meanwhile=meanwhile)
+    assert halves[0].token == whole[0].token
+
+
+def test_a_round_that_was_not_begun_has_no_end(model: leaf.Model) -> None:
+    draws = (leaf.Draw * 8)()
+    assert model.library.ignis_decode_end(model.handle, draws) == leaf.INVALID
+    assert model.library.ignis_last_error() == b"no round is under way"

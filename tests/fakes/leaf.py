@@ -161,7 +161,8 @@ class ScriptedLeaf:
         self._opened[live.lane] = live.tokens.slice(0, span.stop)
         return (self._draw(live.row, span.stop, span.sampling.row(live.lane)["top_logprobs"]),)
 
-    def decode(self, step: DecodeRound) -> Sequence[Draw]:
+    def decode(self, step: DecodeRound, meanwhile: Callable[[], None] = lambda: None) -> Sequence[Draw]:
+        meanwhile()
         self._begin_step("decode", *[row.lane for row in step.rows])
         assert len({row.lane for row in step.rows}) == len(step.rows) > 0
         draws = []

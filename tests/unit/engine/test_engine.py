@@ -411,3 +411,13 @@ async def test_readers_that_leave_at_random_leave_nothing_behind(bench: Bench) -
     assert (snapshot.waiting, snapshot.running) == (0, 0)
     for mailbox in bench.engine.submit([ask()] * 8):
         await read(mailbox)
+
+
+async def test_metrics_say_where_rounds_spend_their_time(bench: Bench) -> None:
+    (mailbox,) = bench.engine.submit([ask(max_tokens=5)])
+    await read(mailbox)
+    # The last round's turn is told when the next one begins, or when there is nothing left to do.
+    await until(lambda: bench.metric("ignis_decode_host_seconds_count") == 4)
+    assert bench.metric("ignis_decode_gap_seconds_count") == 4
+    assert bench.metric('ignis_decode_seconds_total{part="wait"}') == pytest.approx(4 * 0.001)
+    assert bench.metric('ignis_decode_seconds_total{part="device"}') == pytest.approx(4 * 0.0009)
