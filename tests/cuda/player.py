@@ -64,7 +64,7 @@ class Player:
             self._take(self._scheduler.commit(step, self._leaf.prefill(step), self._now))
         else:
             assert isinstance(step, DecodeRound)
-            self._take(self._scheduler.commit(step, self._leaf.decode(step), self._now))
+            self._take(self._scheduler.commit(step, self._leaf.decode(step, lambda: None), self._now))
         self._scheduler.check()
         return True
 
