@@ -1,4 +1,6 @@
-"""A short life of a model on the card, for compute-sanitizer: every kernel once or twice."""
+"""A short life of models on the card, for compute-sanitizer: every kernel once or twice. usage: short_run TYPE..."""
+
+import sys
 
 import numpy as np
 
@@ -7,21 +9,34 @@ from tests.cuda import card
 from tests.cuda.test_models import PAGES, as_stored, open_model
 from tests.models import tiny
 
+ROUND_PAGES = [8, 9, 10, 11, 12, 13]
 
-def main() -> None:
-    for config, name in ((tiny.WIDE, "Q4_K"), (tiny.WIDE_QWEN3, "BF16"), (tiny.LLAMA, "F32"), (tiny.WIDE, "Q8_0")):
-        weights = tiny.make(config).weights(as_stored(name))
-        tokens = tiny.prompt(config, 100)
-        with open_model(weights, card.cuda(), kv_dtype=leaf.F16) as model:
-            model.sampling[1] = leaf.greedy(temperature=1, top_k=20, top_p=0.9, repetition_penalty=1.2, top_logprobs=5)
-            for lane in range(2):
-                model.open_lane(lane, [int(token) for token in tokens])
-                model.prefill(tokens[:70], PAGES)
-                draw, _ = model.prefill(tokens[70:], PAGES, start=70, lane=lane)
-            rows = [(0, draw.token, 100, PAGES), (1, draw.token, 100, PAGES)]
-            draws, logits = model.decode(rows, wants_logits=True)
+
+def run(config: tiny.TinyConfig, name: str) -> None:
+    """Two prompts in spans short and long, a copied page, and rounds of one and two rows, one of them sampled."""
+    weights = tiny.make(config).weights(as_stored(name))
+    tokens = tiny.prompt(config, 330)
+    with open_model(weights, card.cuda(), kv_dtype=leaf.F16) as model:
+        model.sampling[1] = leaf.greedy(temperature=1, top_k=20, top_p=0.9, repetition_penalty=1.2, top_logprobs=5)
+        drawn = []
+        for lane, pages in enumerate((PAGES, ROUND_PAGES)):
+            model.open_lane(lane, [int(token) for token in tokens])
+            model.prefill(tokens[:70], pages)
+            model.prefill(tokens[70:71], pages, start=70)
+            draw, _ = model.prefill(tokens[71:], pages, start=71, lane=lane)
+            drawn.append(draw.token)
+        model.copy_page(ROUND_PAGES[-1], 14)
+        rows = [(0, drawn[0], len(tokens), PAGES), (1, drawn[1], len(tokens), [*ROUND_PAGES[:-1], 14])]
+        for chosen in (rows[:1], rows):
+            draws, logits = model.decode(chosen, wants_logits=True)
             assert np.isfinite(logits).all()
             assert all(draw.token >= 0 for draw in draws)
+
+
+def main() -> None:
+    for number, name in enumerate(sys.argv[1:]):
+        run((tiny.WIDE, tiny.WIDE_QWEN3)[number % 2], name)
+    run(tiny.LLAMA, "F32")
 
 
 if __name__ == "__main__":

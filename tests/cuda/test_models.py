@@ -2,9 +2,6 @@
 
 import ctypes
 import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -267,21 +264,3 @@ def test_a_load_that_fits_its_plan_and_not_the_card_leaves_nothing() -> None:
             assert free_bytes() >= left
     load()
     assert free_bytes() >= before
-
-
-@pytest.mark.skipif(shutil.which("compute-sanitizer") is None, reason="no compute-sanitizer on PATH")
-@pytest.mark.skipif(os.environ.get("IGNIS_SANITIZE") is None, reason="slow: asked for by IGNIS_SANITIZE=1")
-@pytest.mark.parametrize("tool", ["memcheck", "racecheck"])
-def test_the_sanitizer_finds_nothing(tool: str) -> None:
-    command = [
-        "compute-sanitizer",
-        "--tool",
-        tool,
-        "--error-exitcode",
-        "9",
-        sys.executable,
-        "-m",
-        "tests.cuda.short_run",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
