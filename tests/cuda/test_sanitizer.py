@@ -1,7 +1,7 @@
 """compute-sanitizer on a short run: no wrong access, and no race but those whose order the tool cannot see.
 
 racecheck does not take __syncwarp() and then one lane's arrival at an mbarrier for the whole warp's. It is one:
-bar.warp.sync orders the warp's accesses before it (PTX ISA, "bar.warp.sync"), and the arrival releases what is before it.
+bar.warp.sync orders the accesses of the warp (PTX ISA, "bar.warp.sync"), and the arrival releases what is before it.
 tests/cuda/bulk_ring.cu shows it: one kernel, reported when one lane arrives for its warp, clean when each lane arrives.
 So reports of that shape are left out, by the kernels that have such a ring and by what they report: a stage that is
 written against the reads of the turn before.
