@@ -34,7 +34,7 @@ static __device__ __forceinline__ uint32_t random_halves(uint32_t n) {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// c += a b, 64 x 256 x 16: a from registers, b as linear_warpgroup.cuh lays it.
+// c += a b, 64 x 256 x 16: a from registers, b as linear_span_warpgroup.cuh has them.
 static __device__ __forceinline__ void multiply(float (&c)[128], const uint32_t a[4], uint64_t b) {
 #define IGNIS_F8(i) "+f"(c[i]), "+f"(c[i + 1]), "+f"(c[i + 2]), "+f"(c[i + 3]), "+f"(c[i + 4]), "+f"(c[i + 5]), "+f"(c[i + 6]), "+f"(c[i + 7])
 #define IGNIS_F32(i) IGNIS_F8(i), IGNIS_F8(i + 8), IGNIS_F8(i + 16), IGNIS_F8(i + 24)

@@ -18,6 +18,10 @@ static __global__ void __launch_bounds__(256) float_kernel(const LinearJob job, 
   }
 }
 
+void linear_floats(const LinearJob &job, const float *x, uint32_t T, uint32_t K, cudaStream_t stream) {
+  float_kernel<<<dim3((job.rows + 7) / 8, (T + 7) / 8), 256, 0, stream>>>(job, x, T, K);
+}
+
 static void launch(ignis_dtype dtype, const LinearLaunch &launch) {
   switch (dtype) {
     case IGNIS_F32: break;
@@ -36,7 +40,7 @@ static void launch(ignis_dtype dtype, const LinearLaunch &launch) {
 }
 
 void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K, uint32_t num_multiprocessors,
-                uint32_t code, Phase phase, cudaStream_t stream) {
+                uint32_t code, cudaStream_t stream) {
   if (T == 0) return;
   LinearLaunch each{{},
                     static_cast<const uint8_t *>(memory),
@@ -44,14 +48,13 @@ void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const f
                     K,
                     num_multiprocessors,
                     code,
-                    phase,
                     stream};
   uint32_t done = 0;  // bits of the jobs that are launched
   for (uint32_t i = 0; i < num; i++) {
     if (done >> i & 1) continue;
     const ignis_dtype dtype = jobs[i].dtype;
     if (dtype == IGNIS_F32) {
-      float_kernel<<<dim3((jobs[i].rows + 7) / 8, (T + 7) / 8), 256, 0, stream>>>(jobs[i], x, T, K);
+      linear_floats(jobs[i], x, T, K, stream);
       continue;
     }
     // Jobs of one type share a launch.

@@ -1,4 +1,5 @@
-// linear.h: y = x w^T for packed weights of every type, bit-equal for any number of rows of one phase.
+// linear.h: y = x w^T for the rows of a decode round, packed weights of every type, bit-equal for any number of rows. A prefill span's are
+// linear_span.h's, and have bits of their own.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,7 +9,7 @@
 
 namespace ignis {
 
-// Memory for prepared rows: any T <= max_T, K <= max_K.
+// Memory for prepared rows: any T <= max_T <= IGNIS_MAX_LANES, K <= max_K.
 uint64_t linear_input_bytes(uint32_t max_T, uint32_t max_K);
 
 // x [T, K] float32 into `memory` (256-byte aligned).
@@ -27,8 +28,11 @@ struct LinearJob {
 };
 
 // Every job's weights have K columns. `memory` is linear_prepare's with the same T and K; x [T, K] its source, which F32 weights read.
-// num_multiprocessors decides grids only, never a bit; code is Device's. Bits depend on the phase, and within one on neither T nor num.
+// num_multiprocessors decides grids only, never a bit; code is Device's.
 void linear_run(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K, uint32_t num_multiprocessors,
-                uint32_t code, Phase phase, cudaStream_t stream);
+                uint32_t code, cudaStream_t stream);
+
+// The plain kernel of F32 weights, the same in both phases.
+void linear_floats(const LinearJob &job, const float *x, uint32_t T, uint32_t K, cudaStream_t stream);
 
 }  // namespace ignis

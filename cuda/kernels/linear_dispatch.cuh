@@ -4,8 +4,6 @@
 #include <cuda_runtime.h>
 
 #include "linear_launch.cuh"
-#include "linear_warpgroup.cuh"
-#include "linear_wide.cuh"
 #include "target.h"
 
 namespace ignis {
@@ -38,48 +36,19 @@ static void launch_narrow(LinearLaunch &launch) {
   cudaLaunchKernelEx(&config, narrow_kernel<DTYPE, TILES>, static_cast<const NarrowJobs>(launch.jobs), launch.input, launch.T, launch.K);
 }
 
-template <ignis_dtype DTYPE, uint32_t TOKENS>
-static void launch_group(const LinearLaunch &launch) {
-  constexpr uint32_t shared_bytes = GroupStage<DTYPE, TOKENS>::SHARED_BYTES;
-  cudaFuncSetAttribute(group_kernel<DTYPE, TOKENS>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  const dim3 grid((launch.T + TOKENS - 1) / TOKENS, launch.jobs.first_item[launch.jobs.num]);
-  group_kernel<DTYPE, TOKENS><<<grid, GROUP_THREADS, shared_bytes, launch.stream>>>(launch.jobs, launch.input, launch.T, launch.K);
-}
-
-// Decode's rows always take the narrow kernel. Short spans may, as long as the wide ones give its bits.
-inline bool is_narrow(const LinearLaunch &launch) { return launch.phase == Phase::decode || launch.T <= 8; }
-
 template <ignis_dtype DTYPE>
 void launch_linear(LinearLaunch launch) {
-  if (is_narrow(launch)) {
-    // As many tiles at a time as give every multiprocessor the same share. Bits do not depend on it.
-    set_items(&launch.jobs, 1);
-    const uint32_t tiles = launch.jobs.first_item[launch.jobs.num], multiprocessors = launch.num_multiprocessors;
-    // Two records of Q6_K leave no room for a ring.
-    constexpr uint32_t two = DTYPE == IGNIS_Q6_K ? 1 : 2;
-    if (tiles >= 4 * multiprocessors)
-      launch_narrow<DTYPE, two>(launch);
-    else if (tiles > 2 * multiprocessors && tiles <= 3 * multiprocessors && shared_kb(launch.code) >= 227)
-      launch_narrow<DTYPE, 3>(launch);
-    else
-      launch_narrow<DTYPE, 1>(launch);
-    return;
-  }
-  static_assert(WIDE_ROW_TILES == GROUP_ROW_TILES);
-  set_items(&launch.jobs, WIDE_ROW_TILES);
-  if (launch.code == 90) {
-    // Half as many tokens a block where whole ones would leave multiprocessors idle.
-    const uint32_t blocks = (launch.T + 127) / 128 * launch.jobs.first_item[launch.jobs.num];
-    if (launch.T <= 64 || blocks * 4 < launch.num_multiprocessors * 3)
-      launch_group<DTYPE, 64>(launch);
-    else
-      launch_group<DTYPE, 128>(launch);
-    return;
-  }
-  constexpr uint32_t shared_bytes = WideStage<DTYPE>::STAGES * WideStage<DTYPE>::BYTES;
-  cudaFuncSetAttribute(wide_kernel<DTYPE>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  const dim3 grid((launch.T + WIDE_TOKEN_TILES * 8 - 1) / (WIDE_TOKEN_TILES * 8), launch.jobs.first_item[launch.jobs.num]);
-  wide_kernel<DTYPE><<<grid, WIDE_WARPS * 32, shared_bytes, launch.stream>>>(launch.jobs, launch.input, launch.T, launch.K);
+  // As many tiles at a time as give every multiprocessor the same share. Bits do not depend on it.
+  set_items(&launch.jobs, 1);
+  const uint32_t tiles = launch.jobs.first_item[launch.jobs.num], multiprocessors = launch.num_multiprocessors;
+  // Two records of Q6_K leave no room for a ring.
+  constexpr uint32_t two = DTYPE == IGNIS_Q6_K ? 1 : 2;
+  if (tiles >= 4 * multiprocessors)
+    launch_narrow<DTYPE, two>(launch);
+  else if (tiles > 2 * multiprocessors && tiles <= 3 * multiprocessors && shared_kb(launch.code) >= 227)
+    launch_narrow<DTYPE, 3>(launch);
+  else
+    launch_narrow<DTYPE, 1>(launch);
 }
 
 }  // namespace ignis

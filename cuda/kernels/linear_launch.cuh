@@ -10,7 +10,6 @@ struct LinearLaunch {
   NarrowJobs jobs;  // first_item is filled by the launcher
   const uint8_t *input;
   uint32_t T, K, num_multiprocessors, code;
-  Phase phase;
   cudaStream_t stream;
 };
 

@@ -2,10 +2,15 @@
 #include "attention.h"
 #include "device.h"
 #include "linear.h"
+#include "linear_span.h"
 
 namespace ignis {
 
-uint64_t activations_bytes(uint32_t max_T, uint32_t max_K) { return align_up(linear_input_bytes(max_T, max_K), ARENA_ALIGNMENT); }
+// A span of max_T rows, or a round of as many as there are lanes.
+uint64_t activations_bytes(uint32_t max_T, uint32_t max_K) {
+  const uint64_t span_bytes = span_input_bytes(max_T, max_K), round_bytes = linear_input_bytes(IGNIS_MAX_LANES, max_K);
+  return align_up(span_bytes > round_bytes ? span_bytes : round_bytes, ARENA_ALIGNMENT);
+}
 
 // F32 weights read the rows themselves, all others what is prepared of them.
 static bool reads_rows(const Matrix *const *users, uint32_t num) {
@@ -24,7 +29,10 @@ void prepare(Device &device, Activations *a, const float *x, uint32_t T, uint32_
   a->T = T;
   a->K = K;
   if (!reads_prepared(users, num)) return;
-  linear_prepare(a->memory, x, T, K, device.stream);
+  if (device.phase == Phase::prefill)
+    span_prepare(a->memory, x, T, K, device.stream);
+  else
+    linear_prepare(a->memory, x, T, K, device.stream);
   IGNIS_LAUNCHED(device);
 }
 
@@ -37,7 +45,10 @@ void prepare_norm(Device &device, Activations *a, float *y, const float *x, cons
   if (!is_fused || reads_rows(users, num)) rms_norm(device, y, x, w, T, K, eps);
   if (!is_fused) return prepare(device, a, y, T, K, users, num);
   if (!reads_prepared(users, num)) return;
-  linear_prepare_norm(a->memory, x, w, eps, T, K, device.stream);
+  if (device.phase == Phase::prefill)
+    span_prepare_norm(a->memory, x, w, eps, T, K, device.stream);
+  else
+    linear_prepare_norm(a->memory, x, w, eps, T, K, device.stream);
   IGNIS_LAUNCHED(device);
 }
 
@@ -48,7 +59,10 @@ void prepare_swiglu(Device &device, Activations *a, float *y, const float *gate,
   a->K = K;
   // y may be the memory of gate: prepared before it is written.
   if (reads_prepared(users, num)) {
-    linear_prepare_swiglu(a->memory, gate, up, T, K, device.stream);
+    if (device.phase == Phase::prefill)
+      span_prepare_swiglu(a->memory, gate, up, T, K, device.stream);
+    else
+      linear_prepare_swiglu(a->memory, gate, up, T, K, device.stream);
     IGNIS_LAUNCHED(device);
   }
   if (reads_rows(users, num)) swiglu(device, y, gate, up, T, K);
@@ -63,8 +77,11 @@ void linear(Device &device, const Linear *jobs, uint32_t num, const Activations 
       const Linear &job = jobs[start + i];
       taken[i] = LinearJob{job.y, job.w->packed, job.w->dtype, job.w->rows, job.ldy, job.accumulates};
     }
-    linear_run(taken, count, a.memory, a.x, a.T, a.K, static_cast<uint32_t>(device.num_multiprocessors), device.code, device.phase,
-               device.stream);
+    const uint32_t num_multiprocessors = static_cast<uint32_t>(device.num_multiprocessors);
+    if (device.phase == Phase::prefill)
+      span_linear(taken, count, a.memory, a.x, a.T, a.K, num_multiprocessors, device.code, device.stream);
+    else
+      linear_run(taken, count, a.memory, a.x, a.T, a.K, num_multiprocessors, device.code, device.stream);
     IGNIS_LAUNCHED(device);
   }
 }

@@ -12,6 +12,12 @@ static uint64_t scales_offset(ignis_dtype dtype, uint32_t rows, uint32_t cols) {
   return uint64_t{num_tiles(rows)} * num_records(dtype, cols) * record_bytes(dtype);
 }
 
+// Behind the codes; behind F8_E4M3's block scales, which are read while they are made.
+uint64_t row_scales_offset(ignis_dtype dtype, uint32_t rows, uint32_t cols) {
+  const uint64_t blocks_bytes = has_block_scales(dtype) ? uint64_t{num_scale_blocks(rows)} * num_scale_blocks(cols) * sizeof(float) : 0;
+  return scales_offset(dtype, rows, cols) + (blocks_bytes + 15) / 16 * 16;
+}
+
 uint64_t block_scales_offset(ignis_dtype dtype, uint32_t rows, uint32_t cols) { return scales_offset(dtype, rows, cols); }
 
 static __global__ void fill_kernel(float *values, uint32_t num, float value) {
@@ -27,8 +33,7 @@ void fill_block_scales(void *packed, ignis_dtype dtype, uint32_t rows, uint32_t 
 
 uint64_t packed_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols) {
   uint64_t size_bytes = dtype == IGNIS_F32 ? uint64_t{rows} * cols * sizeof(float) : scales_offset(dtype, rows, cols);
-  if (weight_layout(dtype).has_row_scales) size_bytes += uint64_t{num_tiles(rows)} * TILE_ROWS * sizeof(float);
-  if (has_block_scales(dtype)) size_bytes += uint64_t{num_scale_blocks(rows)} * num_scale_blocks(cols) * sizeof(float);
+  if (dtype != IGNIS_F32) size_bytes = row_scales_offset(dtype, rows, cols) + uint64_t{num_tiles(rows)} * TILE_ROWS * sizeof(float);
   return (size_bytes + 255) / 256 * 256;
 }
 
@@ -46,20 +51,6 @@ static __device__ __forceinline__ float value_16(const uint8_t *stored, uint64_t
 static __device__ __forceinline__ uint32_t exponent_of(float largest) {
   const uint32_t exponent = (__float_as_uint(largest) >> 23) & 255u;
   return exponent < 12 ? 12 : exponent > 250 ? 250 : exponent;
-}
-
-// One warp a row; rows behind the last one get 1.
-template <ignis_dtype DTYPE>
-static __global__ void row_scales_kernel(float *scales, const uint8_t *stored, uint32_t cols, uint32_t first_row, uint32_t num_rows,
-                                         uint32_t padded_rows) {
-  const uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
-  if (row >= padded_rows) return;
-  float largest = 0.0f;
-  if (row < num_rows)
-    for (uint32_t k = threadIdx.x; k < cols; k += 32) largest = fmaxf(largest, fabsf(value_16<DTYPE>(stored, uint64_t{row} * cols + k)));
-  for (uint32_t i = 16; i; i >>= 1) largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, i));
-  // largest < 2^(e - 126); times 2^(10 - (e - 127)) it is below 2^11
-  if (threadIdx.x == 0) scales[first_row + row] = row < num_rows ? __uint_as_float((exponent_of(largest) - 10) << 23) : 1.0f;
 }
 
 template <ignis_dtype DTYPE>
@@ -185,6 +176,14 @@ static __device__ void pack_codes(uint8_t *piece, uint8_t *super, const uint8_t 
   }
 }
 
+// F8_E4M3's stored scale of the block that a place lies in.
+static __device__ __forceinline__ float block_scale(const uint8_t *scales, ignis_dtype scale_dtype, uint32_t cols, uint32_t row, uint32_t col) {
+  const uint64_t index = uint64_t{row / IGNIS_SCALE_BLOCK} * num_scale_blocks(cols) + col / IGNIS_SCALE_BLOCK;
+  return scale_dtype == IGNIS_F32   ? reinterpret_cast<const float *>(scales)[index]
+         : scale_dtype == IGNIS_F16 ? value_16<IGNIS_F16>(scales, index)
+                                    : value_16<IGNIS_BF16>(scales, index);
+}
+
 // The scale of F8_E4M3's record: 16 rows of 128 columns lie in one block. NaN where a code is, so that no conversion need care for it.
 static __device__ void pack_block_scale(uint8_t *super, const uint8_t *stored, const uint8_t *scales, ignis_dtype scale_dtype, uint32_t cols,
                                         uint32_t first_row, uint32_t row, uint32_t num_rows, uint32_t first_col, uint32_t lane) {
@@ -195,12 +194,52 @@ static __device__ void pack_block_scale(uint8_t *super, const uint8_t *stored, c
   }
   is_nan = __any_sync(~0u, is_nan);
   if (lane != 0 || first_col >= cols) return;
-  const uint64_t index = uint64_t{(first_row + row) / IGNIS_SCALE_BLOCK} * num_scale_blocks(cols) +
-                         first_col / IGNIS_SCALE_BLOCK;
-  const float scale = scale_dtype == IGNIS_F32   ? reinterpret_cast<const float *>(scales)[index]
-                      : scale_dtype == IGNIS_F16 ? value_16<IGNIS_F16>(scales, index)
-                                                 : value_16<IGNIS_BF16>(scales, index);
+  const float scale = block_scale(scales, scale_dtype, cols, first_row + row, first_col);
   *reinterpret_cast<float4 *>(super) = make_float4(is_nan ? __uint_as_float(0x7fc00000u) : scale, 0.0f, 0.0f, 0.0f);
+}
+
+// What the other types' scales are compared by: the largest of a stored block's, a minimum by an eighth of it.
+template <ignis_dtype DTYPE>
+static __device__ __forceinline__ float largest_scale(const uint8_t *block) {
+  const auto half_at = [&](uint32_t at) { return fabsf(__half2float(__ushort_as_half(static_cast<uint16_t>(u16_at(block + at))))); };
+  float scale = 0.0f, minimum = 0.0f;
+  if constexpr (DTYPE == IGNIS_Q4_K || DTYPE == IGNIS_Q5_K) {
+    for (uint32_t i = 0; i < 8; i++) {
+      scale = fmaxf(scale, half_at(0) * static_cast<float>(k_scale(block, i, false)));
+      minimum = fmaxf(minimum, half_at(2) * static_cast<float>(k_scale(block, i, true)));
+    }
+  } else if constexpr (DTYPE == IGNIS_Q6_K) {
+    for (uint32_t i = 0; i < 16; i++) scale = fmaxf(scale, half_at(208) * fabsf(static_cast<float>(static_cast<int8_t>(block[192 + i]))));
+  } else {
+    scale = half_at(0);
+    if constexpr (has_minimum(DTYPE)) minimum = half_at(2);
+  }
+  return fmaxf(scale, minimum * 0.125f);
+}
+
+// The powers of two that rows of a result are multiplied by. One warp a row; rows behind the last one get 1.
+template <ignis_dtype DTYPE>
+static __global__ void row_scales_kernel(float *row_scales, const uint8_t *stored, const uint8_t *scales, ignis_dtype scale_dtype, uint32_t cols,
+                                         uint32_t first_row, uint32_t num_rows, uint32_t padded_rows) {
+  const uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
+  if (row >= padded_rows) return;
+  float largest = 0.0f;
+  if (row < num_rows) {
+    if constexpr (weight_layout(DTYPE).has_row_scales) {
+      for (uint32_t k = threadIdx.x; k < cols; k += 32) largest = fmaxf(largest, fabsf(value_16<DTYPE>(stored, uint64_t{row} * cols + k)));
+    } else if constexpr (has_block_scales(DTYPE)) {
+      for (uint32_t k = threadIdx.x * IGNIS_SCALE_BLOCK; k < cols; k += 32 * IGNIS_SCALE_BLOCK)
+        largest = fmaxf(largest, fabsf(block_scale(scales, scale_dtype, cols, first_row + row, k)));
+    } else {
+      const uint32_t blocks = cols / BLOCK_VALUES<DTYPE>;
+      for (uint32_t i = threadIdx.x; i < blocks; i += 32)
+        largest = fmaxf(largest, largest_scale<DTYPE>(stored + (uint64_t{row} * blocks + i) * BLOCK_BYTES<DTYPE>));
+    }
+  }
+  for (uint32_t i = 16; i; i >>= 1) largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, i));
+  // largest < 2^(e - 126). Times 2^(10 - (e - 127)) a 16-bit value is below 2^11; times 2^(-9 - (e - 126)) a scale is below 2^-9.
+  const uint32_t exponent = exponent_of(largest) + (weight_layout(DTYPE).has_row_scales ? 0u : 20u) - 10u;
+  if (threadIdx.x == 0) row_scales[first_row + row] = row < num_rows ? __uint_as_float((exponent < 254 ? exponent : 254u) << 23) : 1.0f;
 }
 
 // Grid: (pieces of a row, tiles / 8); a block is 8 warps, each a tile. `scales`: rows' float32, or F8_E4M3's stored block scales.
@@ -230,10 +269,10 @@ static void pack(uint8_t *packed, const uint8_t *stored, uint32_t rows, uint32_t
                  cudaStream_t stream, ignis_dtype scale_dtype = IGNIS_F32) {
   const uint32_t tiles = num_tiles(num_rows);
   const dim3 warps(32, 8), grid(num_records(DTYPE, cols) * (weight_layout(DTYPE).record_cols / PIECE_COLS), (tiles + 7) / 8);
-  float *const scales = reinterpret_cast<float *>(packed + scales_offset(DTYPE, rows, cols));
-  if constexpr (weight_layout(DTYPE).has_row_scales) {
-    row_scales_kernel<DTYPE><<<tiles * 2, warps, 0, stream>>>(scales, stored, cols, first_row, num_rows, tiles * TILE_ROWS);
-  }
+  const float *const scales = reinterpret_cast<const float *>(packed + scales_offset(DTYPE, rows, cols));
+  float *const row_scales = reinterpret_cast<float *>(packed + row_scales_offset(DTYPE, rows, cols));
+  row_scales_kernel<DTYPE><<<tiles * 2, warps, 0, stream>>>(row_scales, stored, reinterpret_cast<const uint8_t *>(scales), scale_dtype, cols,
+                                                            first_row, num_rows, tiles * TILE_ROWS);
   pack_kernel<DTYPE><<<grid, warps, 0, stream>>>(packed, scales, scale_dtype, stored, cols, first_row, num_rows);
 }
 

@@ -24,4 +24,7 @@ uint64_t block_scales_offset(ignis_dtype dtype, uint32_t rows, uint32_t cols);
 // Puts one scale there for all blocks, as IGNIS_F32.
 void fill_block_scales(void *packed, ignis_dtype dtype, uint32_t rows, uint32_t cols, float scale, cudaStream_t stream);
 
+// Where in `packed` the rows' powers of two lie (weights.cuh); not of F32.
+uint64_t row_scales_offset(ignis_dtype dtype, uint32_t rows, uint32_t cols);
+
 }  // namespace ignis

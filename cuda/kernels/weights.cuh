@@ -3,7 +3,8 @@
 // Sixteen rows are a tile: the M of mma.m16n8k16, whose A operand the weights are, for one token as for thousands. Every type becomes
 // float16 there, exactly: activations are float16 too (activations.cuh), and one kind of operand serves all types.
 //
-//   matrix   tile 0, 1, ... of 16 rows (the last filled up with zeros) | row scales [rows rounded up to 16] float32 (F16 and BF16 only)
+//   matrix   tile 0, 1, ... of 16 rows (the last filled up with zeros) | row scales [rows rounded up to 16] float32: powers of two that
+//            results are multiplied by; other types than F16 and BF16 need them in prefill only (linear_span_weights.cuh)
 //   tile     record 0, 1, ...: 128 columns each, 256 for the K types; the last filled up with zeros
 //   record   piece 0, 1, ... of 64 columns | K types: [8 g] x (d of row g, of row g + 8; dmin of both); F8_E4M3: float32 scale, 12 bytes
 //   piece    codes | high bits | scales

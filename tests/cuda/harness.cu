@@ -1,6 +1,7 @@
 // harness.cu: the card's linear layers and attention against float64, their row invariance bit for bit, and their speed. Stand-alone:
 //   nvcc -std=c++20 -O3 -fmad=false -gencode=arch=compute_90a,code=sm_90a -o harness tests/cuda/harness.cu cuda/kernels/{pack,activations,
-//        linear,linear_floats,linear_four,linear_five,attention}.cu cuda/quant/dequantize.cpp
+//        linear,linear_floats,linear_four,linear_five,linear_span,linear_span_prepare,linear_span_floats,linear_span_four,
+//        linear_span_five,attention}.cu cuda/quant/dequantize.cpp
 // `harness check` ends with 0 where everything holds, `harness race` is a short part of it; `harness time` prints figures.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -15,7 +16,7 @@
 #include <vector>
 
 #include "../../cuda/kernels/attention.h"
-#include "../../cuda/kernels/linear.h"
+#include "../../cuda/kernels/linear_span.h"
 #include "../../cuda/kernels/pack.h"
 #include "../../cuda/quant/dequantize.h"
 #include "../../cuda/quant/formats.h"
@@ -33,6 +34,9 @@ using namespace ignis;
 
 static int num_failures = 0;
 static uint32_t num_multiprocessors = 132;
+#ifndef TARGET_CODE
+#define TARGET_CODE 90  // what this is compiled for
+#endif
 static cudaStream_t stream;
 
 static __host__ __device__ uint32_t hashed(uint64_t x) {
@@ -65,6 +69,9 @@ static __global__ void fill_stored(uint8_t *data, ignis_dtype dtype, uint32_t bl
       *reinterpret_cast<float *>(block) = uniform(base) * 0.05f;
     } else if (dtype == IGNIS_F16) {
       half_to(block, uniform(base) * uniform(base + 1) * 0.05f);
+    } else if (dtype == IGNIS_F8_E4M3) {
+      const uint32_t code = hashed(base) & 255;
+      block[0] = static_cast<uint8_t>((code & 127) == 127 ? code - 1 : code);
     } else if (dtype == IGNIS_BF16) {
       const uint32_t bits = __float_as_uint(uniform(base) * uniform(base + 1) * uniform(base + 2) * 0.05f);
       block[0] = bits >> 16 & 255, block[1] = bits >> 24;
@@ -109,12 +116,15 @@ static const char *name_of(ignis_dtype dtype) {
     case IGNIS_Q5_0: return "q5_0";
     case IGNIS_Q5_1: return "q5_1";
     case IGNIS_Q8_0: return "q8_0";
+    case IGNIS_F8_E4M3: return "fp8";
     case IGNIS_Q4_K: return "q4_K";
     case IGNIS_Q5_K: return "q5_K";
     case IGNIS_Q6_K: return "q6_K";
   }
   return "?";
 }
+
+static constexpr float BLOCK_SCALE = 0.0123f;  // F8_E4M3's, of every block
 
 static void *packed_random(ignis_dtype dtype, uint32_t rows, uint32_t cols, uint64_t seed, std::vector<uint8_t> *stored_copy) {
   const uint64_t size = rows * row_bytes(dtype, cols);
@@ -123,6 +133,7 @@ static void *packed_random(ignis_dtype dtype, uint32_t rows, uint32_t cols, uint
   const uint64_t packed_size = packed_bytes(dtype, rows, cols);
   uint8_t *packed = device_memory<uint8_t>(packed_size);
   CHECK(cudaMemsetAsync(packed, 0xff, packed_size, stream));
+  if (has_block_scales(dtype)) fill_block_scales(packed, dtype, rows, cols, BLOCK_SCALE, stream);
   for (uint32_t row = 0; row < rows;) {
     const uint32_t num = std::min(rows - row, stored_copy ? 3 * PACK_ROWS : 1u << 20);
     const uint8_t *from = stored + row * row_bytes(dtype, cols);
@@ -153,20 +164,32 @@ static void report(bool is_right, const std::string &what) {
   if (num_failures++ < 40) printf("FAILED %s\n", what.c_str());
 }
 
-// One weight, many widths: against float64, and each row alone against the row among others.
-static void check_linear(ignis_dtype dtype, uint32_t rows, uint32_t K, double *worst) {
+// Memory for prepared rows, their preparation, and the products, of either phase.
+static uint64_t input_bytes(Phase phase, uint32_t T, uint32_t K) { return phase == Phase::prefill ? span_input_bytes(T, K) : linear_input_bytes(T, K); }
+static void prepare(Phase phase, void *memory, const float *x, uint32_t T, uint32_t K) {
+  phase == Phase::prefill ? span_prepare(memory, x, T, K, stream) : linear_prepare(memory, x, T, K, stream);
+}
+static void run_jobs(Phase phase, const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K) {
+  (phase == Phase::prefill ? span_linear : linear_run)(jobs, num, memory, x, T, K, num_multiprocessors, TARGET_CODE, stream);
+}
+
+// One weight, many widths: against float64, and each row alone against the row among others, in one of the two phases.
+static void check_linear(ignis_dtype dtype, uint32_t rows, uint32_t K, double *worst, Phase phase) {
   char label[128];
-  snprintf(label, sizeof label, "linear %s %ux%u", name_of(dtype), rows, K);
+  snprintf(label, sizeof label, "linear %s %ux%u %s", name_of(dtype), rows, K, phase == Phase::prefill ? "prefill" : "decode");
   std::vector<uint8_t> stored;
   void *packed = packed_random(dtype, rows, K, rows + K, &stored);
   std::vector<float> values(uint64_t{rows} * K);
   dequantize(values.data(), stored.data(), dtype, values.size());
+  if (has_block_scales(dtype))
+    for (float &each : values) each *= BLOCK_SCALE;
   float *w = device_memory<float>(values.size());
   CHECK(cudaMemcpy(w, values.data(), values.size() * 4, cudaMemcpyHostToDevice));
-  const uint32_t most = 150, ldy = rows + 5;
+  // With rows of whole 16 bytes prefill writes by tensor copies.
+  const uint32_t most = phase == Phase::prefill ? 300 : IGNIS_MAX_LANES, ldy = rows + (K % 3 ? 5 : 8 - rows % 4);
   float *x = device_memory<float>(uint64_t{most} * K), *y = device_memory<float>(uint64_t{most} * ldy);
   double *expected = device_memory<double>(uint64_t{most} * rows);
-  void *memory = device_memory<uint8_t>(linear_input_bytes(most, K));
+  void *memory = device_memory<uint8_t>(input_bytes(phase, most, K));
   fill_floats<<<256, 256, 0, stream>>>(x, uint64_t{most} * K, K, true);
   reference_linear<<<dim3((rows + 127) / 128, most), 128, 0, stream>>>(expected, x, w, most, rows, K);
   std::vector<double> right(uint64_t{most} * rows);
@@ -178,10 +201,10 @@ static void check_linear(ignis_dtype dtype, uint32_t rows, uint32_t K, double *w
       std::fill(got.begin(), got.end(), base);
       CHECK(cudaMemcpyAsync(y, got.data(), got.size() * 4, cudaMemcpyHostToDevice, stream));
     }
-    CHECK(cudaMemsetAsync(memory, 0xff, linear_input_bytes(most, K), stream));
-    linear_prepare(memory, x + uint64_t{first} * K, T, K, stream);
+    CHECK(cudaMemsetAsync(memory, 0xff, input_bytes(phase, most, K), stream));
+    prepare(phase, memory, x + uint64_t{first} * K, T, K);
     const LinearJob job{y, packed, dtype, rows, ldy, accumulates};
-    linear_run(&job, 1, memory, x + uint64_t{first} * K, T, K, num_multiprocessors, stream);
+    run_jobs(phase, &job, 1, memory, x + uint64_t{first} * K, T, K);
     CHECK(cudaGetLastError());
     CHECK(cudaMemcpyAsync(got.data(), y, got.size() * 4, cudaMemcpyDeviceToHost, stream));
     CHECK(cudaStreamSynchronize(stream));
@@ -210,15 +233,17 @@ static void check_linear(ignis_dtype dtype, uint32_t rows, uint32_t K, double *w
   char text[256];
   snprintf(text, sizeof text, "%s: relative error %.2e", label, relative);
   report(relative < limit, text);
-  const uint32_t widths[][2] = {{0, 1}, {5, 1}, {149, 1}, {3, 2}, {1, 3}, {7, 5}, {0, 8}, {9, 8}, {2, 9}, {11, 16}, {4, 33}, {20, 64}, {13, 130}, {0, 128}};
+  const uint32_t widths[][2] = {{0, 1}, {5, 1}, {7, 1}, {149, 1}, {3, 2}, {1, 3}, {7, 5}, {0, 8}, {3, 4}, {9, 8}, {2, 9}, {11, 16}, {4, 33}, {20, 64}, {13, 130}, {0, 128}, {30, 257}, {44, 256}, {1, 299}};
   for (const auto &width : widths) {
+    if (width[0] + width[1] > most) continue;
     run(width[0], width[1], false, 0);
     uint64_t num_different = 0;
     for (uint32_t t = 0; t < width[1]; t++) num_different += memcmp(&got[uint64_t{t} * ldy], &whole[uint64_t{t + width[0]} * ldy], rows * 4) != 0;
-    snprintf(text, sizeof text, "%s: %llu of %u rows differ from the same rows among 150", label, (unsigned long long)num_different, width[1]);
+    snprintf(text, sizeof text, "%s: %llu of %u rows differ from the same rows among all", label, (unsigned long long)num_different, width[1]);
     report(num_different == 0, text);
   }
-  for (uint32_t T : {3u, 40u}) {
+  for (uint32_t T : {3u, 40u, 290u}) {
+    if (T > most) continue;
     run(0, T, true, 2.5f);
     bool is_right = true;
     for (uint32_t t = 0; t < T; t++)
@@ -229,24 +254,24 @@ static void check_linear(ignis_dtype dtype, uint32_t rows, uint32_t K, double *w
 }
 
 // Three jobs of two types in one call.
-static void check_jobs() {
+static void check_jobs(Phase phase) {
   const uint32_t K = 512, T = 5;
   const ignis_dtype dtypes[3] = {IGNIS_Q4_K, IGNIS_Q6_K, IGNIS_Q4_K};
   const uint32_t rows[3] = {96, 48, 40};
   float *x = device_memory<float>(T * K), *y[2][3];
   fill_floats<<<64, 256, 0, stream>>>(x, T * K, 3, true);
-  void *memory = device_memory<uint8_t>(linear_input_bytes(T, K)), *packed[3];
+  void *memory = device_memory<uint8_t>(input_bytes(phase, T, K)), *packed[3];
   LinearJob jobs[3];
-  linear_prepare(memory, x, T, K, stream);
+  prepare(phase, memory, x, T, K);
   for (uint32_t i = 0; i < 3; i++) {
     packed[i] = packed_random(dtypes[i], rows[i], K, 77 + i, nullptr);
     for (auto &each : y) poison<<<8, 256, 0, stream>>>(each[i] = device_memory<float>(T * rows[i]), T * rows[i]);
     jobs[i] = LinearJob{y[0][i], packed[i], dtypes[i], rows[i], rows[i], false};
   }
-  linear_run(jobs, 3, memory, x, T, K, num_multiprocessors, stream);
+  run_jobs(phase, jobs, 3, memory, x, T, K);
   for (uint32_t i = 0; i < 3; i++) {
     jobs[i].y = y[1][i];
-    linear_run(jobs + i, 1, memory, x, T, K, num_multiprocessors, stream);
+    run_jobs(phase, jobs + i, 1, memory, x, T, K);
     std::vector<float> a(T * rows[i]), b(T * rows[i]);
     CHECK(cudaMemcpyAsync(a.data(), y[0][i], a.size() * 4, cudaMemcpyDeviceToHost, stream));
     CHECK(cudaMemcpyAsync(b.data(), y[1][i], b.size() * 4, cudaMemcpyDeviceToHost, stream));
@@ -256,8 +281,9 @@ static void check_jobs() {
 }
 
 // Rows that are made on the way: against float64, and a few rows against many.
-static void check_fused(uint32_t K) {
-  const uint32_t most = 150, rows = 64;
+static void check_fused(uint32_t K, Phase phase) {
+  const bool is_span = phase == Phase::prefill;
+  const uint32_t most = is_span ? 150 : IGNIS_MAX_LANES, rows = 64, first_row = is_span ? 11 : 0, step = is_span ? 7 : 1;
   const float eps = 1e-6f;
   std::vector<uint8_t> stored;
   void *packed = packed_random(IGNIS_Q8_0, rows, K, 5, &stored);
@@ -265,7 +291,7 @@ static void check_fused(uint32_t K) {
   dequantize(values.data(), stored.data(), IGNIS_Q8_0, values.size());
   float *device_x = device_memory<float>(most * K), *device_up = device_memory<float>(most * K), *device_w = device_memory<float>(K);
   float *y = device_memory<float>(most * rows);
-  void *memory = device_memory<uint8_t>(linear_input_bytes(most, K));
+  void *memory = device_memory<uint8_t>(input_bytes(phase, most, K));
   fill_floats<<<64, 256, 0, stream>>>(device_x, most * K, 21, true);
   fill_floats<<<64, 256, 0, stream>>>(device_up, most * K, 22, true);
   fill_floats<<<64, 256, 0, stream>>>(device_w, K, 23, false);
@@ -276,11 +302,11 @@ static void check_fused(uint32_t K) {
   for (bool is_norm : {true, false}) {
     const auto run = [&](std::vector<float> &to, uint32_t first, uint32_t T) {
       if (is_norm)
-        linear_prepare_norm(memory, device_x + uint64_t{first} * K, device_w, eps, T, K, stream);
+        (is_span ? span_prepare_norm : linear_prepare_norm)(memory, device_x + uint64_t{first} * K, device_w, eps, T, K, stream);
       else
-        linear_prepare_swiglu(memory, device_x + uint64_t{first} * K, device_up + uint64_t{first} * K, T, K, stream);
+        (is_span ? span_prepare_swiglu : linear_prepare_swiglu)(memory, device_x + uint64_t{first} * K, device_up + uint64_t{first} * K, T, K, stream);
       const LinearJob job{y, packed, IGNIS_Q8_0, rows, rows, false};
-      linear_run(&job, 1, memory, nullptr, T, K, num_multiprocessors, stream);
+      run_jobs(phase, &job, 1, memory, nullptr, T, K);
       CHECK(cudaGetLastError());
       CHECK(cudaMemcpyAsync(to.data(), y, T * rows * 4, cudaMemcpyDeviceToHost, stream));
       CHECK(cudaStreamSynchronize(stream));
@@ -288,7 +314,7 @@ static void check_fused(uint32_t K) {
     run(whole, 0, most);
     double error = 0, norm = 0;
     std::vector<double> made(K);
-    for (uint32_t t = 0; t < most; t += 7) {
+    for (uint32_t t = 0; t < most; t += step) {
       double squares = 0;
       for (uint32_t k = 0; k < K; k++) squares += double(x[t * K + k]) * x[t * K + k];
       for (uint32_t k = 0; k < K; k++) {
@@ -302,11 +328,12 @@ static void check_fused(uint32_t K) {
         norm += right * right;
       }
     }
-    const std::string label = std::string(is_norm ? "norm" : "swiglu") + " and linear of " + std::to_string(K);
+    const std::string label = std::string(is_norm ? "norm" : "swiglu") + " and linear of " + std::to_string(K) + (is_span ? " in prefill" : " in decode");
     report(sqrt(error / norm) < 5e-4, label + ": relative error " + std::to_string(sqrt(error / norm)));
     for (uint32_t T : {1u, 5u, 8u, 20u}) {
-      run(few, 11, T);
-      report(memcmp(few.data(), &whole[11 * rows], T * rows * 4) == 0, label + ": other bits in " + std::to_string(T) + " rows");
+      if (T > most) continue;
+      run(few, first_row, T);
+      report(memcmp(few.data(), &whole[first_row * rows], T * rows * 4) == 0, label + ": other bits in " + std::to_string(T) + " rows");
     }
   }
   for (void *p : {packed, (void *)device_x, (void *)device_up, (void *)device_w, (void *)y, memory}) CHECK(cudaFree(p));
@@ -450,26 +477,30 @@ static void check_attention(const AttentionShape &shape, double *worst) {
 }
 
 static int check() {
-  const ignis_dtype dtypes[] = {IGNIS_F32, IGNIS_F16, IGNIS_BF16, IGNIS_Q8_0, IGNIS_Q4_0, IGNIS_Q4_1, IGNIS_Q4_K, IGNIS_Q5_0, IGNIS_Q5_1, IGNIS_Q5_K, IGNIS_Q6_K};
+  const ignis_dtype dtypes[] = {IGNIS_F32, IGNIS_F16, IGNIS_BF16, IGNIS_Q8_0, IGNIS_F8_E4M3, IGNIS_Q4_0, IGNIS_Q4_1, IGNIS_Q4_K, IGNIS_Q5_0, IGNIS_Q5_1, IGNIS_Q5_K, IGNIS_Q6_K};
   for (ignis_dtype dtype : dtypes) {
-    const int before = num_failures;
-    double worst = 0;
-    const bool is_k = block_values(dtype) == 256;
-    if (block_values(dtype) == 1) check_linear(dtype, 97, 72, &worst);
-    check_linear(dtype, 40, is_k ? 256 : 96, &worst);
-    check_linear(dtype, 576, is_k ? 1536 : 576, &worst);
-    check_linear(dtype, 1000, is_k ? 2816 : 2720, &worst);
-    check_linear(dtype, 272, 12288, &worst);
-    printf("linear %-5s: worst relative error %.2e%s\n", name_of(dtype), worst, num_failures > before ? "  FAILED" : "");
-    fflush(stdout);
+    for (Phase phase : {Phase::prefill, Phase::decode}) {
+      const int before = num_failures;
+      double worst = 0;
+      const bool is_k = block_values(dtype) == 256;
+      if (block_values(dtype) == 1) check_linear(dtype, 97, 72, &worst, phase);
+      check_linear(dtype, 40, is_k ? 256 : 96, &worst, phase);
+      check_linear(dtype, 576, is_k ? 1536 : 576, &worst, phase);
+      check_linear(dtype, 1000, is_k ? 2816 : 2720, &worst, phase);
+      check_linear(dtype, 272, 12288, &worst, phase);
+      printf("linear %-5s %s: worst relative error %.2e%s\n", name_of(dtype), phase == Phase::prefill ? "prefill" : "decode", worst,
+             num_failures > before ? "  FAILED" : "");
+      fflush(stdout);
+    }
   }
   for (uint32_t rows : {272u, 400u, 1000u})
-    for (uint32_t K : {512u, 576u, 640u, 2720u}) check_linear(IGNIS_BF16, rows, K, new double(0));
-  check_linear(IGNIS_Q4_1, 12000, 512, new double(0));  // pairs of tiles
-  check_linear(IGNIS_BF16, 12000, 512, new double(0));
-  check_linear(IGNIS_Q4_K, 12000, 512, new double(0));
-  check_jobs();
-  for (uint32_t K : {96u, 576u, 4096u, 5120u}) check_fused(K);
+    for (uint32_t K : {512u, 576u, 640u, 2720u}) check_linear(IGNIS_BF16, rows, K, new double(0), Phase::decode);
+  check_linear(IGNIS_Q4_1, 12000, 512, new double(0), Phase::decode);  // pairs of tiles
+  check_linear(IGNIS_BF16, 12000, 512, new double(0), Phase::decode);
+  check_linear(IGNIS_Q4_K, 12000, 512, new double(0), Phase::decode);
+  for (Phase phase : {Phase::prefill, Phase::decode}) check_jobs(phase);
+  for (Phase phase : {Phase::prefill, Phase::decode})
+    for (uint32_t K : {96u, 576u, 4096u, 5120u}) check_fused(K, phase);
   const AttentionShape shapes[] = {{32, 8, 128, IGNIS_F16}, {9, 3, 64, IGNIS_F16}, {16, 2, 128, IGNIS_F16}, {20, 2, 64, IGNIS_F16}, {4, 4, 128, IGNIS_F16},
                                    {6, 3, 24, IGNIS_F16}, {6, 3, 20, IGNIS_F32}, {8, 2, 128, IGNIS_F32}};
   for (const AttentionShape &shape : shapes) {
@@ -526,11 +557,11 @@ static const Operator OPERATORS[] = {{"qkv", 3, {4096, 1024, 1024}, 4096}, {"o",
 static const Operator HEAD = {"lm_head", 1, {151936, 0, 0}, 4096};
 
 static void time_linear(uint32_t num_layers) {
-  const uint32_t most = 2048;
+  const uint32_t most = 8192;
   float *x = device_memory<float>(uint64_t{most} * 12288), *y = device_memory<float>(uint64_t{most} * 24576 + 8ull * 151936);
   fill_floats<<<1024, 256, 0, stream>>>(x, uint64_t{most} * 12288, 9, false);
-  void *memory = device_memory<uint8_t>(linear_input_bytes(most, 12288));
-  for (ignis_dtype dtype : {IGNIS_BF16, IGNIS_Q8_0, IGNIS_Q4_1, IGNIS_Q4_K, IGNIS_Q4_0, IGNIS_Q6_K}) {
+  void *memory = device_memory<uint8_t>(span_input_bytes(most, 12288));
+  for (ignis_dtype dtype : {IGNIS_BF16, IGNIS_F8_E4M3, IGNIS_Q8_0, IGNIS_Q4_1, IGNIS_Q4_K, IGNIS_Q4_0, IGNIS_Q6_K}) {
     const bool is_main = dtype != IGNIS_Q4_0 && dtype != IGNIS_Q6_K;
     std::vector<std::vector<void *>> weights(num_layers);
     uint64_t bytes[5], step_bytes = 0;
@@ -546,7 +577,7 @@ static void time_linear(uint32_t num_layers) {
     void *head = packed_random(dtype, HEAD.rows[0], HEAD.K, 999, nullptr);
     bytes[4] = packed_bytes(dtype, HEAD.rows[0], HEAD.K);
     step_bytes += bytes[4];
-    const auto run = [&](uint32_t op, uint32_t layer, uint32_t T, bool prepares) {
+    const auto run = [&](Phase phase, uint32_t op, uint32_t layer, uint32_t T, bool prepares) {
       const Operator &each = op == 4 ? HEAD : OPERATORS[op];
       LinearJob jobs[3];
       const uint32_t first[4] = {0, 3, 4, 6};
@@ -555,38 +586,38 @@ static void time_linear(uint32_t num_layers) {
         jobs[i] = LinearJob{y + at, op == 4 ? head : weights[layer][first[op] + i], dtype, each.rows[i], each.rows[i], op == 1 || op == 3};
         at += uint64_t{T} * each.rows[i];
       }
-      if (prepares) linear_prepare(memory, x, T, each.K, stream);
-      linear_run(jobs, each.num, memory, x, T, each.K, num_multiprocessors, stream);
+      if (prepares) prepare(phase, memory, x, T, each.K);
+      run_jobs(phase, jobs, each.num, memory, x, T, each.K);
     };
     for (uint32_t T : {1u, 8u}) {
       printf("decode %-5s T %u, us (share):", name_of(dtype), T);
       for (uint32_t op = 0; op < 5; op++) {
         const uint32_t repeats = op == 4 ? 4 : num_layers;
-        linear_prepare(memory, x, T, op == 4 ? HEAD.K : OPERATORS[op].K, stream);
-        const double us = graph_us([&] { for (uint32_t i = 0; i < repeats; i++) run(op, i, T, false); }, 500) / repeats;
+        prepare(Phase::decode, memory, x, T, op == 4 ? HEAD.K : OPERATORS[op].K);
+        const double us = graph_us([&] { for (uint32_t i = 0; i < repeats; i++) run(Phase::decode, op, i, T, false); }, 500) / repeats;
         printf("  %s %.1f (%.0f)", op == 4 ? HEAD.name : OPERATORS[op].name, us, bytes[op] / us * 1e6 / READ_RATE * 100);
       }
       const double us = graph_us([&] {
         for (uint32_t layer = 0; layer < num_layers; layer++)
-          for (uint32_t op = 0; op < 4; op++) run(op, layer, T, true);
-        run(4, 0, T, true);
+          for (uint32_t op = 0; op < 4; op++) run(Phase::decode, op, layer, T, true);
+        run(Phase::decode, 4, 0, T, true);
       }, 3000);
       printf("  all linears with their preparation %.0f us (%.1f)\n", us, step_bytes / us * 1e6 / READ_RATE * 100);
       fflush(stdout);
     }
     if (!is_main) continue;
-    for (uint32_t T : {512u, 2048u}) {
+    for (uint32_t T : {1u, 64u, 512u, 2048u, 8192u}) {
       printf("prefill %-5s T %u, TFLOP/s:", name_of(dtype), T);
       double total_us = 0, total_flop = 0;
       for (uint32_t op = 0; op < 4; op++) {
-        linear_prepare(memory, x, T, OPERATORS[op].K, stream);
-        const double us = graph_us([&] { for (uint32_t i = 0; i < 6; i++) run(op, i % num_layers, T, false); }, 2000) / 6;
+        prepare(Phase::prefill, memory, x, T, OPERATORS[op].K);
+        const double us = graph_us([&] { for (uint32_t i = 0; i < 6; i++) run(Phase::prefill, op, i % num_layers, T, false); }, 2000) / 6;
         const double flop = 2.0 * T * OPERATORS[op].K * (double(OPERATORS[op].rows[0]) + OPERATORS[op].rows[1] + OPERATORS[op].rows[2]);
         printf("  %s %.0f", OPERATORS[op].name, flop / us * 1e-6);
         total_us += us;
         total_flop += flop;
       }
-      const double us = graph_us([&] { for (uint32_t i = 0; i < 6; i++) linear_prepare(memory, x, T, 4096, stream); }, 300) / 6;
+      const double us = graph_us([&] { for (uint32_t i = 0; i < 6; i++) prepare(Phase::prefill, memory, x, T, 4096); }, 300) / 6;
       printf("  all %.0f; preparation of 4096 columns %.1f us\n", total_flop / total_us * 1e-6, us);
       fflush(stdout);
     }
@@ -657,10 +688,12 @@ int main(int argc, char **argv) {
   }
   if (what == "race") {  // short enough for compute-sanitizer --tool racecheck
     double worst = 0;
-    check_linear(IGNIS_BF16, 272, 576, &worst);
-    check_linear(IGNIS_Q4_1, 272, 576, &worst);
-    check_linear(IGNIS_Q6_K, 40, 512, &worst);
-    check_fused(576);
+    for (Phase phase : {Phase::prefill, Phase::decode}) {
+      check_linear(IGNIS_BF16, 272, 576, &worst, phase);
+      check_linear(IGNIS_Q4_1, 272, 576, &worst, phase);
+      check_linear(IGNIS_Q6_K, 40, 512, &worst, phase);
+      check_fused(576, phase);
+    }
     check_attention({8, 2, 128, IGNIS_F16}, &worst);
     printf("%d failures\n", num_failures);
     result = num_failures != 0;
