@@ -194,6 +194,7 @@ GROUPS: dict[str, type] = {
 ENVIRONMENT = {
     "IGNIS_CONFIG": "path of the configuration file, as --config",
     "IGNIS_CUDA_ARCHS": "for build.py: builds the CUDA leaf for these targets, with commas between them, or all",
+    "IGNIS_CUDA_TARGETS": "for .ci/run: set, it compiles the CUDA leaf for each of its targets too",
     "IGNIS_ISA": "instruction set of the CPU leaf, for tests: portable, avx2, avx512, avx512-vnni, avx512-vnni-bf16",
     "IGNIS_CACHE": "folder that the single-file executable unpacks itself into",
     "IGNIS_SELF": "set by the single-file executable: the name it was called by",

@@ -44,7 +44,7 @@ def test_a_card_that_is_wanted_and_cannot_be_used_is_refused() -> None:
 
 def test_the_cuda_leaf_loads_without_a_driver_and_says_what_is_missing() -> None:
     if not bundle.library("libignis_cuda.so").exists():
-        # Asked now and not when tests are collected: a build without IGNIS_CUDA_ARCHS in between takes it away.
+        # Asked now and not when tests are collected: a build in between that finds no nvcc any more takes it away.
         pytest.skip("no CUDA leaf was built here")
     # In a process of its own: this one may hold more leaves than the loader has room for their thread-local text.
     code = "import ignis.bundle as b, ignis.engine.leaf as e; e.NativeLeaf(b.library('libignis_cuda.so')).probe()"
