@@ -128,13 +128,13 @@ FAMILIES: dict[str, Family] = {
     ),
     "ignis_decode_seconds": Family(
         kind="counter",
-        text="Seconds of decode rounds by part. All are of the host but device, which runs beside launch and wait.",
+        text="Seconds of decode rounds by part: the host's, and the device's beside launch, deliver and wait.",
         label="part",
         values=("plan", "deliver", "launch", "wait", "commit", "device"),
     ),
     "ignis_decode_host_seconds": Family(
         kind="histogram",
-        text="The host's part of a decode round: a turn of the step loop without the wait for the device.",
+        text="The host's part of a decode round: a turn of the step loop but for wait and deliver.",
         buckets=(2e-05, 5e-05, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005),
     ),
     "ignis_decode_gap_seconds": Family(

@@ -29,7 +29,7 @@ class DecodeFigures:
     device_read_share: float
     """The same over the device's own work."""
     host_s: float
-    """All of the host's work in a round: plan, launch, deliver, commit, and what lies between."""
+    """Of the host: plan, launch, commit, and what lies between; not waiting, and not delivering, which is beside it."""
     plan_s: float
     deliver_s: float
     launch_s: float
@@ -123,7 +123,6 @@ def decode_figures(
     round_s = statistics.median(period_s for period_s, _ in rounds)
     size_bytes = work.round_bytes(lanes, context_tokens + len(rounds) // 2)
     device_s = median(lambda times: times.leaf.device_s)
-    wait_s = median(lambda times: times.leaf.wait_s)
     return DecodeFigures(
         lanes=lanes,
         context_tokens=context_tokens,
@@ -132,7 +131,7 @@ def decode_figures(
         tokens_s=lanes / round_s,
         read_share=size_bytes / round_s / ceilings.read_bytes_s,
         device_read_share=size_bytes / device_s / ceilings.read_bytes_s,
-        host_s=round_s - wait_s,
+        host_s=median(lambda times: times.host_s),
         plan_s=median(lambda times: times.plan_s),
         deliver_s=median(lambda times: times.deliver_s),
         launch_s=median(lambda times: times.leaf.launch_s),

@@ -33,7 +33,7 @@ def as_text(figures: Figures) -> str:
 
 def _decode(rows: Sequence[DecodeFigures]) -> str:
     titles = ["lanes", "context", "round us", "tok/s", "of reads", "device us", "of reads"]
-    titles += ["gap us", "gap", "host us", "plan", "deliver", "launch", "commit"]
+    titles += ["gap us", "gap", "host us", "plan", "launch", "commit", "deliver"]
     cells = [
         [
             str(row.lanes),
@@ -45,7 +45,7 @@ def _decode(rows: Sequence[DecodeFigures]) -> str:
             _percent(row.device_read_share),
             _us(row.gap_s),
             _percent(row.gap_share),
-            *map(_us, (row.host_s, row.plan_s, row.deliver_s, row.launch_s, row.commit_s)),
+            *map(_us, (row.host_s, row.plan_s, row.launch_s, row.commit_s, row.deliver_s)),
         ]
         for row in rows
     ]

@@ -66,14 +66,14 @@ class TurnTimes(NamedTuple):
     run_s: float
     """In the leaf: launch, wait, the draws made into objects, and between launch and wait deliver_s."""
     deliver_s: float
-    """What the turn before did handed to the event loop."""
+    """What the turn before did handed to the event loop; of a round, beside the device's work."""
     commit_s: float
     leaf: StepTimes
 
     @property
     def host_s(self) -> float:
-        """All of the turn but the wait for the device."""
-        return self.plan_s + self.run_s + self.commit_s - self.leaf.wait_s
+        """The turn without its waiting for the device and without what is done beside the device's work."""
+        return self.plan_s + self.run_s - self.deliver_s - self.leaf.wait_s + self.commit_s
 
     @property
     def gap_s(self) -> float:

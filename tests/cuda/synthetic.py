@@ -1,4 +1,4 @@
-"""Full-size shapes with random weights that cost no download: all matrices of a type share the bytes of one file."""
+"""Full-size shapes, whose random weights the card makes: no file, and no bytes on the host."""
 
 import ctypes
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import numpy as np
 
 from tests.abi import leaf
 from tests.cuda import stored
+from tests.models import fp8
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,35 +53,26 @@ class FullShape:
 
 QWEN3_8B = FullShape("Qwen3-8B", leaf.QWEN3, 36, 4096, 12288, 32, 8, 128, 151936)
 QWEN3_32B = FullShape("Qwen3-32B", leaf.QWEN3, 64, 5120, 25600, 64, 8, 128, 151936)
+LLAMA_3_8B = FullShape("Llama-3-8B", leaf.LLAMA, 32, 4096, 14336, 32, 8, 128, 128256)
 SMOLLM2 = FullShape("SmolLM2-135M", leaf.LLAMA, 30, 576, 1536, 9, 3, 64, 49152, is_tied=True)
 
 
-def weights_of(shape: FullShape, name: str) -> leaf.Weights:
-    """Random weights of one stored type, scaled so that activations keep their size."""
-    number, values, size_bytes, scales_at = stored.TYPES[name]
-    largest = max(rows * cols for rows, cols in shape.matrices().values())
-    made = stored.random(name, 1024, 4096, seed=1)
-    scale = 1.0 / (np.sqrt(shape.hidden) * made.values().std())
-    if name in stored.FLOATS:
-        floats = np.multiply(np.random.default_rng(1).standard_normal((1024, 4096)), scale).astype(np.float32)
-        if name == "BF16":
-            tile = (floats.view(np.uint32) >> 16).astype(np.uint16).view(np.uint8).reshape(-1)
-        else:
-            tile = floats.astype(np.float16 if name == "F16" else np.float32).view(np.uint8).reshape(-1)
-    else:
-        blocks = made.data.reshape(-1, size_bytes).copy()
-        for at in scales_at:
-            own = np.ascontiguousarray(blocks[:, at : at + 2]).view(np.float16).astype(np.float32) * scale
-            blocks[:, at : at + 2] = own.astype(np.float16).view(np.uint8)
-        tile = blocks.reshape(-1)
-    data = np.resize(tile, largest // values * size_bytes)
-    tensors = [
-        leaf.StoredTensor(matrix, number, rows, cols, data[: rows * cols // values * size_bytes])
-        for matrix, (rows, cols) in shape.matrices().items()
-    ]
-    ones = np.ones(shape.hidden, np.float32).view(np.uint8)
+def load_params(shape: FullShape, name: str, **fields: int) -> tuple[leaf.Weights, leaf.LoadParams]:
+    """What a load of the shape takes, with matrices of one stored type; of FP8, embedding and head in BF16. The weights
+    hold its memory."""
+    tensors = []
+    for matrix, (rows, cols) in shape.matrices().items():
+        is_outer = rows == shape.vocab_size
+        own = "BF16" if name == "F8_E4M3" and is_outer else name
+        number, values, size_bytes, _ = stored.TYPES[own]
+        num_bytes = rows * cols // values * size_bytes
+        if own == "F8_E4M3":
+            num_bytes += 4 * fp8.num_blocks(rows) * fp8.num_blocks(cols)
+        # Never touched, so that it is an address and no memory.
+        tensors.append(leaf.StoredTensor(matrix, number, rows, cols, np.empty(num_bytes, np.uint8)))
     tensors += [
-        leaf.StoredTensor(vector, leaf.F32, 1, size, ones[: 4 * size]) for vector, size in shape.vectors().items()
+        leaf.StoredTensor(vector, leaf.F32, 1, size, np.empty(4 * size, np.uint8))
+        for vector, size in shape.vectors().items()
     ]
     header = leaf.Shape(
         ctypes.sizeof(leaf.Shape),
@@ -97,4 +89,9 @@ def weights_of(shape: FullShape, name: str) -> leaf.Weights:
         1.0,
     )
     inv_freq = (1e6 ** -(np.arange(0, shape.head_dim, 2) / shape.head_dim)).astype(np.float32)
-    return leaf.Weights(header, tuple(tensors), inv_freq)
+    weights = leaf.Weights(header, tuple(tensors), inv_freq)
+    params = leaf.load_params(weights, **fields)
+    params.seed = 1
+    for index in range(params.num_files):
+        params.files[index].base = None
+    return weights, params

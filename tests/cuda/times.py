@@ -1,134 +1,100 @@
-"""Prints what steps of full-size models take on this card: python3 -m tests.cuda.times [shape] [types].
+"""Prints which kernel has which share of a step of a full-size model: python3 -m tests.cuda.times [shape] [types].
 
-Needs torch for the ceilings and for the share of each kernel, and nothing of it in what is measured.
+ignis-server bench times whole steps. This needs torch, for its profiler, and nothing of it in what is measured. A
+kernel may be on the card before the one in front of it is done, so each is given the time from that one's end to its
+own.
 """
 
-import ctypes
-import statistics
+import json
 import sys
-import time
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from tests.abi import leaf
 from tests.cuda import card
-from tests.cuda.synthetic import QWEN3_8B, QWEN3_32B, SMOLLM2, FullShape, weights_of
+from tests.cuda.synthetic import LLAMA_3_8B, QWEN3_8B, QWEN3_32B, SMOLLM2, FullShape, load_params
 
 CONTEXT = 1024
-SPAN = 1024
+SPAN = 2048
+ROUNDS = 5
+SHOWN = 16
 
 
-def median_s(function: Callable[[], object], rounds: int) -> float:
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
-def ceilings() -> tuple[float, float]:
-    """Bytes a second of a copy (read and written), FLOPs a second of a large bfloat16 product."""
-    source = torch.randint(0, 255, (4 << 30,), dtype=torch.uint8, device="cuda")
-    target = torch.empty_like(source)
-
-    def copy() -> None:
-        target.copy_(source)
-        torch.cuda.synchronize()
-
-    a = torch.randn(8192, 8192, dtype=torch.bfloat16, device="cuda")
-    b = torch.randn(8192, 8192, dtype=torch.bfloat16, device="cuda")
-
-    def multiply() -> None:
-        for _ in range(10):
-            torch.matmul(a, b)
-        torch.cuda.synchronize()
-
-    copy()
-    multiply()
-    return 2 * source.numel() / median_s(copy, 9), 10 * 2 * 8192**3 / median_s(multiply, 5)
-
-
-def profile(name: str, function: Callable[[], object], rounds: int) -> None:
+def kernels_of(function: Callable[[], object]) -> list[dict[str, object]]:
+    """Runs it, and returns what ran on the card, in the order of the ends: name, ts, dur (us) and args."""
+    torch.cuda.synchronize()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
-        for _ in range(rounds):
-            function()
-    rows = sorted(profiler.key_averages(), key=lambda row: -row.device_time_total)
-    total = sum(row.device_time_total for row in rows)
-    print(f"  kernels of {name}: {total / rounds:.0f} us a step on the card", flush=True)
-    for row in rows[:14]:
-        print(
-            f"    {row.device_time_total / total * 100:5.1f} %  {row.device_time_total / rounds:8.1f} us"
-            f"  {row.count / rounds:5.0f} x  {row.key[:100]}"
-        )
-
-
-def report(shape: FullShape, name: str, bytes_s: float, flops_s: float) -> None:
-    weights = weights_of(shape, name)
-    pages = CONTEXT // leaf.PAGE_TOKENS + 2
-    long_pages = 8192 // leaf.PAGE_TOKENS + 2
-    params = leaf.load_params(
-        weights, num_pages=8 * pages + long_pages, kv_dtype=leaf.F16, max_context=8448, max_span=SPAN
+        function()
+        torch.cuda.synchronize()
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "trace.json"
+        profiler.export_chrome_trace(str(trace))
+        events = json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]
+    return sorted(
+        (event for event in events if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")),
+        key=lambda event: event["ts"] + event["dur"],
     )
-    plan = leaf.MemoryPlan(ctypes.sizeof(leaf.MemoryPlan))
-    leaf.check(card.cuda(), card.cuda().ignis_plan(ctypes.byref(params), ctypes.byref(plan)))
-    sizes = shape.matrices()
-    embedding = sizes["token_embd.weight"]
-    read = plan.weights_bytes * (1 - embedding[0] * embedding[1] / sum(rows * cols for rows, cols in sizes.values()))
-    kv_bytes = plan.kv_page_bytes / leaf.PAGE_TOKENS * CONTEXT
-    start = time.perf_counter()
+
+
+def name_of(event: dict[str, object]) -> str:
+    """The function and its template's arguments, and how many blocks it has."""
+    name = str(event["name"]).removeprefix("void ").replace("ignis::", "").replace("(ignis_dtype)", "")
+    args = event["args"]
+    assert isinstance(args, dict)
+    grid = " x ".join(str(size) for size in args.get("grid", []) if size != 1)
+    return f"{name.partition('(')[0]} [{grid or 1}]"
+
+
+def profile(title: str, function: Callable[[], object]) -> None:
+    """Prints the shares of the kernels of one call, the mean of ROUNDS."""
+    for _ in range(3):
+        function()
+    sums: dict[str, list[float]] = {}
+    total = 0.0
+    for _ in range(ROUNDS):
+        ended = None
+        for event in kernels_of(function):
+            start, duration = float(event["ts"]), float(event["dur"])  # type: ignore[arg-type]
+            own = duration if ended is None else max(0.0, start + duration - max(ended, start))
+            gap = 0.0 if ended is None else max(0.0, start - ended)
+            ended = start + duration if ended is None else max(ended, start + duration)
+            sums.setdefault(name_of(event), []).append(own)
+            sums.setdefault("nothing", []).append(gap)
+            total += own + gap
+    print(f"  {title}: {total / ROUNDS:.0f} us", flush=True)
+    for name, times in sorted(sums.items(), key=lambda item: -sum(item[1]))[:SHOWN]:
+        count = len(times) / ROUNDS
+        print(f"    {sum(times) / total * 100:5.1f} %  {sum(times) / ROUNDS:8.1f} us  {count:5.0f} x  {name[:90]}")
+
+
+def report(shape: FullShape, name: str) -> None:
+    pages = CONTEXT // leaf.PAGE_TOKENS + 2
+    weights, params = load_params(
+        shape, name, num_pages=8 * pages + SPAN // leaf.PAGE_TOKENS, kv_dtype=leaf.F16, max_context=SPAN, max_span=SPAN
+    )
     with leaf.Model(weights, params, card.cuda()) as model:
-        load_s = time.perf_counter() - start
-        print(f"\n{shape.name} {name}: load {load_s:.2f} s, {plan.weights_bytes / load_s / 1e9:.1f} GB/s", flush=True)
-        tokens = np.random.default_rng(2).integers(0, shape.vocab_size, 8192).astype(np.int32)
+        print(f"{shape.name} {name}", flush=True)
+        tokens = np.random.default_rng(2).integers(0, shape.vocab_size, SPAN).astype(np.int32)
         own = [list(range(lane * pages, (lane + 1) * pages)) for lane in range(8)]
         for lane in range(8):
             model.open_lane(lane, [1])
             model.prefill(tokens[:CONTEXT], own[lane])
-        table = list(range(8 * pages, 8 * pages + long_pages))
-        one_s = 0.0
-        for width in range(1, 9):
-            rows = [(lane, 5, CONTEXT, own[lane]) for lane in range(width)]
-            for _ in range(5):
-                model.decode(rows)
-            took_s = median_s(lambda rows=rows: model.decode(rows), 20)
-            one_s = one_s or took_s
-            share = (read + width * kv_bytes) / took_s / bytes_s
-            print(
-                f"  decode T={width}: {took_s * 1e6:7.0f} us  {width / took_s:6.0f} tok/s"
-                f"  {share * 100:5.1f} % of the copy rate  {took_s / one_s:.2f} x T=1",
-                flush=True,
-            )
-        flops = 2 * sum(rows * cols for matrix, (rows, cols) in sizes.items() if matrix.startswith("blk."))
-        for length in (128, 1024, 8192):
-
-            def run(length: int = length) -> None:
-                for a in range(0, length, SPAN):
-                    b = min(a + SPAN, length)
-                    model.prefill(tokens[a:b], table, start=a, lane=0 if b == length else -1)
-
-            run()
-            took_s = median_s(run, 3)
-            attention = 4 * shape.num_layers * shape.num_heads * shape.head_dim * length * (length + 1) / 2
-            rate = (flops * length + attention) / took_s / flops_s
-            print(f"  prefill {length:5d}: {took_s * 1e3:8.1f} ms  {rate * 100:5.1f} % of the matrix rate", flush=True)
-        profile("a round of one", lambda: model.decode([(0, 5, CONTEXT, own[0])]), 5)
         rows = [(lane, 5, CONTEXT, own[lane]) for lane in range(8)]
-        profile("a round of eight", lambda: model.decode(rows), 5)
-        profile(f"a span of {SPAN}", lambda: model.prefill(tokens[:SPAN], table), 2)
+        profile(f"a round of one, {CONTEXT} tokens of context", lambda: model.decode(rows[:1]))
+        profile("a round of eight", lambda: model.decode(rows))
+        table = list(range(8 * pages, 8 * pages + SPAN // leaf.PAGE_TOKENS))
+        profile(f"a span of {SPAN}", lambda: model.prefill(tokens, table))
 
 
 def main() -> None:
-    shapes = {shape.name: shape for shape in (QWEN3_8B, QWEN3_32B, SMOLLM2)}
+    shapes = {shape.name: shape for shape in (QWEN3_8B, QWEN3_32B, LLAMA_3_8B, SMOLLM2)}
     shape = shapes[sys.argv[1]] if len(sys.argv) > 1 else QWEN3_8B
-    names = sys.argv[2].split(",") if len(sys.argv) > 2 else ["BF16", "Q4_K", "Q4_0", "Q8_0"]
-    bytes_s, flops_s = ceilings()
-    torch.cuda.empty_cache()
-    print(f"{torch.cuda.get_device_name()}: copies {bytes_s / 1e12:.2f} TB/s, {flops_s / 1e12:.0f} TFLOP/s", flush=True)
-    for name in names:
-        report(shape, name, bytes_s, flops_s)
+    for name in sys.argv[2].split(",") if len(sys.argv) > 2 else ["BF16", "F8_E4M3", "Q4_K"]:
+        report(shape, name)
 
 
 if __name__ == "__main__":
