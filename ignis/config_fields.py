@@ -57,9 +57,11 @@ class Field:
 
 
 class ModelKvFormat(enum.StrEnum):
-    """Element type of the KV pages."""
+    """Element type of the KV pages; fp8 is e4m3 without a scale, half the memory of f16."""
 
     F16 = "f16"
+    BF16 = "bf16"
+    FP8 = "fp8"
     F32 = "f32"
 
 
@@ -376,7 +378,7 @@ FIELDS: tuple[Field, ...] = (
         "kv_format",
         Kind.CHOICE,
         "f16",
-        "element type of the KV pages",
+        "element type of the KV pages; fp8 is e4m3 without a scale, half the memory of f16",
         choices=ModelKvFormat,
     ),
     Field(

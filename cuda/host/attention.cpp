@@ -9,6 +9,7 @@
 #include "../base/arena.h"
 #include "attention_kernels.h"
 #include "device.h"
+#include "rope.h"
 
 namespace ignis {
 
@@ -74,8 +75,8 @@ struct Tiles {
   }
 };
 
-void attention(Device &device, float *out, const float *q, const KvLayer &kv, const Group *groups, uint32_t num_groups, uint32_t NH,
-               void *workspace) {
+static void attend(Device &device, float *out, const float *q, const KvLayer &kv, const Group *groups, uint32_t num_groups, uint32_t NH,
+                   void *workspace) {
   const AttentionKernels &kernel = kernels(device);
   const KvPage layout(kv);
   const uint32_t D = kv.D, Dp = layout.Dp, NK = kv.NK, heads = NH / NK, stride = ATTENTION_HEADER + Dp;
@@ -166,6 +167,18 @@ void attention(Device &device, float *out, const float *q, const KvLayer &kv, co
       kernel.merge(memory.states, kept + index * tile_floats + page * page_floats, heads, Dp);
     write(tile, memory.states, row);
   });
+}
+
+void attention(Device &device, float *out, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num_groups,
+               uint32_t first_wanted, uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles, void *workspace) {
+  rope_and_store(device, q, k, v, kv, groups, num_groups, NH, norms, rope, angles);
+  if (first_wanted == 0) return attend(device, out, q, kv, groups, num_groups, NH, workspace);
+  Group wanted = groups[0];  // rows are left out of spans only: one group
+  if (first_wanted == wanted.num_rows) return;
+  wanted.row += first_wanted;
+  wanted.num_rows -= first_wanted;
+  wanted.position += first_wanted;
+  attend(device, out, q, kv, &wanted, 1, NH, workspace);
 }
 
 uint64_t kv_layer_bytes(ignis_dtype dtype, uint32_t NK, uint32_t D) {

@@ -22,6 +22,8 @@ static constexpr uint32_t QUERIES = 2, VECTORS = 4;  // of 16, and a product nee
 
 static inline Floats load_element(const float *p) { return load(p); }
 static inline Floats load_element(const uint16_t *p) { return load_half(p); }
+static inline Floats load_element(const Bfloat *p) { return load_bfloat(&p->bits); }
+static inline Floats load_element(const Eighth *p) { return load_e4m3(&p->bits); }
 
 // Asks for the cache lines of `num` elements, into the second-level cache: fetched into the first they stall the loads that are
 // computed on (Zen 4, one thread, 8 sequences of 1024: 10 GB/s into the first, 20 GB/s into the second).
@@ -164,6 +166,8 @@ static uint32_t attend_page(float *partials, const QueryTile &tile, const KvLaye
                             const uint8_t *next, float *scores) {
   const KvPage layout(kv);
   if (kv.dtype == IGNIS_F16) return attend_elements<uint16_t>(partials, tile, layout, page, memory, next, scores);
+  if (kv.dtype == IGNIS_BF16) return attend_elements<Bfloat>(partials, tile, layout, page, memory, next, scores);
+  if (kv.dtype == IGNIS_F8_E4M3) return attend_elements<Eighth>(partials, tile, layout, page, memory, next, scores);
   return attend_elements<float>(partials, tile, layout, page, memory, next, scores);
 }
 

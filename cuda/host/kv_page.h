@@ -1,6 +1,6 @@
 // kv_page.h: how the CPU lays out one layer's part of a page.
 //
-//   bytes of one layer of one page, E = 4 (float32) or 2 (float16), Dp = D rounded up to 16
+//   bytes of one layer of one page, E = bytes of an element, Dp = D rounded up to 16
 //   | K head 0 [D, 64] | K head 1 | ... | V head 0 [64, Dp] | V head 1 | ... |
 //
 // K is stored with positions innermost: scores of 64 positions are then D products of a number and a vector, without a sum across
@@ -13,12 +13,20 @@
 
 namespace ignis {
 
+// Elements as they lie in a page; float and float16's uint16_t beside them.
+struct Bfloat {
+  uint16_t bits;
+};
+struct Eighth {
+  uint8_t bits;  // e4m3
+};
+
 struct KvPage {
   uint32_t element_bytes, D, Dp, NK;
 
   explicit KvPage(const KvLayer &kv) : KvPage(kv.dtype, kv.NK, kv.D) {}
   KvPage(ignis_dtype dtype, uint32_t heads, uint32_t head_dim)
-      : element_bytes(dtype == IGNIS_F16 ? 2 : 4), D(head_dim), Dp((head_dim + 15) / 16 * 16), NK(heads) {}
+      : element_bytes(dtype == IGNIS_F32 ? 4 : dtype == IGNIS_F8_E4M3 ? 1 : 2), D(head_dim), Dp((head_dim + 15) / 16 * 16), NK(heads) {}
 
   uint64_t key_bytes() const { return uint64_t{IGNIS_PAGE_TOKENS} * D * element_bytes; }
   uint64_t value_bytes() const { return uint64_t{IGNIS_PAGE_TOKENS} * Dp * element_bytes; }

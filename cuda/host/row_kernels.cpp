@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "../quant/narrow.h"
 #include "kv_page.h"
 #include "simd.h"
 
@@ -93,6 +94,20 @@ static void to_halves(uint16_t *halves, const float *x, uint32_t D) {
   for (uint32_t i = whole; i < D; i++) halves[i] = half_bits(x[i]);
 }
 
+static void put(float *to, float value) { *to = value; }
+static void put(Bfloat *to, float value) { to->bits = bfloat_of_float(value); }
+static void put(Eighth *to, float value) { to->bits = e4m3_of_float(value); }
+
+// K and V of one head into column and row `slot`.
+template <class Element>
+static void store_head(uint8_t *keys, uint8_t *values, uint32_t slot, const float *k, const float *v, uint32_t D, uint32_t Dp) {
+  Element *column = reinterpret_cast<Element *>(keys) + slot, *row = reinterpret_cast<Element *>(values) + slot * Dp;
+  for (uint32_t d = 0; d < D; d++) {
+    put(column + d * IGNIS_PAGE_TOKENS, k[d]);
+    put(row + d, v[d]);
+  }
+}
+
 static void store_kv(uint8_t *page, const KvLayer &kv, uint32_t slot, const float *k, const float *v) {
   const KvPage layout(kv);
   const uint32_t D = kv.D;
@@ -106,11 +121,12 @@ static void store_kv(uint8_t *page, const KvLayer &kv, uint32_t slot, const floa
       to_halves(row, k + head * D, D);
       for (uint32_t d = 0; d < D; d++) column[d * IGNIS_PAGE_TOKENS] = row[d];
       to_halves(row, v + head * D, D);
+    } else if (kv.dtype == IGNIS_BF16) {
+      store_head<Bfloat>(keys, values, slot, k + head * D, v + head * D, D, layout.Dp);
+    } else if (kv.dtype == IGNIS_F8_E4M3) {
+      store_head<Eighth>(keys, values, slot, k + head * D, v + head * D, D, layout.Dp);
     } else {
-      float *column = reinterpret_cast<float *>(keys) + slot;
-      float *row = reinterpret_cast<float *>(values) + slot * layout.Dp;
-      for (uint32_t d = 0; d < D; d++) column[d * IGNIS_PAGE_TOKENS] = k[head * D + d];
-      memcpy(row, v + head * D, D * sizeof(float));
+      store_head<float>(keys, values, slot, k + head * D, v + head * D, D, layout.Dp);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include "../quant/formats.h"
 #include "device.h"
 #include "kv_page.h"
+#include "rope.h"
 #include "row_kernels.h"
 
 namespace ignis {

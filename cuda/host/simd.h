@@ -26,6 +26,16 @@ static inline Floats load_half(const uint16_t *p) { return _mm512_cvtph_ps(_mm25
 static inline void store_half(uint16_t *p, Floats a) {
   _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
+static inline Floats load_bfloat(const uint16_t *p) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p))), 16));
+}
+// Exponent and mantissa move to their float32 places and a product mends the bias, subnormals too; 0x7f, the NaN, becomes 480.
+static inline Floats load_e4m3(const uint8_t *p) {
+  const __m512i code = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
+  const __m512i magnitude = _mm512_slli_epi32(_mm512_and_si512(code, _mm512_set1_epi32(0x7f)), 20);
+  const __m512i sign = _mm512_slli_epi32(_mm512_and_si512(code, _mm512_set1_epi32(0x80)), 24);
+  return _mm512_castsi512_ps(_mm512_or_si512(_mm512_castps_si512(_mm512_mul_ps(_mm512_castsi512_ps(magnitude), _mm512_set1_ps(0x1p120f))), sign));
+}
 static inline Floats max(Floats a, Floats b) { return _mm512_max_ps(a, b); }  // b where either is NaN
 static inline Floats min(Floats a, Floats b) { return _mm512_min_ps(a, b); }
 static inline Floats nearest(Floats a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
@@ -59,6 +69,15 @@ static inline Floats fnma(Floats a, Floats b, Floats c) { return _mm256_fnmadd_p
 static inline Floats load_half(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p))); }
 static inline void store_half(uint16_t *p, Floats a) {
   _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+}
+static inline Floats load_bfloat(const uint16_t *p) {
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p))), 16));
+}
+static inline Floats load_e4m3(const uint8_t *p) {
+  const __m256i code = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(p)));
+  const __m256i magnitude = _mm256_slli_epi32(_mm256_and_si256(code, _mm256_set1_epi32(0x7f)), 20);
+  const __m256i sign = _mm256_slli_epi32(_mm256_and_si256(code, _mm256_set1_epi32(0x80)), 24);
+  return _mm256_castsi256_ps(_mm256_or_si256(_mm256_castps_si256(_mm256_mul_ps(_mm256_castsi256_ps(magnitude), _mm256_set1_ps(0x1p120f))), sign));
 }
 static inline Floats max(Floats a, Floats b) { return _mm256_max_ps(a, b); }
 static inline Floats min(Floats a, Floats b) { return _mm256_min_ps(a, b); }
@@ -104,6 +123,17 @@ static inline void store_half(uint16_t *p, Floats a) {
     const _Float16 half = static_cast<_Float16>(values[i]);
     memcpy(p + i, &half, 2);
   }
+}
+static inline Floats load_bfloat(const uint16_t *p) {
+  return _mm_castsi128_ps(_mm_slli_epi32(_mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(p))), 16));
+}
+static inline Floats load_e4m3(const uint8_t *p) {
+  int32_t four;
+  memcpy(&four, p, sizeof four);
+  const __m128i code = _mm_cvtepu8_epi32(_mm_cvtsi32_si128(four));
+  const __m128i magnitude = _mm_slli_epi32(_mm_and_si128(code, _mm_set1_epi32(0x7f)), 20);
+  const __m128i sign = _mm_slli_epi32(_mm_and_si128(code, _mm_set1_epi32(0x80)), 24);
+  return _mm_castsi128_ps(_mm_or_si128(_mm_castps_si128(_mm_mul_ps(_mm_castsi128_ps(magnitude), _mm_set1_ps(0x1p120f))), sign));
 }
 static inline Floats max(Floats a, Floats b) { return _mm_max_ps(a, b); }
 static inline Floats min(Floats a, Floats b) { return _mm_min_ps(a, b); }

@@ -131,7 +131,7 @@ typedef struct ignis_load_params {
   const ignis_tensor *tensors; /* a model without "output.weight" is tied: the embedding is the head */
   uint32_t num_tensors;
   uint32_t num_pages;         /* KV pages */
-  uint32_t kv_dtype;          /* IGNIS_F32 or IGNIS_F16 */
+  uint32_t kv_dtype;          /* IGNIS_F32, _F16, _BF16 or _F8_E4M3 (no scale: what is beyond 448 becomes 448) */
   uint32_t max_context;       /* positions of one sequence; sizes attention workspaces */
   uint32_t max_span;          /* tokens of the longest prefill span */
   uint32_t max_lanes;         /* 1..IGNIS_MAX_LANES */

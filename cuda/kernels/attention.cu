@@ -1,50 +1,43 @@
-// attention.cu: attention_round, attention_span, and the plain kernel of head sizes and page types without one of their own.
-#include "attention.h"
-
-#include <cuda_fp16.h>
-
+// attention.cu: attention as ops.h calls it, and the plain kernel of head sizes and page types without one of their own.
 #include "attention_round.cuh"
 #include "attention_span.cuh"
+#include "attention_warpgroup.cuh"
+#include "device.h"
+#include "rope.h"
 
 namespace ignis {
 
-static constexpr uint32_t GROUP_TOKENS = GROUP_PAGES * IGNIS_PAGE_TOKENS;
-
-static uint64_t counters_bytes(uint32_t max_lanes, uint32_t NH) { return (uint64_t{max_lanes} * NH * sizeof(uint32_t) + 255) / 256 * 256; }
-static uint32_t most_groups(uint32_t max_context) { return (max_context + GROUP_TOKENS - 1) / GROUP_TOKENS; }
-
-uint64_t attention_workspace_bytes(uint32_t max_lanes, uint32_t max_context, uint32_t NH, uint32_t D) {
-  return counters_bytes(IGNIS_MAX_LANES > max_lanes ? IGNIS_MAX_LANES : max_lanes, NH) +
-         uint64_t{max_lanes} * NH * most_groups(max_context) * (D + 2) * sizeof(float);
+uint64_t attention_bytes(uint32_t, uint32_t, uint32_t NH, uint32_t, uint32_t D) {
+  return align_up(uint64_t{IGNIS_MAX_LANES} * NH * MAX_SPLITS * (D + 4) * sizeof(float), ARENA_ALIGNMENT);  // RoundArguments::parts
 }
 
 // One block of 64 threads is one query head of one row; a thread is a position of a page for the scores, some dims for the output. Pages
 // are merged in rising order.
 template <class Element>
-static __global__ void __launch_bounds__(IGNIS_PAGE_TOKENS) plain_kernel(float *out, const float *q, const uint8_t *pool, uint64_t page_stride,
-                                                                         const Group *groups, bool is_span, uint32_t NH, uint32_t NK, uint32_t D) {
+static __global__ void __launch_bounds__(IGNIS_PAGE_TOKENS)
+    plain_kernel(const __grid_constant__ AttentionArguments args, bool is_span, uint32_t D) {
   extern __shared__ float plain_shared[];  // q [D], O [D]
   __shared__ float weights[IGNIS_PAGE_TOKENS], warp_value[2];
-  const Group group = groups[is_span ? 0 : blockIdx.x];
+  begin();
+  const Group group = args.groups[is_span ? 0 : blockIdx.x];
   const uint32_t row = group.row + (is_span ? blockIdx.x : 0), position = group.position + (is_span ? blockIdx.x : 0);
-  const uint32_t head = blockIdx.y, kv_head = head / (NH / NK), slot = threadIdx.x;
+  const uint32_t head = blockIdx.y, kv_head = head / (args.NH / args.NK), slot = threadIdx.x;
   float *query = plain_shared, *o = plain_shared + D;
-  const float scale = 1.0f / sqrtf(static_cast<float>(D));
-  for (uint32_t d = slot; d < D; d += IGNIS_PAGE_TOKENS) {
-    query[d] = q[(uint64_t{row} * NH + head) * D + d] * scale;
-    o[d] = 0.0f;
+  if (slot < 32) {
+    const float scale = 1.0f / sqrtf(static_cast<float>(D));
+    turn_head(args.q + (uint64_t{row} * args.NH + head) * D, args.maker.norm, args.maker.eps, D, args.maker.pairs,
+              args.maker.angles + uint64_t{row} * 2 * D, [&](uint32_t dim, float value) { query[dim] = value * scale; });
   }
+  for (uint32_t d = slot; d < D; d += IGNIS_PAGE_TOKENS) o[d] = 0.0f;
   float maximum = -CUDART_INF_F, sum = 0.0f;
   __syncthreads();
   for (uint32_t page = 0; page <= position / IGNIS_PAGE_TOKENS; page++) {
     const uint32_t start = page * IGNIS_PAGE_TOKENS, num_seen = position - start + 1 < IGNIS_PAGE_TOKENS ? position - start + 1 : IGNIS_PAGE_TOKENS;
-    const Element *memory = reinterpret_cast<const Element *>(pool + page_stride * static_cast<uint32_t>(group.page_table[page]));
-    const Element *keys = memory + (uint64_t{kv_head} * IGNIS_PAGE_TOKENS + slot) * D;
-    const Element *values = memory + (uint64_t{NK} + kv_head) * IGNIS_PAGE_TOKENS * D;
+    const Element *memory = reinterpret_cast<const Element *>(args.pool + args.page_stride * static_cast<uint32_t>(group.page_table[page]));
     float score = -CUDART_INF_F;
     if (slot < num_seen) {
       score = 0.0f;
-      for (uint32_t d = 0; d < D; d++) score = fmaf(static_cast<float>(keys[d]), query[d], score);
+      for (uint32_t d = 0; d < D; d++) score = fmaf(static_cast<float>(memory[key_at(kv_head, slot, d, D)]), query[d], score);
     }
     float page_maximum = score;
     for (uint32_t i = 16; i; i >>= 1) page_maximum = fmaxf(page_maximum, __shfl_xor_sync(~0u, page_maximum, i));
@@ -63,76 +56,83 @@ static __global__ void __launch_bounds__(IGNIS_PAGE_TOKENS) plain_kernel(float *
     const float old_factor = expf(maximum - new_maximum), new_factor = expf(page_maximum - new_maximum);
     for (uint32_t d = slot; d < D; d += IGNIS_PAGE_TOKENS) {
       float part = 0.0f;
-      for (uint32_t i = 0; i < num_seen; i++) part = fmaf(static_cast<float>(values[d * IGNIS_PAGE_TOKENS + i]), weights[i], part);
+      for (uint32_t i = 0; i < num_seen; i++) part = fmaf(static_cast<float>(memory[value_at(kv_head, i, d, D, args.NK)]), weights[i], part);
       o[d] = fmaf(part, new_factor, o[d] * old_factor);
     }
     sum = fmaf(page_sum, new_factor, sum * old_factor);
     maximum = new_maximum;
     __syncthreads();
   }
-  for (uint32_t d = slot; d < D; d += IGNIS_PAGE_TOKENS) out[(uint64_t{row} * NH + head) * D + d] = o[d] * (1.0f / sum);
+  for (uint32_t d = slot; d < D; d += IGNIS_PAGE_TOKENS) args.out[(uint64_t{row} * args.NH + head) * D + d] = o[d] * (1.0f / sum);
 }
 
-static void launch_plain(float *out, const float *q, const KvLayer &kv, const Group *groups, bool is_span, uint32_t num_rows, uint32_t NH,
-                         cudaStream_t stream) {
-  const dim3 grid(num_rows, NH);
-  const uint32_t shared_bytes = 2 * kv.D * sizeof(float);
-  const uint8_t *pool = kv.pool + kv.layer_offset;
-  if (kv.dtype == IGNIS_F16)
-    plain_kernel<__half><<<grid, IGNIS_PAGE_TOKENS, shared_bytes, stream>>>(out, q, pool, kv.page_stride, groups, is_span, NH, kv.NK, kv.D);
-  else
-    plain_kernel<float><<<grid, IGNIS_PAGE_TOKENS, shared_bytes, stream>>>(out, q, pool, kv.page_stride, groups, is_span, NH, kv.NK, kv.D);
+template <class Element>
+static void run_plain(Device &device, const AttentionArguments &args, uint32_t num_rows, uint32_t D) {
+  launch_shared(device, "attention", plain_kernel<Element>, dim3(num_rows, args.NH), IGNIS_PAGE_TOKENS, 2 * D * sizeof(float), args,
+                device.phase == Phase::prefill, D);
 }
 
-// The same answer in prefill and decode: the two ways of summing have different bits.
-static bool is_plain(const KvLayer &kv) { return kv.dtype != IGNIS_F16 || (kv.D != 128 && kv.D != 64); }
-
-template <uint32_t D>
-static void launch_round(const RoundArguments &args, uint32_t num_blocks, cudaStream_t stream) {
-  constexpr uint32_t shared_bytes = GROUP_PAGES * 8 * (D + 4) * sizeof(float);
-  round_kernel<D><<<num_blocks, GROUP_PAGES * 32, shared_bytes, stream>>>(args);
+template <class Element, uint32_t D>
+static void run_round(Device &device, const RoundArguments &args) {
+  const uint32_t heads = args.NH / args.NK, slot_bytes = 2 * IGNIS_PAGE_TOKENS * D * sizeof(Element);
+  const uint32_t behind = RoundShared(D, heads < 8 ? heads : 8, sizeof(Element)).size_bytes;
+  RoundArguments taken = args;
+  const uint32_t num_slots = (shared_bytes_of(device.code, 1) - IGNIS_MAX_LANES * sizeof(Group) - 64 - behind) / slot_bytes;
+  taken.num_slots = num_slots < MAX_SLOTS ? num_slots : MAX_SLOTS;
+  launch_shared(device, "attention", round_kernel<Element, D>, dim3(device.num_multiprocessors), ROUND_THREADS,
+                taken.num_slots * slot_bytes + behind, taken);
+  launch(device, "attention", merge_kernel<D>, dim3((args.num_rows * args.NH + 3) / 4), 128, args.out, args.parts, args.groups, args.num_rows,
+         args.NH);
 }
 
-void attention_round(float *out, const float *q, const KvLayer &kv, const Group *groups, uint32_t num_rows, uint32_t NH,
-                     uint32_t max_context, void *workspace, uint32_t num_multiprocessors, cudaStream_t stream) {
-  if (num_rows == 0) return;
-  if (is_plain(kv)) return launch_plain(out, q, kv, groups, false, num_rows, NH, stream);
-  const RoundArguments args{out,
-                            q,
-                            kv.pool + kv.layer_offset,
-                            kv.page_stride,
-                            groups,
-                            num_rows,
-                            NH,
-                            kv.NK,
-                            most_groups(max_context),
-                            static_cast<uint32_t *>(workspace),
-                            reinterpret_cast<float *>(static_cast<uint8_t *>(workspace) + counters_bytes(IGNIS_MAX_LANES, NH))};
-  const uint32_t blocks = 2 * num_multiprocessors;
-  if (kv.D == 128)
-    launch_round<128>(args, blocks, stream);
-  else
-    launch_round<64>(args, blocks, stream);
-}
+// Under so many columns a multiprocessor, blocks of one warpgroup are more blocks.
+static constexpr uint32_t FEW_COLUMNS = 128;
 
-template <uint32_t D>
-static void launch_span(const SpanArguments &args, cudaStream_t stream) {
-  constexpr uint32_t shared_bytes = span_shared_bytes<D>();
-  cudaFuncSetAttribute(span_kernel<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+template <class Element, uint32_t D>
+static void run_span(Device &device, const SpanArguments &args) {
   const uint32_t columns = args.T * (args.NH / args.NK);
-  const dim3 grid((columns + SPAN_COLUMNS - 1) / SPAN_COLUMNS, args.NK);
-  span_kernel<D><<<grid, SPAN_WARPS * 32, shared_bytes, stream>>>(args);
+  if (device.code != 90)
+    return launch_shared(device, "attention", span_kernel<Element, D>, dim3(args.NK, (columns + SPAN_COLUMNS - 1) / SPAN_COLUMNS), SPAN_WARPS * 32,
+                         span_shared_bytes<Element, D>(), args);
+  if (uint64_t{columns} * args.NK < uint64_t{FEW_COLUMNS} * static_cast<uint32_t>(device.num_multiprocessors))
+    launch_shared(device, "attention", group_span_kernel<Element, D, 1, 1, false>, dim3(args.NK, (columns + 63) / 64), 256,
+                  GroupSpan<Element, D, 1>::SHARED_BYTES, args);
+  else
+    launch_shared(device, "attention", group_span_kernel<Element, D, 2, 1, false>, dim3(args.NK, (columns + 127) / 128), 384,
+                  GroupSpan<Element, D, 2>::SHARED_BYTES, args);
 }
 
-void attention_span(float *out, const float *q, const KvLayer &kv, const Group *group, uint32_t T, uint32_t NH,
-                    cudaStream_t stream) {
-  if (T == 0) return;
-  if (is_plain(kv)) return launch_plain(out, q, kv, group, true, T, NH, stream);
-  const SpanArguments args{out, q, kv.pool + kv.layer_offset, kv.page_stride, group, T, NH, kv.NK};
-  if (kv.D == 128)
-    launch_span<128>(args, stream);
-  else
-    launch_span<64>(args, stream);
+template <class Element>
+static void run(Device &device, const AttentionArguments &args, const KvLayer &kv, const float *k, const float *v, const Group *groups,
+                uint32_t num_groups, uint32_t first_wanted, const HeadNorms &norms, const Rope &rope, void *workspace) {
+  const uint32_t num_rows = rows_of(groups, num_groups).num, D = kv.D;
+  // Heads of other sizes, and float32, have one kernel for both phases.
+  const bool is_plain = sizeof(Element) == 4 || (D != 64 && D != 128), is_round = device.phase == Phase::decode;
+  if (is_plain || !is_round) store_kv(device, k, v, kv, groups, num_groups, norms, rope, args.maker.angles);
+  if (first_wanted == num_rows) return;
+  AttentionArguments wanted = args;
+  if (first_wanted > 0) wanted.groups++;  // those rows' own group
+  if (is_plain) return run_plain<Element>(device, wanted, num_rows - first_wanted, D);
+  if constexpr (sizeof(Element) < 4) {
+    if (is_round) {
+      const RoundArguments round{wanted, k, v, norms.k, kv.pool + kv.layer_offset, num_rows, 0, static_cast<float *>(workspace)};
+      return D == 128 ? run_round<Element, 128>(device, round) : run_round<Element, 64>(device, round);
+    }
+    const SpanArguments span{wanted, num_rows - first_wanted};
+    return D == 128 ? run_span<Element, 128>(device, span) : run_span<Element, 64>(device, span);
+  }
+}
+
+void attention(Device &device, float *out, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num_groups,
+               uint32_t first_wanted, uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles, void *workspace) {
+  const AttentionArguments args{out, q, kv.pool + kv.layer_offset, kv.page_stride, device.step.groups, NH, kv.NK,
+                                QueryMaker{norms.q, angles, norms.eps, rope.pairs}};
+  switch (kv.dtype) {
+    case IGNIS_F32: return run<float>(device, args, kv, k, v, groups, num_groups, first_wanted, norms, rope, workspace);
+    case IGNIS_BF16: return run<__nv_bfloat16>(device, args, kv, k, v, groups, num_groups, first_wanted, norms, rope, workspace);
+    case IGNIS_F8_E4M3: return run<__nv_fp8_e4m3>(device, args, kv, k, v, groups, num_groups, first_wanted, norms, rope, workspace);
+    default: return run<__half>(device, args, kv, k, v, groups, num_groups, first_wanted, norms, rope, workspace);
+  }
 }
 
 }  // namespace ignis

@@ -18,18 +18,28 @@ static __device__ __forceinline__ void begin() {
 #endif
 }
 
+// With so much dynamic shared memory for a block.
 template <class... Parameters, class... Arguments>
-static void launch(Device &device, const char *name, void (*kernel)(Parameters...), dim3 grid, uint32_t threads, Arguments... arguments) {
+static void launch_shared(Device &device, const char *name, void (*kernel)(Parameters...), dim3 grid, uint32_t threads, uint32_t shared_bytes,
+                          Arguments... arguments) {
+  if (shared_bytes > 48 * 1024)
+    keep(device, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)), name);
   cudaLaunchAttribute overlaps{};
   overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlaps.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared_bytes;
   config.stream = device.stream;
   config.attrs = &overlaps;
   config.numAttrs = overlaps_launches(device.code) ? 1 : 0;
   keep(device, cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
+}
+
+template <class... Parameters, class... Arguments>
+static void launch(Device &device, const char *name, void (*kernel)(Parameters...), dim3 grid, uint32_t threads, Arguments... arguments) {
+  launch_shared(device, name, kernel, grid, threads, 0, arguments...);
 }
 
 }  // namespace ignis

@@ -1,5 +1,4 @@
-// ops.cu: linear layers and attention as ops.h calls them, on the launchers of linear.h and attention.h.
-#include "attention.h"
+// ops.cu: linear layers as ops.h calls them, on the launchers of linear.h.
 #include "device.h"
 #include "linear.h"
 #include "linear_span.h"
@@ -84,24 +83,6 @@ void linear(Device &device, const Linear *jobs, uint32_t num, const Activations 
       linear_run(taken, count, a.memory, a.x, a.T, a.K, num_multiprocessors, device.code, device.stream);
     IGNIS_LAUNCHED(device);
   }
-}
-
-uint64_t attention_bytes(uint32_t, uint32_t max_context, uint32_t NH, uint32_t, uint32_t D) {
-  return align_up(attention_workspace_bytes(IGNIS_MAX_LANES, max_context, NH, D), ARENA_ALIGNMENT);
-}
-
-void attention(Device &device, float *out, const float *q, const KvLayer &kv, const Group *groups, uint32_t num_groups, uint32_t NH,
-               void *workspace) {
-  const RowRange rows = rows_of(groups, num_groups);
-  // Rows that are left out are those before first_wanted, whose own group is the second.
-  const Group *on_card = device.step.groups + (rows.first > 0 ? 1 : 0);
-  const uint32_t max_context = device.step.max_pages * IGNIS_PAGE_TOKENS;
-  if (device.phase == Phase::decode)
-    attention_round(out, q, kv, on_card, rows.num, NH, max_context, workspace, static_cast<uint32_t>(device.num_multiprocessors),
-                    device.stream);
-  else
-    attention_span(out, q, kv, on_card, rows.num, NH, device.stream);
-  IGNIS_LAUNCHED(device);
 }
 
 }  // namespace ignis

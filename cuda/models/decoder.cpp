@@ -104,20 +104,10 @@ void attend(Decoder &decoder, const Step &step, uint32_t layer) {
   const DecoderLayer &weights = decoder.weights.layers[layer];
   const ignis_shape &shape = decoder.shape;
   const KvLayer kv = kv_of(decoder, layer);
-  rope_and_store(device, work.q, work.k, work.v, kv, step.groups, step.num_groups, shape.num_heads,
-                 HeadNorms{weights.q_norm, weights.k_norm, shape.rms_eps}, decoder.rope, work.angles);
-
   const uint32_t first = first_row(decoder, step, layer), T = step.T - first;
+  attention(device, work.attended, work.q, work.k, work.v, kv, step.groups, step.num_groups, first, shape.num_heads,
+            HeadNorms{weights.q_norm, weights.k_norm, shape.rms_eps}, decoder.rope, work.angles, work.attention);
   if (T == 0) return;
-  if (first == 0) {
-    attention(device, work.attended, work.q, kv, step.groups, step.num_groups, shape.num_heads, work.attention);
-  } else {
-    Group wanted = step.groups[0];  // rows are left out of spans only: one group
-    wanted.row += first;
-    wanted.num_rows -= first;
-    wanted.position += first;
-    attention(device, work.attended, work.q, kv, &wanted, 1, shape.num_heads, work.attention);
-  }
   const Matrix *const users[] = {&weights.output};
   prepare(device, &work.activations, work.attended + uint64_t{first} * weights.output.cols, T, weights.output.cols, users, 1);
   const Linear job{work.x + uint64_t{first} * shape.hidden_size, &weights.output, shape.hidden_size, true};

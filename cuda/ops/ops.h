@@ -165,31 +165,30 @@ struct KvLayer {
   uint8_t *pool;
   uint64_t page_stride;
   uint64_t layer_offset;
-  ignis_dtype dtype;  // IGNIS_F32 or IGNIS_F16; K and V are rounded to it when they are stored, queries never
+  ignis_dtype dtype;  // F32, F16, BF16 or F8_E4M3; K and V are rounded to it when they are stored
   uint32_t NK, D;
 };
 uint64_t kv_layer_bytes(ignis_dtype dtype, uint32_t NK, uint32_t D);
 
-// Norms each head of q [T, NH, D] and k [T, NK, D], where there are weights for it, and rotates it, in place, at its row's position; then
-// stores k and v into the pages. inv_freq [D / 2]; cos and sin are multiplied by scale.
+// The weights of the norms, and the rotation: cos and sin are multiplied by scale.
 struct HeadNorms {
   const float *q, *k;  // [D] each, or null
   float eps;
 };
 struct Rope {
-  const float *inv_freq;
+  const float *inv_freq;  // [D / 2]
   float scale;
   ignis_rope_pairs pairs;
 };
-void rope_and_store(Device &device, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num_groups,
-                    uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles);
-// Fills angles [T, D] (cos of the D / 2 pairs, then sin) once a step; every layer's rope_and_store reads it.
+// Fills angles [T, D] (cos of the D / 2 pairs, then sin) once a step; every layer's attention reads it.
 void rope_angles(Device &device, float *angles, const Rope &rope, uint32_t D, const Group *groups, uint32_t num_groups);
 
-// out [T, NH, D] = softmax(q k^T / sqrt(D)) v over positions [0, own]. Each page (64 absolute positions) gives a maximum, a sum and a
-// weighted V of its own; they are merged page by page in rising order. The split follows absolute positions, never the batch.
-void attention(Device &device, float *out, const float *q, const KvLayer &kv, const Group *groups, uint32_t num_groups, uint32_t NH,
-               void *workspace);
+// Norms each head of q [T, NH, D] and k [T, NK, D], where there are weights for it, rotates it at its row's position, and stores k and v
+// into the pages. Then, for rows [first_wanted, T) of a span and for all of a round, out [T, NH, D] = softmax(q k^T / sqrt(D)) v over
+// positions [0, own]. q and k are the device's to overwrite. Sums follow absolute positions (pages of 64; in a round runs of pages that
+// follow from the row's own position), never the batch.
+void attention(Device &device, float *out, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num_groups,
+               uint32_t first_wanted, uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles, void *workspace);
 // For sequences of at most max_context positions.
 uint64_t attention_bytes(uint32_t num_threads, uint32_t max_context, uint32_t NH, uint32_t NK, uint32_t D);
 

@@ -16,7 +16,12 @@ from ignis.errors import EngineError, InternalError, ModelLoadError
 from ignis.models.base import Checkpoint, DType
 from ignis.scheduler.plan import CopyPage, DecodeRound, PrefillSpan
 
-_KV_DTYPES = {ModelKvFormat.F16: DType.F16, ModelKvFormat.F32: DType.F32}
+_KV_DTYPES = {
+    ModelKvFormat.F16: DType.F16,
+    ModelKvFormat.BF16: DType.BF16,
+    ModelKvFormat.FP8: DType.F8_E4M3,
+    ModelKvFormat.F32: DType.F32,
+}
 _LOSSES = (_core.STATUS_FAULT, _core.STATUS_NO_DEVICE)
 
 

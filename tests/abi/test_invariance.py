@@ -86,7 +86,7 @@ def test_a_rounds_rows_do_not_see_each_other(config: tiny.TinyConfig, num_thread
             assert_same_bits(together, np.stack([alone[lane] for lane in lanes]))
 
 
-@pytest.mark.parametrize("kv_dtype", [leaf.F32, leaf.F16])
+@pytest.mark.parametrize("kv_dtype", leaf.KV_DTYPES)
 @pytest.mark.parametrize("config", [tiny.WIDE, tiny.LLAMA], ids=lambda config: config.name)
 def test_what_pages_hold_beyond_a_row_never_reaches_it(
     config: tiny.TinyConfig, kv_dtype: int, library: ctypes.CDLL
@@ -120,7 +120,7 @@ def test_a_shared_prefix_serves_as_an_own_one(library: ctypes.CDLL) -> None:
     assert_same_bits(shared, alone[128:])
 
 
-@pytest.mark.parametrize("kv_dtype", [leaf.F32, leaf.F16])
+@pytest.mark.parametrize("kv_dtype", leaf.KV_DTYPES)
 @pytest.mark.parametrize("config", [tiny.WIDE, tiny.QWEN3], ids=lambda config: config.name)
 def test_a_copied_page_serves_as_an_own_one(config: tiny.TinyConfig, kv_dtype: int, library: ctypes.CDLL) -> None:
     tokens = tiny.prompt(config, LENGTH)

@@ -37,13 +37,11 @@ namespace ignis {
     (d, y, gate, up, T, N))                                                                                                       \
   F(rope_angles, "_ZN5ignis11rope_anglesERNS_6DeviceEPfRKNS_4RopeEjPKNS_5GroupEj",                                                \
     (Device & d, float *angles, const Rope &rope, uint32_t D, const Group *groups, uint32_t num), (d, angles, rope, D, groups, num)) \
-  F(rope_and_store, "_ZN5ignis14rope_and_storeERNS_6DeviceEPfS2_PKfRKNS_7KvLayerEPKNS_5GroupEjjRKNS_9HeadNormsERKNS_4RopeES4_",   \
-    (Device & d, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num, uint32_t NH,           \
-     const HeadNorms &norms, const Rope &rope, const float *angles),                                                              \
-    (d, q, k, v, kv, groups, num, NH, norms, rope, angles))                                                                              \
-  F(attention, "_ZN5ignis9attentionERNS_6DeviceEPfPKfRKNS_7KvLayerEPKNS_5GroupEjjPv",                                             \
-    (Device & d, float *out, const float *q, const KvLayer &kv, const Group *groups, uint32_t num, uint32_t NH, void *workspace), \
-    (d, out, q, kv, groups, num, NH, workspace))
+  F(attention,                                                                                                                    \
+    "_ZN5ignis9attentionERNS_6DeviceEPfS2_S2_PKfRKNS_7KvLayerEPKNS_5GroupEjjjRKNS_9HeadNormsERKNS_4RopeES4_Pv",                   \
+    (Device & d, float *out, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num,            \
+     uint32_t first_wanted, uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles, void *workspace),         \
+    (d, out, q, k, v, kv, groups, num, first_wanted, NH, norms, rope, angles, workspace))
 
 enum Operator {
 #define NUMBER(name, mangled, parameters, arguments) OP_##name,

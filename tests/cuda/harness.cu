@@ -1,7 +1,7 @@
-// harness.cu: the card's linear layers and attention against float64, their row invariance bit for bit, and their speed. Stand-alone:
+// harness.cu: the card's linear layers against float64, their row invariance bit for bit, and their speed. Stand-alone:
 //   nvcc -std=c++20 -O3 -fmad=false -gencode=arch=compute_90a,code=sm_90a -o harness tests/cuda/harness.cu cuda/kernels/{pack,activations,
 //        linear,linear_floats,linear_four,linear_five,linear_span,linear_span_prepare,linear_span_floats,linear_span_four,
-//        linear_span_five,attention}.cu cuda/quant/dequantize.cpp
+//        linear_span_five}.cu cuda/quant/dequantize.cpp
 // `harness check` ends with 0 where everything holds, `harness race` is a short part of it; `harness time` prints figures.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "../../cuda/kernels/attention.h"
 #include "../../cuda/kernels/linear_span.h"
 #include "../../cuda/kernels/pack.h"
 #include "../../cuda/quant/dequantize.h"
@@ -339,143 +338,6 @@ static void check_fused(uint32_t K, Phase phase) {
   for (void *p : {packed, (void *)device_x, (void *)device_up, (void *)device_w, (void *)y, memory}) CHECK(cudaFree(p));
 }
 
-// Attention ---------------------------------------------------------------------------------------------------------------------------
-
-struct AttentionShape {
-  uint32_t NH, NK, D;
-  ignis_dtype dtype;
-};
-
-template <class Element>
-static __global__ void store_kv(uint8_t *pool, uint64_t page_stride, const int32_t *table, const float *k, const float *v, uint32_t first, uint32_t stop,
-                                uint32_t NK, uint32_t D) {
-  for (uint64_t i = first * uint64_t{NK} * D + blockIdx.x * blockDim.x + threadIdx.x; i < stop * uint64_t{NK} * D; i += uint64_t{gridDim.x} * blockDim.x) {
-    const uint32_t d = i % D, head = i / D % NK, position = i / (uint64_t{NK} * D);
-    Element *page = reinterpret_cast<Element *>(pool + page_stride * table[position / 64]);
-    page[(head * 64ull + position % 64) * D + d] = static_cast<Element>(k[i]);
-    page[uint64_t{NK} * 64 * D + (uint64_t{head} * D + d) * 64 + position % 64] = static_cast<Element>(v[i]);
-  }
-}
-
-template <class Element>
-static __global__ void reference_attention(double *out, const float *q, const float *k, const float *v, uint32_t NH, uint32_t NK, uint32_t D) {
-  const uint32_t position = blockIdx.x, head = blockIdx.y, kv_head = head / (NH / NK);
-  extern __shared__ double scores[];
-  __shared__ double total;
-  for (uint32_t p = threadIdx.x; p <= position; p += blockDim.x) {
-    double s = 0;
-    for (uint32_t d = 0; d < D; d++)
-      s += static_cast<double>(q[(uint64_t{position} * NH + head) * D + d]) * static_cast<float>(static_cast<Element>(k[(uint64_t{p} * NK + kv_head) * D + d]));
-    scores[p] = s / sqrt(static_cast<double>(D));
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    double maximum = -1e300;
-    total = 0;
-    for (uint32_t p = 0; p <= position; p++) maximum = scores[p] > maximum ? scores[p] : maximum;
-    for (uint32_t p = 0; p <= position; p++) total += scores[p] = exp(scores[p] - maximum);
-  }
-  __syncthreads();
-  for (uint32_t d = threadIdx.x; d < D; d += blockDim.x) {
-    double o = 0;
-    for (uint32_t p = 0; p <= position; p++) o += scores[p] * static_cast<float>(static_cast<Element>(v[(uint64_t{p} * NK + kv_head) * D + d]));
-    out[(uint64_t{position} * NH + head) * D + d] = o / total;
-  }
-}
-
-static void check_attention(const AttentionShape &shape, double *worst) {
-  const uint32_t L = 1300, num_pages = (L + 63) / 64, NH = shape.NH, NK = shape.NK, D = shape.D, max_context = 4096;
-  const bool is_half = shape.dtype == IGNIS_F16;
-  const uint64_t layer_bytes = 2ull * NK * 64 * D * (is_half ? 2 : 4), page_stride = layer_bytes + 4096;
-  char label[128], text[256];
-  snprintf(label, sizeof label, "attention %u/%u x %u %s", NH, NK, D, name_of(shape.dtype));
-  std::vector<int32_t> table(num_pages);
-  for (uint32_t i = 0; i < num_pages; i++) table[i] = static_cast<int32_t>(num_pages - 1 - i);
-  int32_t *device_table = device_memory<int32_t>(num_pages);
-  CHECK(cudaMemcpy(device_table, table.data(), num_pages * 4, cudaMemcpyHostToDevice));
-  uint8_t *pool = device_memory<uint8_t>(page_stride * num_pages);
-  float *q = device_memory<float>(uint64_t{L} * NH * D), *k = device_memory<float>(uint64_t{L} * NK * D), *v = device_memory<float>(uint64_t{L} * NK * D);
-  float *out = device_memory<float>(uint64_t{L} * NH * D);
-  double *expected = device_memory<double>(uint64_t{L} * NH * D);
-  Group *groups = device_memory<Group>(8);
-  const uint64_t workspace_bytes = attention_workspace_bytes(8, max_context, NH, D);
-  void *workspace = device_memory<uint8_t>(workspace_bytes);
-  CHECK(cudaMemset(workspace, 0, workspace_bytes));
-  fill_floats<<<256, 256, 0, stream>>>(q, uint64_t{L} * NH * D, 1, true);
-  fill_floats<<<256, 256, 0, stream>>>(k, uint64_t{L} * NK * D, 2, false);
-  fill_floats<<<256, 256, 0, stream>>>(v, uint64_t{L} * NK * D, 3, true);
-  if (is_half)
-    reference_attention<__half><<<dim3(L, NH), 128, L * 8, stream>>>(expected, q, k, v, NH, NK, D);
-  else
-    reference_attention<float><<<dim3(L, NH), 128, L * 8, stream>>>(expected, q, k, v, NH, NK, D);
-  std::vector<double> right(uint64_t{L} * NH * D);
-  CHECK(cudaMemcpyAsync(right.data(), expected, right.size() * 8, cudaMemcpyDeviceToHost, stream));
-  const auto store = [&](uint32_t stop) {  // positions from stop on are NaN
-    CHECK(cudaMemsetAsync(pool, 0xff, page_stride * num_pages, stream));
-    if (is_half)
-      store_kv<__half><<<256, 256, 0, stream>>>(pool, page_stride, device_table, k, v, 0, stop, NK, D);
-    else
-      store_kv<float><<<256, 256, 0, stream>>>(pool, page_stride, device_table, k, v, 0, stop, NK, D);
-  };
-  const KvLayer kv{pool, page_stride, 0, shape.dtype, NK, D};
-  std::vector<float> whole(uint64_t{L} * NH * D), got(uint64_t{L} * NH * D);
-  const auto fetch = [&](std::vector<float> &to) {
-    CHECK(cudaGetLastError());
-    CHECK(cudaMemcpyAsync(to.data(), out, to.size() * 4, cudaMemcpyDeviceToHost, stream));
-    CHECK(cudaStreamSynchronize(stream));
-  };
-  const auto span = [&](uint32_t start, uint32_t stop) {
-    store(stop);
-    const Group group{start, stop - start, start, device_table};
-    CHECK(cudaMemcpyAsync(groups, &group, sizeof group, cudaMemcpyHostToDevice, stream));
-    attention_span(out, q, kv, groups, stop - start, NH, stream);
-  };
-  poison<<<64, 256, 0, stream>>>(out, uint64_t{L} * NH * D);
-  span(0, L);
-  fetch(whole);
-  double error = 0, norm = 0;
-  for (uint64_t i = 0; i < whole.size(); i++) error += (whole[i] - right[i]) * (whole[i] - right[i]), norm += right[i] * right[i];
-  const double relative = sqrt(error / norm);
-  *worst = std::max(*worst, std::isfinite(relative) ? relative : 1e9);
-  snprintf(text, sizeof text, "%s: relative error %.2e", label, relative);
-  report(relative < (is_half && (D == 128 || D == 64) ? 1e-3 : 5e-6), text);
-  poison<<<64, 256, 0, stream>>>(out, uint64_t{L} * NH * D);
-  const uint32_t cuts[] = {0, 1, 64, 77, 200, 511, 514, 900, 1025, L};
-  for (uint32_t i = 0; i + 1 < sizeof cuts / sizeof *cuts; i++) span(cuts[i], cuts[i + 1]);
-  fetch(got);
-  report(memcmp(got.data(), whole.data(), got.size() * 4) == 0, std::string(label) + ": other spans, other bits");
-  const uint32_t rounds[][8] = {{0}, {1299, 64}, {5, 63, 127, 511, 512, 1023, 1024, 1298}, {1299, 700, 3}, {575, 576, 577, 1279, 1280, 1281, 640, 639}};
-  const uint32_t lanes[] = {1, 2, 8, 3, 8};
-  for (uint32_t i = 0; i < 5; i++) {
-    Group rows[8];
-    store(L);
-    poison<<<64, 256, 0, stream>>>(out, uint64_t{L} * NH * D);
-    // A row of q is its position here, so that the results lie where the span's do.
-    for (uint32_t lane = 0; lane < lanes[i]; lane++) rows[lane] = Group{rounds[i][lane], 1, rounds[i][lane], device_table};
-    CHECK(cudaMemcpyAsync(groups, rows, sizeof rows, cudaMemcpyHostToDevice, stream));
-    CHECK(cudaStreamSynchronize(stream));
-    attention_round(out, q, kv, groups, lanes[i], NH, max_context, workspace, num_multiprocessors, stream);
-    fetch(got);
-    for (uint32_t lane = 0; lane < lanes[i]; lane++) {
-      uint64_t num_different = 0;
-      for (uint64_t e = uint64_t{rounds[i][lane]} * NH * D; e < (rounds[i][lane] + 1ull) * NH * D; e++) num_different += memcmp(&got[e], &whole[e], 4) != 0;
-      snprintf(text, sizeof text, "%s: round of %u, position %u: %llu of %u numbers differ from prefill's", label, lanes[i], rounds[i][lane],
-               (unsigned long long)num_different, NH * D);
-      report(num_different == 0, text);
-    }
-  }
-  // The own position is the last one that is stored.
-  for (uint32_t position : {0u, 70u, 600u, 1299u}) {
-    store(position + 1);
-    const Group row{position, 1, position, device_table};
-    CHECK(cudaMemcpyAsync(groups, &row, sizeof row, cudaMemcpyHostToDevice, stream));
-    attention_round(out, q, kv, groups, 1, NH, max_context, workspace, num_multiprocessors, stream);
-    fetch(got);
-    report(memcmp(&got[uint64_t{position} * NH * D], &whole[uint64_t{position} * NH * D], NH * D * 4) == 0, std::string(label) + ": reads what is not stored");
-  }
-  for (void *p : {(void *)device_table, (void *)pool, (void *)q, (void *)k, (void *)v, (void *)out, (void *)expected, (void *)groups, workspace}) CHECK(cudaFree(p));
-}
-
 static int check() {
   const ignis_dtype dtypes[] = {IGNIS_F32, IGNIS_F16, IGNIS_BF16, IGNIS_Q8_0, IGNIS_F8_E4M3, IGNIS_Q4_0, IGNIS_Q4_1, IGNIS_Q4_K, IGNIS_Q5_0, IGNIS_Q5_1, IGNIS_Q5_K, IGNIS_Q6_K};
   for (ignis_dtype dtype : dtypes) {
@@ -501,16 +363,6 @@ static int check() {
   for (Phase phase : {Phase::prefill, Phase::decode}) check_jobs(phase);
   for (Phase phase : {Phase::prefill, Phase::decode})
     for (uint32_t K : {96u, 576u, 4096u, 5120u}) check_fused(K, phase);
-  const AttentionShape shapes[] = {{32, 8, 128, IGNIS_F16}, {9, 3, 64, IGNIS_F16}, {16, 2, 128, IGNIS_F16}, {20, 2, 64, IGNIS_F16}, {4, 4, 128, IGNIS_F16},
-                                   {6, 3, 24, IGNIS_F16}, {6, 3, 20, IGNIS_F32}, {8, 2, 128, IGNIS_F32}};
-  for (const AttentionShape &shape : shapes) {
-    const int before = num_failures;
-    double worst = 0;
-    check_attention(shape, &worst);
-    printf("attention %u/%u x %u %s: relative error %.2e%s\n", shape.NH, shape.NK, shape.D, name_of(shape.dtype), worst,
-           num_failures > before ? "  FAILED" : "");
-    fflush(stdout);
-  }
   printf("%d failures\n", num_failures);
   return num_failures != 0;
 }
@@ -628,51 +480,6 @@ static void time_linear(uint32_t num_layers) {
   }
 }
 
-// The pages of a lane beside each other, or anywhere.
-static void time_attention(bool is_scattered) {
-  printf("attention, pages %s\n", is_scattered ? "anywhere" : "in a row");
-  const uint32_t NH = 32, NK = 8, D = 128, max_context = 32768, copies = 6;
-  const uint64_t page_stride = 2ull * NK * 64 * D * 2;
-  const uint32_t pages_a_lane = max_context / 64, num_pages = pages_a_lane * 8;
-  uint8_t *pool = device_memory<uint8_t>(page_stride * num_pages * copies);
-  int32_t *table = device_memory<int32_t>(num_pages);
-  std::vector<int32_t> pages(num_pages);
-  for (uint32_t i = 0; i < num_pages; i++) pages[i] = static_cast<int32_t>(is_scattered ? (uint64_t{i} * 2654435761u) % num_pages : i);
-  CHECK(cudaMemcpy(table, pages.data(), num_pages * 4, cudaMemcpyHostToDevice));
-  std::vector<uint16_t> halves(1 << 20);
-  for (size_t i = 0; i < halves.size(); i++) halves[i] = static_cast<uint16_t>((hashed(i) & 0x8fffu) | 0x3000u);
-  for (uint64_t at = 0; at < page_stride * num_pages * copies; at += halves.size() * 2)
-    CHECK(cudaMemcpyAsync(pool + at, halves.data(), std::min<uint64_t>(halves.size() * 2, page_stride * num_pages * copies - at), cudaMemcpyHostToDevice, stream));
-  float *q = device_memory<float>(8192ull * NH * D), *out = device_memory<float>(8192ull * NH * D);
-  fill_floats<<<1024, 256, 0, stream>>>(q, 8192ull * NH * D, 5, false);
-  Group *groups = device_memory<Group>(8);
-  const uint64_t workspace_bytes = attention_workspace_bytes(8, max_context, NH, D);
-  void *workspace = device_memory<uint8_t>(workspace_bytes);
-  CHECK(cudaMemset(workspace, 0, workspace_bytes));
-  const auto kv_of = [&](uint32_t copy) { return KvLayer{pool + copy * page_stride * num_pages, page_stride, 0, IGNIS_F16, NK, D}; };
-  for (uint32_t lanes : {1u, 8u})
-    for (uint32_t context : {1024u, 8192u, 32768u}) {
-      Group rows[8];
-      for (uint32_t i = 0; i < lanes; i++) rows[i] = Group{i, 1, context - 1, table + i * pages_a_lane};
-      CHECK(cudaMemcpy(groups, rows, sizeof rows, cudaMemcpyHostToDevice));
-      const uint32_t repeats = 36;
-      const double us = graph_us([&] {
-        for (uint32_t i = 0; i < repeats; i++) attention_round(out, q, kv_of(i % copies), groups, lanes, NH, max_context, workspace, num_multiprocessors, stream);
-      }, 1000) / repeats;
-      printf("attention round, %u lanes x %u: %.1f us (%.0f)\n", lanes, context, us, double(context) / 64 * page_stride * lanes / us * 1e6 / READ_RATE * 100);
-    }
-  for (const auto &each : {std::pair<uint32_t, uint32_t>{0, 256}, {0, 2048}, {6144, 2048}, {7936, 256}}) {
-    const Group group{0, each.second, each.first, table};
-    CHECK(cudaMemcpy(groups, &group, sizeof group, cudaMemcpyHostToDevice));
-    const double us = graph_us([&] { for (uint32_t i = 0; i < 4; i++) attention_span(out, q, kv_of(i), groups, each.second, NH, stream); }, 1000) / 4;
-    const double pairs = double(each.second) * each.first + double(each.second) * (each.second + 1) / 2;
-    printf("attention span, %u rows at %u: %.1f us, %.0f TFLOP/s\n", each.second, each.first, us, 4 * pairs * NH * D / us * 1e-6);
-  }
-  fflush(stdout);
-  CHECK(cudaGetLastError());
-  for (void *p : {(void *)pool, (void *)table, (void *)q, (void *)out, (void *)groups, workspace}) CHECK(cudaFree(p));
-}
-
 int main(int argc, char **argv) {
   cudaDeviceProp properties;
   CHECK(cudaGetDeviceProperties(&properties, 0));
@@ -683,8 +490,6 @@ int main(int argc, char **argv) {
   if (what == "check") result = check();
   if (what == "time") {
     time_linear(argc > 2 ? atoi(argv[2]) : 36);
-    time_attention(true);
-    time_attention(false);
   }
   if (what == "race") {  // short enough for compute-sanitizer --tool racecheck
     double worst = 0;
@@ -694,15 +499,10 @@ int main(int argc, char **argv) {
       check_linear(IGNIS_Q6_K, 40, 512, &worst, phase);
       check_fused(576, phase);
     }
-    check_attention({8, 2, 128, IGNIS_F16}, &worst);
     printf("%d failures\n", num_failures);
     result = num_failures != 0;
   }
   if (what == "linear") time_linear(argc > 2 ? atoi(argv[2]) : 36);
-  if (what == "attention") {
-    time_attention(true);
-    time_attention(false);
-  }
   CHECK(cudaDeviceSynchronize());
   return result;
 }

@@ -36,8 +36,23 @@ def attention(q: Wide, k: Wide, v: Wide) -> Wide:
     return mixed
 
 
-def forward(tiny: Tiny, tokens: leaf.Ids, *, rounds_kv: bool = False) -> Wide:
-    """Logits [T, V] of every position. rounds_kv: K and V are kept as float16."""
+def kept(values: Wide, kv_dtype: int) -> Wide:
+    """What pages of that type give back: the nearest, ties to even; e4m3 has nothing beyond 448."""
+    if kv_dtype == leaf.F16:
+        return values.astype(np.float16).astype(np.float64)
+    if kv_dtype == leaf.BF16:
+        bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
+        rounded = (bits + 0x7FFF + (bits >> np.uint64(16) & np.uint64(1))) >> np.uint64(16) << np.uint64(16)
+        return rounded.astype(np.uint32).view(np.float32).astype(np.float64)
+    if kv_dtype == leaf.F8_E4M3:
+        magnitude = np.minimum(np.abs(values.astype(np.float32).astype(np.float64)), 448)
+        step = np.exp2(np.maximum(np.floor(np.log2(np.maximum(magnitude, 2.0**-20))), -6) - 3)
+        return np.copysign(np.rint(magnitude / step) * step, values)
+    return values
+
+
+def forward(tiny: Tiny, tokens: leaf.Ids, *, kv_dtype: int = leaf.F32) -> Wide:
+    """Logits [T, V] of every position; K and V are kept as kv_dtype, or as they are where it is F32."""
     config = tiny.config
     arrays = {name: values.astype(np.float64) for name, values in tiny.arrays.items()}
     inv_freq = tiny.inv_freq.astype(np.float64)
@@ -46,9 +61,6 @@ def forward(tiny: Tiny, tokens: leaf.Ids, *, rounds_kv: bool = False) -> Wide:
     def heads(name: str, normed: Wide) -> Wide:
         projected: Wide = (normed @ arrays[name].T).reshape(num_rows, -1, config.head_dim)
         return projected
-
-    def kept(values: Wide) -> Wide:
-        return values.astype(np.float16).astype(np.float64) if rounds_kv else values
 
     x = arrays["token_embd.weight"][tokens]
     for layer in range(config.num_layers):
@@ -59,7 +71,7 @@ def forward(tiny: Tiny, tokens: leaf.Ids, *, rounds_kv: bool = False) -> Wide:
             q = rms_norm(q, arrays[block + "attn_q_norm.weight"], config.rms_eps)
             k = rms_norm(k, arrays[block + "attn_k_norm.weight"], config.rms_eps)
         q, k = rope(q, inv_freq, config.rope_scale), rope(k, inv_freq, config.rope_scale)
-        x = x + attention(q, kept(k), kept(v)) @ arrays[block + "attn_output.weight"].T
+        x = x + attention(q, kept(k, kv_dtype), kept(v, kv_dtype)) @ arrays[block + "attn_output.weight"].T
         normed = rms_norm(x, arrays[block + "ffn_norm.weight"], config.rms_eps)
         gate, up = normed @ arrays[block + "ffn_gate.weight"].T, normed @ arrays[block + "ffn_up.weight"].T
         x = x + (gate / (1 + np.exp(-gate)) * up) @ arrays[block + "ffn_down.weight"].T

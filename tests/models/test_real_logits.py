@@ -75,7 +75,7 @@ def test_the_real_models_logits_are_those_of_its_dequantised_weights(checkpoint:
             arrays[name] = in_halves(arrays[name], config.head_dim)
     tokenizer = load_tokenizer(checkpoint.vocabulary, checkpoint.special, config.vocab_size)
     tokens = np.array(tokenizer.encode(PROMPT, allow_special=True), np.int32)
-    expected = oracle.forward(tiny.Tiny(config, arrays), tokens, rounds_kv=True)
+    expected = oracle.forward(tiny.Tiny(config, arrays), tokens, kv_dtype=leaf.F16)
     with leaf.Model(weights, leaf.load_params(weights)) as loaded:
         _, logits = loaded.prefill(tokens, (0,), wants_logits=True)
     assert oracle.relative_error(logits, expected) < 1e-3

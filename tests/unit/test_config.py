@@ -203,7 +203,7 @@ def test_a_named_file_must_be_there(tmp_path: Path) -> None:
         (["--model-decode-lanes", "9"], "--model-decode-lanes '9': must be 1 to 8"),
         (["--model-decode-lanes", "-1"], "--model-decode-lanes '-1': must be 1 to 8"),
         (["--model-prefill-chunk", "100"], "--model-prefill-chunk '100': must be 64 to 8192, a multiple of 64"),
-        (["--model-kv-format", "f8"], "--model-kv-format 'f8': must be f16 or f32"),
+        (["--model-kv-format", "f8"], "--model-kv-format 'f8': must be f16, bf16, fp8 or f32"),
         (["--log-level", "loud"], "--log-level 'loud': must be debug, info, warning or error"),
         (["--server-request-timeout", "nan"], "--server-request-timeout 'nan': must be 1 to 86400 seconds; 0: never"),
         (["--server-request-timeout", "inf"], "--server-request-timeout 'inf': must be 1 to 86400 seconds; 0: never"),

@@ -1,0 +1,56 @@
+// barrier.cuh: barriers in shared memory that count threads, as sm_80 and later have them, and bytes that bulk copies bring, as sm_90 has.
+#pragma once
+
+#include <stdint.h>
+
+namespace ignis {
+
+static __device__ __forceinline__ uint32_t shared_address(const void *p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+static __device__ __forceinline__ void barrier_init(uint64_t *barrier, uint32_t count) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(count) : "memory");
+}
+static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier) {
+  asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(shared_address(barrier)) : "memory");
+}
+// Waits for the end of the barrier's phase with this parity.
+static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, uint32_t parity) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n@done bra stop;\nbra again;\nstop:\n}" ::"r"(
+          shared_address(barrier)),
+      "r"(parity)
+      : "memory");
+#else
+  asm volatile(
+      "{\n.reg .pred done;\nagain:\nmbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n@done bra stop;\nbra again;\nstop:\n}" ::"r"(
+          shared_address(barrier)),
+      "r"(parity)
+      : "memory");
+#endif
+}
+
+#if __CUDA_ARCH__ >= 900
+
+// The barriers that were made are seen by bulk copies.
+static __device__ __forceinline__ void barriers_made() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+// An arrival that also announces bytes.
+static __device__ __forceinline__ void barrier_expect(uint64_t *barrier, uint32_t size_bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(size_bytes) : "memory");
+}
+// Both places and the size are multiples of 16 bytes.
+static __device__ __forceinline__ void bulk_copy(void *shared, const void *global, uint32_t size_bytes, uint64_t *barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(shared)),
+               "l"(global), "r"(size_bytes), "r"(shared_address(barrier))
+               : "memory");
+}
+// What this thread wrote to shared memory is seen by bulk copies and by tensor cores that read shared memory.
+static __device__ __forceinline__ void shared_written() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+#endif
+
+// A barrier of some of a block's warps.
+static __device__ __forceinline__ void warps_meet(uint32_t id, uint32_t num_threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(num_threads) : "memory");
+}
+
+}  // namespace ignis
