@@ -55,6 +55,8 @@ class PromptFigures:
     device_matrix_share: float
     """The same over the device's own work."""
     cached_s: float
+    """With the same prompt asked once before."""
+    cached_device_s: float
     cached_share: float
     """Of the cold one."""
 
@@ -147,11 +149,12 @@ def prompt_figures(
     cold: Sequence[float],
     device: Sequence[float],
     cached: Sequence[float],
+    cached_device: Sequence[float],
     work: Work,
     ceilings: Ceilings,
 ) -> PromptFigures:
-    """Sums up waits for a first token, in seconds: cold, the device's part of them, and with the prompt cached."""
-    cold_s, device_s, cached_s = (statistics.median(waits) for waits in (cold, device, cached))
+    """Sums up waits for a first token, in seconds: cold and with the prompt cached, and the device's part of both."""
+    cold_s, device_s, cached_s, cached_device_s = map(statistics.median, (cold, device, cached, cached_device))
     flops = work.prompt_flops(prompt_tokens)
     return PromptFigures(
         prompt_tokens=prompt_tokens,
@@ -161,5 +164,6 @@ def prompt_figures(
         matrix_share=flops / cold_s / ceilings.matrix_flops_s,
         device_matrix_share=flops / device_s / ceilings.matrix_flops_s,
         cached_s=cached_s,
+        cached_device_s=cached_device_s,
         cached_share=cached_s / cold_s,
     )

@@ -53,7 +53,7 @@ def _decode(rows: Sequence[DecodeFigures]) -> str:
 
 
 def _prompts(rows: Sequence[PromptFigures]) -> str:
-    titles = ["prompt", "cold ms", "tok/s", "of matrices", "device alone", "cached ms", "of cold"]
+    titles = ["prompt", "cold ms", "tok/s", "of matrices", "device alone", "cached ms", "device ms", "of cold"]
     cells = [
         [
             str(row.prompt_tokens),
@@ -62,6 +62,7 @@ def _prompts(rows: Sequence[PromptFigures]) -> str:
             _percent(row.matrix_share),
             _percent(row.device_matrix_share),
             f"{row.cached_s * 1e3:.1f}",
+            f"{row.cached_device_s * 1e3:.1f}",
             _percent(row.cached_share),
         ]
         for row in rows

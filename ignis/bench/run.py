@@ -141,14 +141,16 @@ class _Bench:
         return wanted
 
     async def _time_prompts(self, length: int, work: Work, ceilings: Ceilings) -> PromptFigures:
-        cold, device, cached = [], [], []
+        cold, device, cached, cached_device = [], [], [], []
         for _ in range(self._options.repeats):
             prompt = self._prompt(length)
             self._recorder.clear()
             cold.append(await self._ask(prompt, 1))
             device.append(self._recorder.prefill_device_s())
+            self._recorder.clear()
             cached.append(await self._ask(prompt, 1))
-        return prompt_figures(length, cold, device, cached, work, ceilings)
+            cached_device.append(self._recorder.prefill_device_s())
+        return prompt_figures(length, cold, device, cached, cached_device, work, ceilings)
 
     # Decode rounds.
 
