@@ -50,6 +50,11 @@ cdef extern from *:
         IGNIS_NO_MEMORY
         IGNIS_NO_DEVICE
         IGNIS_FAULT
+        IGNIS_CANCELLED
+        IGNIS_LOAD_PREPARING
+        IGNIS_LOAD_READING
+        IGNIS_LOAD_RECORDING
+        IGNIS_LOAD_WARMING
         IGNIS_ARCH_LLAMA
         IGNIS_ARCH_QWEN3
 
@@ -60,13 +65,16 @@ cdef extern from *:
         uint32_t num_cores
         uint64_t memory_bytes
         uint64_t free_bytes
+        uint64_t context_bytes
         char name[96]
         char isa[32]
         uint32_t phases_agree
+        uint32_t has_own_memory
 
     ctypedef struct ignis_file:
         const void *base
         uint64_t size_bytes
+        int32_t descriptor
 
     ctypedef struct ignis_tensor:
         const char *name
@@ -96,6 +104,13 @@ cdef extern from *:
         float rope_scale
         const float *rope_inv_freq
 
+    ctypedef struct ignis_load_progress:
+        uint32_t size
+        uint32_t phase
+        uint64_t done_bytes
+        uint64_t total_bytes
+        uint32_t is_cancelled
+
     ctypedef struct ignis_load_params:
         uint32_t size
         uint32_t num_files
@@ -110,6 +125,7 @@ cdef extern from *:
         uint32_t max_lanes
         uint32_t num_threads
         uint32_t seed
+        ignis_load_progress *progress
 
     ctypedef struct ignis_step_times:
         uint32_t size
@@ -126,10 +142,14 @@ cdef extern from *:
     ctypedef struct ignis_memory_plan:
         uint32_t size
         uint64_t weights_bytes
+        uint64_t embedding_bytes
         uint64_t mapped_bytes
+        uint64_t workspace_bytes
+        uint64_t sampling_bytes
+        uint64_t lane_bytes
+        uint64_t round_bytes
         uint64_t kv_page_bytes
         uint64_t kv_pool_bytes
-        uint64_t workspace_bytes
 
     ctypedef struct ignis_sampling:
         float temperature
@@ -207,6 +227,12 @@ STATUS_UNSUPPORTED = IGNIS_UNSUPPORTED
 STATUS_NO_MEMORY = IGNIS_NO_MEMORY
 STATUS_NO_DEVICE = IGNIS_NO_DEVICE
 STATUS_FAULT = IGNIS_FAULT
+STATUS_CANCELLED = IGNIS_CANCELLED
+
+LOAD_PREPARING = IGNIS_LOAD_PREPARING
+LOAD_READING = IGNIS_LOAD_READING
+LOAD_RECORDING = IGNIS_LOAD_RECORDING
+LOAD_WARMING = IGNIS_LOAD_WARMING
 
 cdef void *c_zeroed(size_t count, size_t size_bytes) except NULL:
     """Never asks for zero bytes, whose answer may be NULL."""
@@ -869,6 +895,42 @@ class LeafError(Exception):
         self.text = text
 
 
+cdef class LoadProgress:
+    """How far a load is: the leaf writes it, any thread may read it and cancel."""
+
+    cdef ignis_load_progress c_progress
+
+    def __cinit__(self):
+        self.c_progress.size = sizeof(ignis_load_progress)
+
+    @property
+    def phase(self):
+        """The number of an ignis_load_phase."""
+        return self.c_progress.phase
+
+    @property
+    def done_bytes(self):
+        return self.c_progress.done_bytes
+
+    @property
+    def total_bytes(self):
+        return self.c_progress.total_bytes
+
+    @property
+    def is_cancelled(self):
+        return self.c_progress.is_cancelled != 0
+
+    def cancel(self):
+        """Has the load end soon, holding nothing, with STATUS_CANCELLED."""
+        self.c_progress.is_cancelled = 1
+
+    def note(self, int phase, uint64_t done_bytes, uint64_t total_bytes):
+        """Writes what a leaf writes; for a leaf that is written in Python."""
+        self.c_progress.phase = phase
+        self.c_progress.done_bytes = done_bytes
+        self.c_progress.total_bytes = total_bytes
+
+
 cdef class LoadParams:
     """ignis_load_params of a checkpoint, with everything that it points to. Holds the files' buffers, so that they cannot
     be unmapped while this lives."""
@@ -895,6 +957,7 @@ cdef class LoadParams:
         for i, value in enumerate(shape.rope.inv_freq):
             self.c_inv_freq[i] = value
         for i, file in enumerate(checkpoint.files):
+            self.c_files[i].descriptor = -1
             if file.map is None:
                 self.c_files[i].size_bytes = file.size_bytes
                 continue
@@ -902,6 +965,7 @@ cdef class LoadParams:
             self.c_num_buffers = i + 1
             self.c_files[i].base = self.c_buffers[i].buf
             self.c_files[i].size_bytes = self.c_buffers[i].len
+            self.c_files[i].descriptor = file.descriptor
         self.c_names = [tensor.name.encode() for tensor in checkpoint.tensors]
         for i, tensor in enumerate(checkpoint.tensors):
             self.c_tensors[i].name = PyBytes_AS_STRING(self.c_names[i])
@@ -1040,10 +1104,12 @@ cdef class Leaf:
             c_status = self.c_probe(&c_info)
         self.c_checked(c_status)
         return (c_info.name.decode(errors="replace"), c_info.isa.decode(errors="replace"), c_info.num_cores,
-                c_info.memory_bytes, c_info.free_bytes, c_info.phases_agree == 1)
+                c_info.memory_bytes, c_info.free_bytes, c_info.context_bytes, c_info.phases_agree == 1,
+                c_info.has_own_memory == 1)
 
     def plan(self, LoadParams params not None):
-        """Returns the bytes of (weights, mapped, one page, all pages, workspace) that a load would hold."""
+        """Returns the bytes of (weights, embedding, mapped files, workspace, sampling, lanes, recorded rounds, one page, all
+        pages) that a load would hold."""
         cdef ignis_memory_plan c_plan
         cdef ignis_status c_status
         memset(&c_plan, 0, sizeof(c_plan))
@@ -1051,17 +1117,21 @@ cdef class Leaf:
         with nogil:
             c_status = self.c_plan(&params.c_params, &c_plan)
         self.c_checked(c_status)
-        return (c_plan.weights_bytes, c_plan.mapped_bytes, c_plan.kv_page_bytes, c_plan.kv_pool_bytes,
-                c_plan.workspace_bytes)
+        return (c_plan.weights_bytes, c_plan.embedding_bytes, c_plan.mapped_bytes, c_plan.workspace_bytes,
+                c_plan.sampling_bytes, c_plan.lane_bytes, c_plan.round_bytes, c_plan.kv_page_bytes, c_plan.kv_pool_bytes)
 
-    def load(self, LoadParams params not None):
+    def load(self, LoadParams params not None, LoadProgress progress=None):
         """Loads a model; the GIL is released meanwhile. The files stay mapped until `unload`."""
         cdef ignis_model *c_model = NULL
         cdef ignis_status c_status
         if self.c_model is not NULL:
             raise LeafError(IGNIS_INVALID, "a model is loaded already")
-        with nogil:
-            c_status = self.c_load(&params.c_params, &c_model)
+        params.c_params.progress = NULL if progress is None else &progress.c_progress
+        try:
+            with nogil:
+                c_status = self.c_load(&params.c_params, &c_model)
+        finally:
+            params.c_params.progress = NULL
         self.c_checked(c_status)
         self.c_model = c_model
         self.c_params = params

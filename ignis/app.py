@@ -16,7 +16,7 @@ from ignis.api.auth import AUTO, generate_key
 from ignis.api.prompt import Prompts
 from ignis.api.routes import ApiSettings, build_metrics_router, build_router
 from ignis.api.serving import Serving
-from ignis.banner import banner
+from ignis.banner import banner, summary
 from ignis.catalog import ModelSource, ProgressReport, load_catalog, resolve_model, served_name
 from ignis.config import Config
 from ignis.engine.device import open_leaf
@@ -24,7 +24,7 @@ from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import describe
 from ignis.engine.loop import SWITCH_INTERVAL_S
 from ignis.engine.settings import EngineSettings
-from ignis.errors import IgnisError, ModelFileError
+from ignis.errors import DeviceLoadError, IgnisError, ModelFileError
 from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
 from ignis.models.registry import open_checkpoint
@@ -117,8 +117,11 @@ class _App:
         try:
             await self._load_model(name)
         except Exception as error:
-            self._log.emit("ignis.model.load_failed", id=name, error=_first(error))
-            raise
+            cause = _first(error)
+            self._log.emit("ignis.model.load_failed", id=name, error=cause)
+            # A device that failed may do better at the next load; what is wrong with the model or the plan stays wrong.
+            if not isinstance(cause, DeviceLoadError):
+                raise
 
     async def _load_model(self, name: str) -> None:
         start = time.monotonic()
@@ -137,12 +140,15 @@ class _App:
         async with trio.open_nursery() as both:
             both.start_soon(trio.to_thread.run_sync, make_tokenizer)
             both.start_soon(self._engine.load, checkpoint)
+        loaded = self._engine.loaded
+        assert loaded is not None
         model = describe(
             checkpoint,
             tokenizers[0],
             name=name,
             max_context=self._engine.max_context,
             created_unix_s=int(source.path.stat().st_mtime),
+            load_s=loaded.duration_s,
         )
         if source.entry is not None:
             model = replace(model, sampling_defaults={**source.entry.sampling, **model.sampling_defaults})
@@ -152,6 +158,16 @@ class _App:
         self._log.emit(
             "ignis.process.ready", id=name, load_ms=round((time.monotonic() - start) * 1e3, 1), started_ms=_age_ms()
         )
+        plan = loaded.plan
+        text = summary(
+            name,
+            plan.device.name,
+            plan.lines,
+            pool_tokens=plan.pool_tokens,
+            max_context=plan.layout.max_context,
+            load_s=loaded.duration_s,
+        )
+        print(text, flush=True)
 
     def _resolve(self) -> ModelSource:
         catalog = load_catalog()

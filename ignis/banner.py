@@ -2,8 +2,9 @@
 
 import json
 import shlex
+from collections.abc import Mapping
 
-from ignis.units import Address
+from ignis.units import Address, shown_size
 
 # One that the smallest models answer well: at the capital of France, SmolLM2-135M runs away every other time.
 QUESTION = "Explain photosynthesis in two sentences."
@@ -29,3 +30,15 @@ def banner(bound: Address, has_ui: bool, bearer: str | None = None) -> str:
         lines.append(f"  Playground  {url}/ui/")
     lines.append(f"  Try it      {' '.join(parts)}")
     return "\n".join(lines)
+
+
+def summary(
+    name: str, device: str, lines: Mapping[str, int], *, pool_tokens: int, max_context: int, load_s: float
+) -> str:
+    """Returns the line that says what serves, on what, and where memory went: `lines` are the memory plan's, bytes."""
+    rest = sum(lines.values()) - lines["weights"] - lines["kv_pool"]
+    return (
+        f"{name} serves on {device}, loaded in {load_s:.1f} s: weights {shown_size(lines['weights'])}, "
+        f"KV pages {shown_size(lines['kv_pool'])} ({pool_tokens:,} tokens), the rest {shown_size(rest)}; "
+        f"{max_context:,} tokens a request"
+    )

@@ -109,6 +109,17 @@ def load_config(arguments: Sequence[str], environ: Mapping[str, str], folder: Pa
             f"server.metrics_bind is the API's own address {server.bind}; it must be another, or server.metrics false",
             param="server.metrics_bind",
         )
+    vram = config.vram
+    if vram.headroom_bytes is not None and vram.budget_bytes is not None:
+        raise ConfigError(
+            "vram.headroom_bytes and vram.budget_bytes are both set, and a budget leaves none to choose; give one",
+            param="vram.headroom_bytes",
+        )
+    if vram.allow_oversubscription and vram.budget_bytes is None:
+        raise ConfigError(
+            "vram.allow_oversubscription needs a vram.budget_bytes: without one the budget is what is free",
+            param="vram.allow_oversubscription",
+        )
     return config
 
 

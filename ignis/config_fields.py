@@ -117,7 +117,7 @@ class ModelConfig:
     id: str | None = None
     max_context: int = 0
     default_max_tokens: int = 38912
-    prefill_chunk: int = 128
+    prefill_chunk: int | None = None
     decode_share: int = 25
     decode_lanes: int = 8
     kv_format: ModelKvFormat = ModelKvFormat.F16
@@ -141,7 +141,10 @@ class CpuConfig:
 class VramConfig:
     """Memory of the device; with the CPU leaf that is the host's RAM."""
 
+    budget_bytes: int | None = None
+    headroom_bytes: int | None = None
     kv_pool_bytes: PoolSize | None = None
+    allow_oversubscription: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,8 +352,8 @@ FIELDS: tuple[Field, ...] = (
         "model",
         "prefill_chunk",
         Kind.INTEGER,
-        "128",
-        "longest part of a prompt that one step computes; lanes that decode wait for no longer",
+        None,
+        "longest part of a prompt in one step, which decoding lanes wait for; unset: 2048 on a card, 128 on the CPU",
         minimum=64,
         maximum=8192,
         multiple=64,
@@ -402,11 +405,36 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "vram",
+        "budget_bytes",
+        Kind.SIZE,
+        None,
+        "memory that a load may take in all; unset: what is free at its start less vram.headroom_bytes",
+        minimum=1,
+        maximum=1099511627776,
+    ),
+    Field(
+        "vram",
+        "headroom_bytes",
+        Kind.SIZE,
+        None,
+        "free memory that a load leaves alone; unset: 1536M on a card, on the CPU a sixteenth of the machine's",
+        minimum=0,
+        maximum=1099511627776,
+    ),
+    Field(
+        "vram",
         "kv_pool_bytes",
         Kind.POOL_SIZE,
         None,
-        "memory of the KV pages, in bytes or as <n>tok tokens; unset: four times model.max_context",
+        "memory of the KV pages, bytes or <n>tok tokens; unset: a card's rest, on the CPU four contexts",
         minimum=1,
+    ),
+    Field(
+        "vram",
+        "allow_oversubscription",
+        Kind.BOOL,
+        "false",
+        "take a vram.budget_bytes that is more than what is free",
     ),
     Field(
         "reuse",

@@ -279,6 +279,15 @@ class ModelLoadError(Fault):
     public = "The model could not be loaded"
 
 
+class DeviceLoadError(Fault):
+    """The device failed while it took the model: out of memory, or broken. Nothing is held; the server stays up."""
+
+    status = 500
+    type = "model_load_failed"
+    code = "model_load_failed"
+    public = "The model could not be loaded"
+
+
 class ModelFileError(Fault):
     """A model file is malformed or of a kind that is not served. The message names the file and the fault."""
 

@@ -82,6 +82,17 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.model.load_progress": (
+        "info",
+        frozenset(
+            {
+                "phase",
+                "done_bytes",
+                "total_bytes",
+                "duration_ms",
+            }
+        ),
+    ),
     "ignis.model.load_failed": (
         "error",
         frozenset(
@@ -109,10 +120,45 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
         "info",
         frozenset(
             {
+                "mode",
+                "free_at_start_bytes",
+                "headroom_bytes",
+                "allow_oversubscription",
+                "budget_bytes",
                 "weights_bytes",
+                "embedding_bytes",
+                "mapped_files_bytes",
+                "cuda_context_bytes",
                 "workspace_bytes",
+                "sampling_bytes",
+                "decode_graph_bytes",
+                "lane_state_bytes",
                 "kv_pool_bytes",
+                "kv_pages",
+                "kv_pool_policy",
                 "total_bytes",
+                "allocated_at_load_bytes",
+                "oversubscribed",
+            }
+        ),
+    ),
+    "ignis.runtime.vram_loaded": (
+        "info",
+        frozenset(
+            {
+                "allocated_at_load_bytes",
+                "free_memory_delta_bytes",
+                "unplanned_bytes",
+                "free_after_load_bytes",
+            }
+        ),
+    ),
+    "ignis.runtime.vram_oversubscribed": (
+        "warning",
+        frozenset(
+            {
+                "budget_bytes",
+                "free_at_start_bytes",
             }
         ),
     ),

@@ -73,6 +73,14 @@ def parse_pool_size(text: str) -> PoolSize:
         raise ValueError("bytes with an optional K, M, G or T, or <n>tok") from None
 
 
+def shown_size(size_bytes: int) -> str:
+    """Writes a size for a person, rounded: 15.3 GiB, 640 bytes."""
+    for unit in ("T", "G", "M", "K"):
+        if abs(size_bytes) >= SIZE_FACTORS[unit]:
+            return f"{size_bytes / SIZE_FACTORS[unit]:.1f} {unit}iB"
+    return f"{size_bytes} bytes"
+
+
 def format_size(size_bytes: int) -> str:
     """Writes a size with the largest unit that divides it, so that parse_size reads the same number back."""
     for unit in ("T", "G", "M", "K"):

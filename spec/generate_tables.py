@@ -58,7 +58,9 @@ def metrics() -> dict[Path, str]:
         parts.append(f"    {literal(name)}: Family(")
         parts += [f"        kind={literal(family['kind'])},", f"        text={literal(family['text'])},"]
         for label, values in family.get("labels", {}).items():
-            parts += [f"        label={literal(label)},", f"        values={tuple_literal(values)},"]
+            one_line = f"        values={tuple_literal(values)},"
+            listed = ["        values=(", *(f"            {literal(value)}," for value in values), "        ),"]
+            parts += [f"        label={literal(label)},", *([one_line] if len(one_line) <= 120 else listed)]
         if "buckets" in family:
             parts.append(f"        buckets={tuple_literal([float(bound) for bound in family['buckets']])},")
         if "snapshot" in family:

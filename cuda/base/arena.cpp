@@ -55,6 +55,12 @@ static bool is_file_mapping(uintptr_t start, uintptr_t stop) {
   return is_file;
 }
 
+void read_ahead(const void *start, uint64_t size_bytes) {
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(start) / page * page, end = reinterpret_cast<uintptr_t>(start) + size_bytes;
+  if (begin < end) madvise(reinterpret_cast<void *>(begin), end - begin, MADV_WILLNEED);  // memory without a file is left as it is
+}
+
 void drop_file_pages(const void *start, uint64_t size_bytes) {
   const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t begin = align_up(reinterpret_cast<uintptr_t>(start), page);

@@ -2,9 +2,11 @@
 #include "../include/ignis_kernels.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "../base/arena.h"
+#include "../base/reader.h"
 #include "../base/status.h"
 #include "../ops/ops.h"
 #include "../quant/formats.h"
@@ -137,4 +139,30 @@ ignis_status ignis_bench_sweep(ignis_bench *bench, float *y, ignis_bench_matrix 
   });
   arena_close(&arena);
   return IGNIS_OK;
+}
+
+ignis_status ignis_bench_read(int32_t descriptor, void *data, uint64_t size_bytes, uint64_t job_bytes, uint32_t num_buffers,
+                              uint32_t num_threads, int32_t *error) {
+  clear_last_error();
+  const uint64_t num_jobs = (size_bytes + job_bytes - 1) / job_bytes;
+  Arena arena;
+  if (!arena_open(&arena, num_jobs * sizeof(ReadJob) + num_buffers * (job_bytes + sizeof(uint8_t *) + ARENA_ALIGNMENT) + 2 * ARENA_ALIGNMENT))
+    return fail(IGNIS_NO_MEMORY, "no memory for %u buffers", num_buffers);
+  ReadJob *jobs = static_cast<ReadJob *>(arena_take(&arena, num_jobs * sizeof(ReadJob)));
+  uint8_t **buffers = static_cast<uint8_t **>(arena_take(&arena, num_buffers * sizeof(uint8_t *)));
+  for (uint32_t i = 0; i < num_buffers; i++) buffers[i] = static_cast<uint8_t *>(arena_take(&arena, job_bytes));
+  for (uint64_t i = 0; i < num_jobs; i++) {
+    const uint64_t start = i * job_bytes;
+    jobs[i] = ReadJob{descriptor, start, nullptr, size_bytes - start < job_bytes ? size_bytes - start : job_bytes};
+  }
+  Reader *reader = reader_start(jobs, num_jobs, buffers, num_buffers, num_threads);
+  *error = 0;
+  for (uint64_t i = 0; reader && i < num_jobs && *error == 0; i++) {
+    *error = reader_wait(*reader, i);
+    if (*error == 0) memcpy(static_cast<uint8_t *>(data) + jobs[i].offset, buffers[i % num_buffers], jobs[i].size_bytes);
+    reader_release(*reader, i + 1);
+  }
+  reader_stop(reader);
+  arena_close(&arena);
+  return reader ? IGNIS_OK : fail(IGNIS_NO_MEMORY, "the system refuses %u threads", num_threads);
 }

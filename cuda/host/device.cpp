@@ -98,6 +98,8 @@ void step_times(Device &device, ignis_step_times *times) { times->wait_s = times
 bool record_begin(Device &, uint32_t) { return false; }
 ignis_status record_end(Device &, uint32_t) { return IGNIS_OK; }
 bool replay(Device &, uint32_t) { return false; }
+bool is_recorded(const Device &, uint32_t) { return false; }
+uint64_t recorded_bytes(uint32_t, uint32_t) { return 0; }
 
 // The operators read the caller's memory.
 uint64_t step_bytes(const StepLimits &) { return 0; }

@@ -35,6 +35,12 @@ IGNIS_API ignis_status ignis_bench_linear(ignis_bench *bench, float *const *ys, 
 IGNIS_API ignis_status ignis_bench_sweep(ignis_bench *bench, float *y, ignis_bench_matrix *const *matrices, uint32_t num_matrices,
                                          const float *x, uint32_t T, uint32_t ldy, uint32_t num_rounds, double *best_s);
 
+/* Reads the first size_bytes of an open file into data by the threads that feed a card (base/reader.h): jobs of job_bytes, through
+ * num_buffers buffers, of which the oldest is emptied as soon as it is full. error: 0, or the errno of the first job that failed, where
+ * reading ends; ENODATA where the file is too short. */
+IGNIS_API ignis_status ignis_bench_read(int32_t descriptor, void *data, uint64_t size_bytes, uint64_t job_bytes, uint32_t num_buffers,
+                                        uint32_t num_threads, int32_t *error);
+
 #ifdef __cplusplus
 }
 #endif

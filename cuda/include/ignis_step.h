@@ -49,7 +49,8 @@ typedef enum ignis_status {
   IGNIS_UNSUPPORTED = 2, /* this leaf does not have that architecture, dtype or shape */
   IGNIS_NO_MEMORY = 3,   /* the allocation failed; nothing is held */
   IGNIS_NO_DEVICE = 4,   /* no usable device (no driver, too old, no card) */
-  IGNIS_FAULT = 5        /* the device failed; the model must be unloaded */
+  IGNIS_FAULT = 5,       /* the device failed; the model must be unloaded */
+  IGNIS_CANCELLED = 6    /* the caller cancelled the load; nothing is held */
 } ignis_status;
 
 typedef enum ignis_architecture { IGNIS_ARCH_LLAMA = 1, IGNIS_ARCH_QWEN3 = 2 } ignis_architecture;
@@ -79,16 +80,19 @@ typedef struct ignis_device_info {
   uint32_t size;
   uint32_t num_cores;      /* physical cores this process may use; CUDA: multiprocessors */
   uint64_t memory_bytes;   /* of the device (CPU: of the machine or its cgroup) */
-  uint64_t free_bytes;     /* of them, what a load could take now (CPU: all of them) */
+  uint64_t free_bytes;     /* of them, what a load and what comes with it could take now (CPU: all of them) */
+  uint64_t context_bytes;  /* of free_bytes, what the driver and the kernels take for this process, model or no model (CPU: 0) */
   char name[96];
   char isa[32];            /* CPU: "avx2", "avx512", "avx512-vnni", "avx512-vnni-bf16"; "portable" where none. CUDA: "sm_90" */
   uint32_t phases_agree;   /* 1: prefill and decode give a position the same bits; 0: each gives its own */
-  uint32_t reserved;
+  uint32_t has_own_memory; /* 1: a card's; 0: the host's, which the rest of the machine needs too */
 } ignis_device_info;
 
 typedef struct ignis_file {
-  const void *base; /* mapped read-only, stays mapped until unload */
+  const void *base;   /* mapped read-only, stays mapped until unload */
   uint64_t size_bytes;
+  int32_t descriptor; /* of the same file, open for reading until ignis_load returns; -1: it is read through base */
+  uint32_t reserved;
 } ignis_file;
 
 typedef struct ignis_tensor {
@@ -123,6 +127,24 @@ typedef struct ignis_shape {
   const float *rope_inv_freq; /* [head_dim / 2], any scaling already applied; copied at load */
 } ignis_shape;
 
+typedef enum ignis_load_phase {
+  IGNIS_LOAD_PREPARING = 0, /* the device and its memory */
+  IGNIS_LOAD_READING = 1,   /* the weights: from the files to the device, repacked on the way */
+  IGNIS_LOAD_RECORDING = 2, /* decode rounds are kept for replay, where the device keeps any */
+  IGNIS_LOAD_WARMING = 3    /* every kind of step once, where the device keeps rounds */
+} ignis_load_phase;
+
+/* How far a load is. The caller's memory, zero but for size: the leaf writes it while ignis_load runs, and any thread may read it
+ * meanwhile. Each number is whole; they need not be of one moment. */
+typedef struct ignis_load_progress {
+  uint32_t size;
+  uint32_t phase;        /* ignis_load_phase */
+  uint64_t done_bytes;   /* of the tensors, as they are stored */
+  uint64_t total_bytes;
+  uint32_t is_cancelled; /* any thread sets it: ignis_load returns IGNIS_CANCELLED soon */
+  uint32_t reserved;
+} ignis_load_progress;
+
 typedef struct ignis_load_params {
   uint32_t size;
   uint32_t num_files;
@@ -138,17 +160,23 @@ typedef struct ignis_load_params {
   uint32_t num_threads;       /* CPU: 0 means one a physical core */
   uint32_t seed;              /* not 0: files whose base is null exist nowhere, and the device makes their tensors out of this number:
                                  random weights of a real shape, for benches. The same bytes on every device */
+  ignis_load_progress *progress; /* may be NULL */
 } ignis_load_params;
 
-/* The memory plan of a load, in bytes. The same arithmetic is used by ignis_load. */
+/* The memory plan of a load, in bytes. The same arithmetic is used by ignis_load, which takes everything but mapped_bytes and
+ * round_bytes in one piece. */
 typedef struct ignis_memory_plan {
   uint32_t size;
   uint32_t reserved;
-  uint64_t weights_bytes;   /* held by the leaf beside the mapped files (repacked weights) */
-  uint64_t mapped_bytes;    /* parts of the files that stay in use (rows of an embedding, plain norms) */
-  uint64_t kv_page_bytes;   /* one page */
-  uint64_t kv_pool_bytes;   /* all pages */
-  uint64_t workspace_bytes; /* activations, logits, lane state */
+  uint64_t weights_bytes;    /* matrices and vectors in the kernels' layouts */
+  uint64_t embedding_bytes;  /* the embedding, where its rows are read from a form of their own */
+  uint64_t mapped_bytes;     /* parts of the files that stay in use (CPU: rows of an embedding, plain norms) */
+  uint64_t workspace_bytes;  /* hidden states of a step's rows in every form, and parts of attention's results */
+  uint64_t sampling_bytes;   /* logits, draws, the sampler's scratch, and a step's inputs */
+  uint64_t lane_bytes;       /* token counts of the lanes */
+  uint64_t round_bytes;      /* allowed for decode rounds that the device keeps */
+  uint64_t kv_page_bytes;    /* one page */
+  uint64_t kv_pool_bytes;    /* all pages */
 } ignis_memory_plan;
 
 /* One row of the sampling table, host memory, indexed by lane. Order of operations, all in float32 on the lane's

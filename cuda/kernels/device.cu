@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../base/status.h"
+#include "context.h"
 #include "device.h"
 #include "inputs.h"
 #include "store.h"
@@ -30,8 +31,6 @@ static ignis_status no_device(cudaError_t error) {
 
 // The first visible card, if this library has code for it.
 static ignis_status choose(cudaDeviceProp *properties, cudaFuncAttributes *attributes) {
-  // Kernels are put on the card now: one that came with its first launch would take memory while we serve.
-  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   int num = 0;
   cudaError_t error = cudaGetDeviceCount(&num);
   if (error != cudaSuccess || num == 0) {
@@ -40,7 +39,7 @@ static ignis_status choose(cudaDeviceProp *properties, cudaFuncAttributes *attri
   }
   error = cudaGetDeviceProperties(properties, 0);
   if (error != cudaSuccess) return fail(IGNIS_NO_DEVICE, "the first card does not answer: %s", cudaGetErrorString(error));
-  error = cudaSetDevice(0);
+  error = context_open();
   if (error == cudaSuccess) error = probe_kernel_attributes(attributes);
   if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction || error == cudaErrorUnsupportedPtxVersion) {
     cudaGetLastError();
@@ -60,7 +59,9 @@ ignis_status device_probe(ignis_device_info *info) {
   if (error != cudaSuccess) return fail(IGNIS_NO_DEVICE, "%s does not tell its memory: %s", properties.name, cudaGetErrorString(error));
   info->num_cores = static_cast<uint32_t>(properties.multiProcessorCount);
   info->memory_bytes = total_bytes;
-  info->free_bytes = free_bytes;
+  info->context_bytes = context_bytes();
+  info->free_bytes = free_bytes + info->context_bytes;
+  info->has_own_memory = 1;
   info->phases_agree = 0;  // each phase has kernels of its own (spec/adr/0012)
   snprintf(info->name, sizeof info->name, "%.95s", properties.name);
   snprintf(info->isa, sizeof info->isa, "sm_%d%d", properties.major, properties.minor);
@@ -89,10 +90,10 @@ void device_close(Device *device) {
   if (!device) return;
   for (cudaGraphExec_t round : device->rounds)
     if (round) cudaGraphExecDestroy(round);
-  staging_close(device);
+  store_close(device);
   inputs_close(device);
   cudaStreamDestroy(device->stream);
-  cudaGetLastError();  // what was wrong with this device is not the next one's concern
+  context_mend();  // what was wrong with this device is not the next one's concern
   free(device);
 }
 
@@ -164,6 +165,14 @@ ignis_status record_end(Device &device, uint32_t key) {
     if (device.rounds[key]) IGNIS_CUDA(device, cudaGraphUpload(device.rounds[key], device.stream));
   }
   return wait(device);
+}
+
+bool is_recorded(const Device &device, uint32_t key) { return device.rounds[key] != nullptr; }
+
+// Qwen3-8B: eight graphs and the stream's own memory took 10 MiB, of 13 allowed.
+uint64_t recorded_bytes(uint32_t num_layers, uint32_t num_keys) {
+  static constexpr uint64_t LAYER_BYTES = 16 << 10, KEY_BYTES = 1 << 20;
+  return num_keys * (KEY_BYTES + num_layers * LAYER_BYTES);
 }
 
 bool replay(Device &device, uint32_t key) {

@@ -33,7 +33,7 @@ struct StepMemory {
   uint32_t max_pages;
 };
 
-struct Staging;  // pinned buffers of a load, store.cu's
+struct Store;   // what carries weights to the card, store.cu's
 struct Inputs;   // the pinned image of StepMemory, step.cu's
 
 struct Device {
@@ -44,7 +44,7 @@ struct Device {
   const char *error_place;
   Phase phase;              // of the step under way; decode while a round is kept
   StepMemory step;
-  Staging *staging;
+  Store *store;
   Inputs *inputs;
   cudaGraphExec_t rounds[IGNIS_MAX_LANES + 1];  // by width
 };

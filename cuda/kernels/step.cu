@@ -5,7 +5,6 @@
 #include "../base/time.h"
 #include "device.h"
 #include "inputs.h"
-#include "store.h"
 
 namespace ignis {
 
@@ -73,7 +72,6 @@ uint64_t step_bytes(const StepLimits &limits) { return StepLayout(limits).total_
 
 void step_place(Device &device, const StepLimits &limits, void *memory) {
   inputs_close(&device);
-  staging_close(&device);  // the weights are there: what carried them is no part of the plan
   Inputs *inputs = static_cast<Inputs *>(calloc(1, sizeof(Inputs)));
   if (!inputs) return keep(device, cudaErrorMemoryAllocation, __func__);
   device.inputs = inputs;

@@ -63,6 +63,7 @@ static ignis_status check_shape(const ignis_shape &shape) {
 
 static ignis_status check_params(const ignis_load_params &params) {
   CHECK(check_size("ignis_load_params", params.size, sizeof params));
+  if (params.progress) CHECK(check_size("ignis_load_progress", params.progress->size, sizeof *params.progress));
   if (!params.shape) return fail(IGNIS_INVALID, "shape is null");
   CHECK(check_shape(*params.shape));
   if (!params.files || params.num_files == 0) return fail(IGNIS_INVALID, "no files");

@@ -1,148 +1,28 @@
-// load.cpp: the memory plan of a load, and the load itself: one arena of the device each for weights, KV pages and workspace.
+// load.cpp: the load: one arena of the device, carved as the plan says and filled from the files.
 #include <stdlib.h>
 
-#include "../base/machine.h"
 #include "../base/status.h"
 #include "../quant/dequantize.h"
-#include "../quant/formats.h"
 #include "../quant/synthetic.h"
-#include "model.h"
+#include "plan.h"
 
 namespace ignis {
 
-static Matrix matrix_of(const ignis_load_params &params, uint32_t tensor_index) {
-  const ignis_tensor &tensor = params.tensors[tensor_index];
-  Matrix matrix;
-  matrix.rows = static_cast<uint32_t>(tensor.rows);
-  matrix.cols = static_cast<uint32_t>(tensor.cols);
-  matrix.dtype = static_cast<ignis_dtype>(tensor.dtype);
-  if (const void *base = params.files[tensor.file].base) matrix.source = static_cast<const uint8_t *>(base) + tensor.offset;
-  matrix.seed = params.seed;
-  matrix.tensor = tensor_index;
-  if (has_block_scales(matrix.dtype)) {
-    matrix.scale_dtype = static_cast<ignis_dtype>(tensor.scale_dtype);
-    if (const void *base = params.files[tensor.scale_file].base) matrix.scales = static_cast<const uint8_t *>(base) + tensor.scale_offset;
-  }
-  return matrix;
-}
+// What the caller reads of a load while it runs. Without a caller who wants it, the load counts for itself.
+struct Watch {
+  ignis_load_progress own{sizeof own, 0, 0, 0, 0, 0};
+  ignis_load_progress *progress;
 
-static bool is_embedding(const Binding &binding, const TensorSlot &slot) { return slot.matrix == &binding.weights.embedding; }
-
-// Bytes of the weights' arena that a matrix takes.
-static uint64_t held_bytes(const Binding &binding, const TensorSlot &slot, const Matrix &matrix) {
-  const uint64_t size_bytes = is_embedding(binding, slot) ? table_bytes(matrix.dtype, matrix.rows, matrix.cols)
-                                                          : matrix_bytes(matrix.dtype, matrix.rows, matrix.cols);
-  if (size_bytes > 0 || matrix.source) return size_bytes;
-  return align_up(matrix.rows * row_bytes(matrix.dtype, matrix.cols), ARENA_ALIGNMENT);  // no file holds what is used as it is stored
-}
-
-// The tensor that a slot is filled from: the embedding's (always slot 0) for a tied head.
-static uint32_t tensor_of(const Binding &binding, uint32_t slot) {
-  return binding.tensors[slot] == NO_TENSOR ? binding.tensors[0] : binding.tensors[slot];
-}
-
-static uint64_t aligned(uint64_t size_bytes) { return align_up(size_bytes, ARENA_ALIGNMENT); }
-
-// Takes the parts of the workspace in one order, for the plan (arena null: only counts) and for the load.
-struct Workspace {
-  Arena *arena;
-  uint64_t total_bytes = 0;
-  void *take(uint64_t size_bytes) {
-    total_bytes += aligned(size_bytes);
-    return arena ? arena_take(arena, size_bytes) : nullptr;
-  }
-  float *floats(uint64_t rows, uint64_t cols) { return static_cast<float *>(take(rows * cols * sizeof(float))); }
+  explicit Watch(const ignis_load_params &params) : progress(params.progress ? params.progress : &own) {}
+  void enter(ignis_load_phase phase) { __atomic_store_n(&progress->phase, phase, __ATOMIC_RELAXED); }
+  void expect(uint64_t total_bytes) { __atomic_store_n(&progress->total_bytes, total_bytes, __ATOMIC_RELAXED); }
+  void add(uint64_t num_bytes) { __atomic_store_n(&progress->done_bytes, progress->done_bytes + num_bytes, __ATOMIC_RELAXED); }
+  bool is_cancelled() const { return __atomic_load_n(&progress->is_cancelled, __ATOMIC_RELAXED) != 0; }
+  ignis_status check() const { return is_cancelled() ? fail(IGNIS_CANCELLED, "the load was cancelled") : IGNIS_OK; }
 };
 
-// Where the parts of the workspace lie.
-struct Places {
-  DecoderWork work;
-  float *logits;
-  ignis_draw *draws;
-  void *sample_memory, *step_memory;
-  void *lanes[IGNIS_MAX_LANES];
-};
-
-static uint64_t lay_out_workspace(Arena *arena, const LoadPlan &plan, const ignis_load_params &params, Places *places) {
-  const ignis_shape &shape = *params.shape;
-  const uint64_t T = plan.max_rows, H = shape.hidden_size, Q = uint64_t{shape.num_heads} * shape.head_dim;
-  const uint64_t KV = uint64_t{shape.num_kv_heads} * shape.head_dim, F = shape.ffn_size, V = shape.vocab_size;
-  Workspace space{arena};
-  *places = Places{};
-  DecoderWork *const work = &places->work;
-  work->x = space.floats(T, H);
-  work->normed = space.floats(T, H);
-  work->q = space.floats(T, Q);
-  work->attended = space.floats(T, Q);
-  work->k = space.floats(T, KV);
-  work->v = space.floats(T, KV);
-  work->gate = space.floats(T, F);
-  work->up = space.floats(T, F);
-  work->angles = space.floats(T, 2 * uint64_t{shape.head_dim});
-  work->activations.memory = space.take(plan.activations_bytes);
-  work->attention = space.take(plan.attention_bytes);
-  places->logits = space.floats(params.max_lanes, V);
-  places->draws = static_cast<ignis_draw *>(space.take(params.max_lanes * sizeof(ignis_draw)));
-  places->sample_memory = space.take(plan.sample_bytes);
-  places->step_memory = space.take(plan.step_bytes);
-  for (uint32_t lane = 0; lane < params.max_lanes; lane++) places->lanes[lane] = space.take(lane_tokens_bytes(shape.vocab_size));
-  return space.total_bytes;
-}
-
-static StepLimits step_limits(const LoadPlan &plan, const ignis_load_params &params) {
-  return StepLimits{plan.max_rows, params.max_context, params.max_lanes, params.shape->vocab_size};
-}
-
-ignis_status plan_load(LoadPlan *plan, const ignis_load_params &params, const Binding &binding) {
-  const ignis_shape &shape = *params.shape;
-  *plan = LoadPlan{};
-  plan->num_threads = params.num_threads ? params.num_threads : usable_cores();
-  plan->max_rows = params.max_span > params.max_lanes ? params.max_span : params.max_lanes;
-
-  plan->weights_bytes = aligned(shape.head_dim / 2 * sizeof(float));
-  for (uint32_t i = 0; i < binding.num; i++) {
-    const TensorSlot &slot = binding.slots[i];
-    const Matrix matrix = matrix_of(params, tensor_of(binding, i));
-    if (slot.vector) {
-      plan->weights_bytes += aligned(uint64_t{slot.cols} * sizeof(float));
-      continue;
-    }
-    const uint64_t stored_bytes = matrix.rows * row_bytes(matrix.dtype, matrix.cols);
-    const uint64_t packed_bytes = held_bytes(binding, slot, matrix);
-    plan->weights_bytes += aligned(packed_bytes);
-    // A tied head that is used as it is stored was counted with the embedding.
-    if (packed_bytes == 0 && binding.tensors[i] != NO_TENSOR) plan->mapped_bytes += stored_bytes;
-  }
-
-  const uint32_t widest = shape.ffn_size > shape.hidden_size ? shape.ffn_size : shape.hidden_size;
-  const uint32_t queries = shape.num_heads * shape.head_dim;
-  plan->activations_bytes = activations_bytes(plan->max_rows, queries > widest ? queries : widest);
-  plan->attention_bytes = attention_bytes(plan->num_threads, params.max_context, shape.num_heads, shape.num_kv_heads, shape.head_dim);
-  plan->sample_bytes = sample_bytes(plan->num_threads, params.max_lanes, shape.vocab_size);
-  plan->step_bytes = step_bytes(step_limits(*plan, params));
-  plan->kv_layer_bytes = kv_layer_bytes(static_cast<ignis_dtype>(params.kv_dtype), shape.num_kv_heads, shape.head_dim);
-  plan->kv_page_bytes = plan->kv_layer_bytes * shape.num_layers;
-  Places places;
-  plan->workspace_bytes = lay_out_workspace(nullptr, *plan, params, &places);
-  if (__builtin_mul_overflow(plan->kv_page_bytes, uint64_t{params.num_pages}, &plan->kv_pool_bytes))
-    return fail(IGNIS_NO_MEMORY, "%u pages of %llu bytes are more than an address can name", params.num_pages,
-                static_cast<unsigned long long>(plan->kv_page_bytes));
-  return IGNIS_OK;
-}
-
-static ignis_status open_arenas(ignis_model *model, const LoadPlan &plan) {
-  const struct {
-    Arena *arena;
-    uint64_t size_bytes;
-    const char *name;
-  } wanted[] = {{&model->weights, plan.weights_bytes, "weights"},
-                {&model->pool, plan.kv_pool_bytes, "KV pages"},
-                {&model->workspace, plan.workspace_bytes, "workspaces"}};
-  for (const auto &each : wanted)
-    if (!memory_open(*model->device, each.arena, each.size_bytes))
-      return fail(IGNIS_NO_MEMORY, "the device refuses %llu bytes for %s", static_cast<unsigned long long>(each.size_bytes), each.name);
-  return IGNIS_OK;
-}
+// A device that stages reads the files itself; the others read the mapping.
+static bool reads_mapping() { return staging_bytes() == 0; }
 
 static void load_matrix(ignis_model *model, const Binding &binding, const TensorSlot &slot, Matrix matrix) {
   const uint64_t packed_bytes = held_bytes(binding, slot, matrix);
@@ -150,16 +30,66 @@ static void load_matrix(ignis_model *model, const Binding &binding, const Tensor
     matrix.packed = matrix.source;
   } else {
     const void *stored = matrix.source;
-    void *memory = arena_take(&model->weights, packed_bytes);
+    void *memory = arena_take(&model->memory, packed_bytes);
     if (is_embedding(binding, slot))
       table_store(*model->device, &matrix, memory);
     else
       matrix_pack(*model->device, &matrix, memory);
     // So that the process holds these weights once. Rows of a tied embedding come back as they are read.
-    if (stored) drop_file_pages(stored, matrix.rows * row_bytes(matrix.dtype, matrix.cols));
+    if (reads_mapping() && stored) drop_file_pages(stored, stored_bytes(matrix));
   }
   *slot.matrix = matrix;
 }
+
+// The slots in the order of their tensors in the files: a disk is read from front to back.
+struct Turn {
+  uint32_t file, slot;
+  uint64_t offset;
+};
+
+static int compare_turns(const void *left, const void *right) {
+  const Turn &a = *static_cast<const Turn *>(left), &b = *static_cast<const Turn *>(right);
+  if (a.file != b.file) return a.file < b.file ? -1 : 1;
+  if (a.offset != b.offset) return a.offset < b.offset ? -1 : 1;
+  return a.slot < b.slot ? -1 : a.slot > b.slot;  // a tied head is read after the embedding
+}
+
+// What load_weights works through; freed by its destructor.
+struct Worklist {
+  Turn *turns;     // [binding.num]
+  Stored *stored;  // [num_stored] what the device will be asked to store
+  uint32_t num_stored = 0;
+  float *values;   // [the longest vector]
+
+  Worklist(const ignis_load_params &params, const Binding &binding) {
+    uint32_t longest = 0;
+    for (uint32_t i = 0; i < binding.num; i++)
+      if (binding.slots[i].vector && binding.slots[i].cols > longest) longest = binding.slots[i].cols;
+    turns = static_cast<Turn *>(calloc(binding.num, sizeof(Turn)));
+    stored = static_cast<Stored *>(calloc(binding.num, sizeof(Stored)));
+    values = static_cast<float *>(malloc(uint64_t{longest} * sizeof(float)));
+    if (!is_made()) return;
+    for (uint32_t i = 0; i < binding.num; i++) {
+      const ignis_tensor &tensor = params.tensors[tensor_of(binding, i)];
+      turns[i] = Turn{tensor.file, i, tensor.offset};
+    }
+    qsort(turns, binding.num, sizeof(Turn), compare_turns);
+    for (uint32_t i = 0; i < binding.num; i++) {
+      const TensorSlot &slot = binding.slots[turns[i].slot];
+      const Matrix matrix = matrix_of(params, tensor_of(binding, turns[i].slot));
+      if (slot.vector || held_bytes(binding, slot, matrix) == 0) continue;
+      stored[num_stored++] = Stored{matrix, params.files[turns[i].file].descriptor, turns[i].offset, is_embedding(binding, slot)};
+    }
+  }
+  ~Worklist() {
+    free(turns);
+    free(stored);
+    free(values);
+  }
+  Worklist(const Worklist &) = delete;
+  Worklist &operator=(const Worklist &) = delete;
+  bool is_made() const { return turns && stored && values; }
+};
 
 static void synthesize_vector(float *values, uint32_t num, const Matrix &matrix) {
   const Synthetic synthetic = synthetic_of(matrix.seed, matrix.tensor, 1, num);
@@ -168,65 +98,64 @@ static void synthesize_vector(float *values, uint32_t num, const Matrix &matrix)
 }
 
 // Fills every slot from its tensor: vectors as float32, matrices packed.
-static ignis_status load_weights(ignis_model *model, const ignis_load_params &params, const Binding &binding) {
-  uint32_t longest = 0;
-  for (uint32_t i = 0; i < binding.num; i++)
-    if (binding.slots[i].vector && binding.slots[i].cols > longest) longest = binding.slots[i].cols;
-  float *values = static_cast<float *>(malloc(uint64_t{longest} * sizeof(float)));
-  if (!values) return fail(IGNIS_NO_MEMORY, "no memory for a vector of %u values", longest);
+static ignis_status fill_slots(ignis_model *model, const ignis_load_params &params, const Binding &binding, const Worklist &work,
+                               Watch *watch) {
   for (uint32_t i = 0; i < binding.num; i++) {
-    const TensorSlot &slot = binding.slots[i];
-    const Matrix matrix = matrix_of(params, tensor_of(binding, i));
+    const ignis_status status = watch->check();
+    if (status != IGNIS_OK) return status;
+    const TensorSlot &slot = binding.slots[work.turns[i].slot];
+    const Matrix matrix = matrix_of(params, tensor_of(binding, work.turns[i].slot));
+    if (reads_mapping() && i + 1 < binding.num) {
+      const Matrix next = matrix_of(params, tensor_of(binding, work.turns[i + 1].slot));
+      if (next.source) read_ahead(next.source, stored_bytes(next));
+    }
     if (slot.vector) {
       const uint64_t size_bytes = uint64_t{slot.cols} * sizeof(float);
-      float *memory = static_cast<float *>(arena_take(&model->weights, size_bytes));
+      float *memory = static_cast<float *>(arena_take(&model->memory, size_bytes));
       if (matrix.source)
-        dequantize(values, matrix.source, matrix.dtype, slot.cols);
+        dequantize(work.values, matrix.source, matrix.dtype, slot.cols);
       else
-        synthesize_vector(values, slot.cols, matrix);
-      upload(*model->device, memory, values, size_bytes);
+        synthesize_vector(work.values, slot.cols, matrix);
+      upload(*model->device, memory, work.values, size_bytes);
       *slot.vector = memory;
     } else {
       load_matrix(model, binding, slot, matrix);
     }
+    watch->add(stored_bytes(matrix));
   }
-  free(values);
-  return wait(*model->device);
+  return watch->check();
 }
 
-static ignis_status move_weights(ignis_model *model, const ignis_load_params &params, Binding *binding) {
+static ignis_status load_weights(ignis_model *model, const ignis_load_params &params, const Binding &binding, void *staging, Watch *watch) {
+  const Worklist work(params, binding);
+  if (!work.is_made()) return fail(IGNIS_NO_MEMORY, "no memory for the list of the weights");
+  store_begin(*model->device, work.stored, work.num_stored, staging, watch->progress);
+  const ignis_status status = fill_slots(model, params, binding, work, watch);
+  const ignis_status stored = store_end(*model->device);
+  return status == IGNIS_OK ? stored : status;
+}
+
+static ignis_status move_weights(ignis_model *model, const ignis_load_params &params, Binding *binding, void *staging, Watch *watch) {
   Decoder &decoder = model->decoder;
   const ignis_shape &shape = *params.shape;
   decoder.shape = shape;
   const uint64_t freq_bytes = shape.head_dim / 2 * sizeof(float);
-  float *inv_freq = static_cast<float *>(arena_take(&model->weights, freq_bytes));
+  float *inv_freq = static_cast<float *>(arena_take(&model->memory, freq_bytes));
   upload(*model->device, inv_freq, shape.rope_inv_freq, freq_bytes);
   decoder.shape.rope_inv_freq = inv_freq;
   decoder.rope = Rope{inv_freq, shape.rope_scale, static_cast<ignis_rope_pairs>(shape.rope_pairs)};
-  const ignis_status status = load_weights(model, params, *binding);
+  const ignis_status status = load_weights(model, params, *binding, staging, watch);
   decoder.weights = binding->weights;
   binding->weights.layers = nullptr;  // the model's now
   return status;
 }
 
-static ignis_status load_into(ignis_model *model, const ignis_load_params &params, Binding *binding) {
-  LoadPlan plan;
-  ignis_status status = plan_load(&plan, params, *binding);
-  if (status == IGNIS_OK) status = device_open(&model->device, plan.num_threads);
-  if (status == IGNIS_OK) status = open_arenas(model, plan);
-  if (status != IGNIS_OK) return status;
-  model->limits = Limits{params.num_pages, params.max_context, params.max_span, params.max_lanes};
-  model->program = program_of(params.shape->architecture);
-  status = move_weights(model, params, binding);
-  if (status != IGNIS_OK) return status;
-
+static void place_workspace(ignis_model *model, const LoadPlan &plan, const ignis_load_params &params) {
   Decoder &decoder = model->decoder;
-  decoder.device = model->device;
-  decoder.layer_bytes = plan.kv_layer_bytes;
-  decoder.kv = KvLayer{model->pool.base, plan.kv_page_bytes, 0, static_cast<ignis_dtype>(params.kv_dtype), params.shape->num_kv_heads,
-                       params.shape->head_dim};
   Places places;
-  lay_out_workspace(&model->workspace, plan, params, &places);
+  lay_out_workspace(&model->memory, plan, params, &places);
+  lay_out_sampling(&model->memory, plan, params, &places);
+  lay_out_lanes(&model->memory, params, &places);
   decoder.work = places.work;
   model->logits = places.logits;
   model->draws = places.draws;
@@ -234,30 +163,51 @@ static ignis_status load_into(ignis_model *model, const ignis_load_params &param
   for (uint32_t lane = 0; lane < params.max_lanes; lane++)
     lane_tokens_place(&model->lanes[lane], places.lanes[lane], params.shape->vocab_size);
   step_place(*model->device, step_limits(plan, params), places.step_memory);
-  return record_rounds(*model);
+}
+
+static ignis_status refuse(const LoadPlan &plan) {
+  const auto number = [](uint64_t value) { return static_cast<unsigned long long>(value); };
+  return fail(IGNIS_NO_MEMORY, "the device refuses %llu bytes: %llu of weights, %llu of workspace and lanes, %llu of KV pages",
+              number(plan.arena_bytes), number(plan.weights_bytes + plan.embedding_bytes),
+              number(plan.workspace_bytes + plan.sampling_bytes + plan.lane_bytes), number(plan.kv_pool_bytes));
+}
+
+static ignis_status load_into(ignis_model *model, const ignis_load_params &params, Binding *binding) {
+  Watch watch(params);
+  LoadPlan plan;
+  ignis_status status = plan_load(&plan, params, *binding);
+  if (status == IGNIS_OK) status = watch.check();
+  if (status == IGNIS_OK) status = device_open(&model->device, plan.num_threads);
+  if (status != IGNIS_OK) return status;
+  watch.expect(plan.stored_bytes);
+  if (!memory_open(*model->device, &model->memory, plan.arena_bytes))
+    return refuse(plan);
+  model->limits = Limits{params.num_pages, params.max_context, params.max_span, params.max_lanes};
+  model->program = program_of(params.shape->architecture);
+  uint8_t *pool = model->memory.base + plan.weights_bytes + plan.embedding_bytes + plan.workspace_bytes + plan.sampling_bytes + plan.lane_bytes;
+  watch.enter(IGNIS_LOAD_READING);
+  status = move_weights(model, params, binding, pool, &watch);
+  if (status != IGNIS_OK) return status;
+
+  Decoder &decoder = model->decoder;
+  decoder.device = model->device;
+  decoder.layer_bytes = plan.kv_layer_bytes;
+  decoder.kv = KvLayer{pool, plan.kv_page_bytes, 0, static_cast<ignis_dtype>(params.kv_dtype), params.shape->num_kv_heads,
+                       params.shape->head_dim};
+  place_workspace(model, plan, params);
+  watch.enter(IGNIS_LOAD_RECORDING);
+  status = record_rounds(*model);
+  if (status == IGNIS_OK) status = watch.check();
+  // The first launch of a kernel may make the driver take memory: better now than in somebody's request.
+  if (status != IGNIS_OK || !is_recorded(*model->device, 1)) return status;
+  watch.enter(IGNIS_LOAD_WARMING);
+  status = warm_up(*model);
+  return status == IGNIS_OK ? watch.check() : status;
 }
 
 }  // namespace ignis
 
 using namespace ignis;
-
-ignis_status ignis_plan(const ignis_load_params *params, ignis_memory_plan *result) {
-  clear_last_error();
-  if (!result) return fail(IGNIS_INVALID, "plan is null");
-  if (result->size != sizeof *result) return fail(IGNIS_INVALID, "ignis_memory_plan.size is %u", result->size);
-  Binding binding;
-  ignis_status status = check_load(&binding, params);
-  if (status != IGNIS_OK) return status;
-  LoadPlan plan;
-  status = plan_load(&plan, *params, binding);
-  binding_close(&binding);
-  if (status != IGNIS_OK) return status;
-  *result = ignis_memory_plan{sizeof *result,     0,
-                              plan.weights_bytes, plan.mapped_bytes,
-                              plan.kv_page_bytes, plan.kv_pool_bytes,
-                              plan.workspace_bytes};
-  return IGNIS_OK;
-}
 
 ignis_status ignis_load(const ignis_load_params *params, ignis_model **result) {
   clear_last_error();
@@ -278,11 +228,7 @@ ignis_status ignis_load(const ignis_load_params *params, ignis_model **result) {
 
 void ignis_unload(ignis_model *model) {
   if (!model) return;
-  if (model->device) {
-    memory_close(*model->device, &model->weights);
-    memory_close(*model->device, &model->pool);
-    memory_close(*model->device, &model->workspace);
-  }
+  if (model->device) memory_close(*model->device, &model->memory);
   device_close(model->device);
   free(model->decoder.weights.layers);
   free(model);

@@ -8,10 +8,15 @@ namespace ignis {
 
 // The arithmetic of a load. ignis_plan reports it, ignis_load takes exactly this.
 struct LoadPlan {
-  uint64_t weights_bytes, mapped_bytes;
+  // The arena's parts: weights and embedding | workspace | sampling | lanes | KV pool. While weights are stored, the pool's part
+  // carries them: it has staging_bytes() at least.
+  uint64_t weights_bytes, embedding_bytes;
+  uint64_t workspace_bytes, sampling_bytes, lane_bytes;
   uint64_t kv_layer_bytes, kv_page_bytes, kv_pool_bytes;
-  uint64_t workspace_bytes;
-  uint64_t attention_bytes, activations_bytes, sample_bytes, step_bytes;  // parts of the workspace
+  uint64_t arena_bytes;
+  uint64_t mapped_bytes, round_bytes;  // beside the arena
+  uint64_t stored_bytes;               // of all tensors, as they are stored: what progress counts
+  uint64_t attention_bytes, activations_bytes, sample_bytes, step_bytes;  // parts of those lines
   uint32_t num_threads;  // of the CPU
   uint32_t max_rows;  // of one step: the longest span or the widest round
 };
@@ -56,7 +61,7 @@ struct ignis_model {
   const ignis::Program *program;
   ignis::Decoder decoder;
   ignis::Device *device;
-  ignis::Arena weights, pool, workspace;
+  ignis::Arena memory;
   // In the device's memory.
   float *logits;      // [max_lanes, V]
   ignis_draw *draws;  // [max_lanes]
@@ -73,5 +78,7 @@ void begin_round(ignis_model &model, const ignis_round &round);
 ignis_status end_round(ignis_model &model, ignis_draw *draws);
 // Has the device keep a round of each width, where it can.
 ignis_status record_rounds(ignis_model &model);
+// Runs a span and a round of each width. Pages and lanes hold anything afterwards.
+ignis_status warm_up(ignis_model &model);
 
 }  // namespace ignis

@@ -1,4 +1,6 @@
 // step.cpp: one prefill span or one decode round through the model's program, and the draws after it.
+#include <stdlib.h>
+
 #include "../base/status.h"
 #include "model.h"
 
@@ -103,6 +105,31 @@ ignis_status record_rounds(ignis_model &model) {
   }
   model.round.num = 0;
   return IGNIS_OK;
+}
+
+ignis_status warm_up(ignis_model &model) {
+  const Limits &limits = model.limits;
+  uint32_t T = limits.max_span < limits.max_context ? limits.max_span : limits.max_context;
+  if (T > 512) T = 512;  // what a launch makes the driver take does not grow with the rows
+  const uint32_t num_pages = (T - 1) / IGNIS_PAGE_TOKENS + 1;
+  int32_t *memory = static_cast<int32_t *>(calloc(uint64_t{T} + num_pages, sizeof(int32_t)));
+  if (!memory) return fail(IGNIS_NO_MEMORY, "no memory for %u tokens", T);
+  const int32_t *tokens = memory, *page_table = memory + T;  // all of them page 0: what they hold is nobody's
+  ignis_sampling sampling[IGNIS_MAX_LANES] = {};
+  ignis_row rows[IGNIS_MAX_LANES];
+  ignis_draw draws[IGNIS_MAX_LANES];
+  for (int32_t lane = 0; lane < IGNIS_MAX_LANES; lane++) {
+    sampling[lane].top_p = sampling[lane].repetition_penalty = 1;
+    sampling[lane].top_logprobs = -1;
+    rows[lane] = ignis_row{lane, 0, 0, 1, page_table};
+  }
+  ignis_status status = run_span(model, ignis_span{sizeof(ignis_span), 0, T, num_pages, tokens, page_table, 0, 0, sampling, nullptr}, draws);
+  for (uint32_t width = 1; status == IGNIS_OK && width <= limits.max_lanes; width++) {
+    begin_round(model, ignis_round{sizeof(ignis_round), width, rows, sampling, nullptr});
+    status = end_round(model, draws);
+  }
+  free(memory);
+  return status;
 }
 
 }  // namespace ignis

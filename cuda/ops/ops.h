@@ -43,6 +43,9 @@ ignis_status download(Device &device, void *to, const void *from, uint64_t size_
 bool record_begin(Device &device, uint32_t key);
 ignis_status record_end(Device &device, uint32_t key);
 bool replay(Device &device, uint32_t key);  // false: nothing is kept under the key
+bool is_recorded(const Device &device, uint32_t key);
+// Memory of the device, beside all arenas, that is allowed for the rounds of num_keys widths of a model of num_layers.
+uint64_t recorded_bytes(uint32_t num_layers, uint32_t num_keys);
 
 // Of the last step: from step_begin to the wait that ended it. Fills everything but size.
 void step_times(Device &device, ignis_step_times *times);
@@ -70,6 +73,20 @@ void matrix_pack(Device &device, Matrix *m, void *packed);
 // The same for the embedding, whose rows are read by number: 0 where they are read from the file. table_store sets m->source.
 uint64_t table_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols);
 void table_store(Device &device, Matrix *m, void *stored);
+
+// A device that reads ahead is told what the next calls of matrix_pack and table_store will be, in their order; it may also do without.
+struct Stored {
+  Matrix matrix;       // as it will be given
+  int32_t descriptor;  // of the file that has it at `offset`; -1: it is read from its source
+  uint64_t offset;
+  bool is_table;       // for table_store
+};
+// Until store_end the device may use staging_bytes() of its memory at `staging`. `list` is the caller's until then. matrix_pack and
+// table_store do nothing more once progress->is_cancelled is set.
+uint64_t staging_bytes();
+void store_begin(Device &device, const Stored *list, uint32_t num, void *staging, const ignis_load_progress *progress);
+// Waits until all that was stored is there; says whether all went well. Gives back everything that carried it.
+ignis_status store_end(Device &device);
 
 // --- a step ---------------------------------------------------------------------------------------------------------------------
 

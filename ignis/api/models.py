@@ -4,9 +4,10 @@ from typing import Literal
 
 import msgspec
 
-from ignis.api.schema.models import ModelEntry, ModelList
+from ignis.api.schema.models import LoadProgress, ModelEntry, ModelList
 from ignis.api.serving import Serving
 from ignis.engine.lifecycle import EngineState, LoadedModel
+from ignis.engine.load import LoadStatus
 from ignis.errors import ModelNotFoundError
 from ignis.exchange import Exchange
 
@@ -35,6 +36,7 @@ class Models:
             data=[] if serving.model is None else [_entry(serving.model)],
             status=_STATUS[serving.state],
             reason=serving.failure,
+            loading=_progress(serving.load_status),
         )
         await exchange.respond(200, msgspec.json.encode(body))
 
@@ -55,4 +57,16 @@ def _entry(model: LoadedModel) -> ModelEntry:
         format=model.format,
         num_parameters=model.num_parameters,
         size_bytes=model.size_bytes,
+        load_seconds=round(model.load_s, 3),
+    )
+
+
+def _progress(status: LoadStatus | None) -> LoadProgress | None:
+    if status is None:
+        return None
+    return LoadProgress(
+        phase=status.phase.value,
+        done_bytes=status.done_bytes,
+        total_bytes=status.total_bytes,
+        seconds=round(status.age_s, 1),
     )

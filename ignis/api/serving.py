@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import EngineState, LoadedModel
 from ignis.engine.limits import REJECTIONS, check_state, not_serving
+from ignis.engine.load import LoadStatus
 from ignis.engine.mailbox import Mailbox
 from ignis.errors import IgnisError, ModelNotFoundError
 from ignis.metrics import Metrics
@@ -33,6 +34,11 @@ class Serving:
         """Why the model failed, for clients; None where it did not."""
         state = self._engine.state
         return not_serving(state, self._engine.reason).message if state is EngineState.FAILED else None
+
+    @property
+    def load_status(self) -> LoadStatus | None:
+        """How far the load under way is; None where there is none."""
+        return self._engine.load_status
 
     @property
     def is_alive(self) -> bool:

@@ -12,11 +12,12 @@ from ignis.engine.flight import Account, Flight
 from ignis.engine.leaf import Leaf
 from ignis.engine.lifecycle import TABLE, EngineEvent, EngineState
 from ignis.engine.limits import REJECTIONS, check_bounds, check_lanes, check_state
+from ignis.engine.load import Loaded, LoadStatus, LoadWatch
 from ignis.engine.loop import Attach, Delivery, Detach, Leave, Quit, StepLoop, Submit
 from ignis.engine.mailbox import Mailbox
 from ignis.engine.settings import EngineSettings
 from ignis.engine.snapshot import EngineSnapshot
-from ignis.engine.vram import LoadPlan, plan_load
+from ignis.engine.vram import BudgetMode, LoadPlan, Measured, measure, plan_load
 from ignis.errors import EngineError, IgnisError
 from ignis.log import Log
 from ignis.metrics import Metrics
@@ -24,6 +25,8 @@ from ignis.models.base import Checkpoint
 from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan
 from ignis.scheduler.request import Admitted, FinishReason, Submission, TokenEvent
 from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
+
+_REPORT_INTERVAL_S = 1.0
 
 
 class Engine:
@@ -43,7 +46,7 @@ class Engine:
         watch: is shown every turn of the step loop, in the event loop's thread, after it was taken.
         """
         assert 1 <= settings.decode_lanes <= MAX_LANES
-        assert settings.prefill_chunk % 64 == 0
+        assert settings.prefill_chunk is None or settings.prefill_chunk % 64 == 0
         self.state = EngineState.UNLOADED
         self.reason = ""
         """Why it FAILED: a line for a person."""
@@ -56,7 +59,10 @@ class Engine:
         self._account = Account(log, metrics)
         self._estimate = Estimate()
         self._leaf: Leaf | None = None
-        self._loaded: LoadPlan | None = None
+        self._loaded: Loaded | None = None
+        self._load: LoadWatch | None = None
+        self._has_no_load = trio.Event()
+        self._has_no_load.set()
         self._scheduler: Scheduler | None = None
         self._loop: StepLoop | None = None
         self._flights: dict[int, Flight] = {}
@@ -78,34 +84,50 @@ class Engine:
             await trio.sleep_forever()
         finally:
             with trio.move_on_after(self._settings.stop_limit_s, shield=True):
+                # A load that was cancelled ends soon; until then the leaf is its.
+                await self._has_no_load.wait()
                 await self._detach()
                 loop.post(Quit())
-                if self._leaf is not None:
-                    await trio.to_thread.run_sync(self._leaf.unload)
+                await trio.to_thread.run_sync(self._unload_leaf)
             self._end_flights(FinishReason.CANCELLED)
 
     async def load(self, checkpoint: Checkpoint) -> LoadPlan:
         """Loads a model in a worker thread; `run` has started. The checkpoint stays open until `unload` or `run` ends.
 
+        Cancelled, it frees what it has taken before it ends; the state is UNLOADED then.
+
         Raises:
             ModelLoadError: the plan does not fit, or the leaf refuses the model. The state is FAILED then.
+            DeviceLoadError: the device failed; FAILED too, and the next load may go well.
         """
         assert self._loop is not None, "load before run"
         if self._loop.has_ended:
             raise EngineError("the step loop broke, and only a new process has another")
         self._advance(EngineEvent.LOAD)
+        self._load = watch = LoadWatch(self._clock)
+        self._has_no_load = trio.Event()
         try:
-            plan = await trio.to_thread.run_sync(self._load_leaf, checkpoint)
-        except BaseException as error:
+            loaded = await self._load_watched(checkpoint, watch)
+        except Exception as error:
             self.reason = str(error)
             self._advance(EngineEvent.ERROR)
             raise
-        self._loaded = plan
+        except BaseException:
+            # Cancelled, perhaps just after the leaf was done.
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(self._unload_leaf)
+            self._advance(EngineEvent.CANCEL)
+            raise
+        finally:
+            self._load = None
+            self._has_no_load.set()
+        self._loaded = loaded
+        plan = loaded.plan
         self._scheduler = Scheduler(
             SchedulerSettings(
                 num_pages=plan.layout.num_pages,
                 num_lanes=self._settings.decode_lanes,
-                prefill_chunk=self._settings.prefill_chunk,
+                prefill_chunk=plan.layout.max_span,
                 decode_share=self._settings.decode_share / 100,
                 has_prefix_cache=self._settings.has_prefix_cache,
                 phases_agree=plan.device.phases_agree,
@@ -114,15 +136,14 @@ class Engine:
         self._counted_evictions = self._num_steps = 0
         self._loop.post(Attach(self._scheduler, self._leaf_in_use()))
         self._advance(EngineEvent.READY)
-        self._log_plan(plan)
+        self._log_loaded(loaded)
         return plan
 
     async def unload(self) -> None:
         """Ends what is in flight with CANCELLED and frees the model."""
         self._advance(EngineEvent.UNLOAD)
         await self._detach()
-        if self._leaf is not None:
-            await trio.to_thread.run_sync(self._leaf.unload)
+        await trio.to_thread.run_sync(self._unload_leaf)
 
     def drain(self) -> None:
         """From now on submissions are refused; what is in flight goes on. For the shutdown."""
@@ -131,7 +152,17 @@ class Engine:
     @property
     def max_context(self) -> int:
         """Tokens of one request, prompt and cap; 0 while nothing is loaded."""
-        return 0 if self._loaded is None else self._loaded.layout.max_context
+        return 0 if self._loaded is None else self._loaded.plan.layout.max_context
+
+    @property
+    def loaded(self) -> Loaded | None:
+        """The load of the model that serves; None where none does."""
+        return self._loaded
+
+    @property
+    def load_status(self) -> LoadStatus | None:
+        """How far the load under way is; None where there is none."""
+        return None if self._load is None else self._load.status()
 
     def is_alive(self, now: float | None = None) -> bool:
         """Whether the step loop turns: not where a step takes over settings.step_limit_s or the loop broke, but where
@@ -143,16 +174,32 @@ class Engine:
 
     def snapshot(self) -> EngineSnapshot:
         """Reads the gauges. The engine's thread may move on meanwhile; each number is whole."""
-        plan, scheduler, loop = self._loaded, self._scheduler, self._loop
+        loaded, scheduler, loop = self._loaded, self._scheduler, self._loop
+        plan = None if loaded is None else loaded.plan
+        lines = {} if plan is None else plan.lines
+        measured = Measured() if loaded is None else loaded.measured
+        load = self.load_status
         return EngineSnapshot(
             waiting=0 if scheduler is None else scheduler.num_waiting,
             running=0 if scheduler is None else scheduler.num_running,
             kv_pages=0 if plan is None else plan.layout.num_pages,
             kv_used_pages=0 if scheduler is None else scheduler.residency.num_used,
             kv_page_bytes=0 if plan is None else plan.footprint.kv_page_bytes,
-            weights_bytes=0 if plan is None else plan.footprint.weights_bytes,
-            workspace_bytes=0 if plan is None else plan.footprint.workspace_bytes,
-            kv_pool_bytes=0 if plan is None else plan.footprint.kv_pool_bytes,
+            weights_bytes=lines.get("weights", 0),
+            embedding_bytes=lines.get("embedding", 0),
+            mapped_files_bytes=lines.get("mapped_files", 0),
+            cuda_context_bytes=lines.get("cuda_context", 0),
+            workspace_bytes=lines.get("workspace", 0),
+            sampling_bytes=lines.get("sampling", 0),
+            decode_graph_bytes=lines.get("decode_graph", 0),
+            lane_state_bytes=lines.get("lane_state", 0),
+            kv_pool_bytes=lines.get("kv_pool", 0),
+            budget_bytes=0 if plan is None else plan.budget.size_bytes,
+            unplanned_bytes=measured.unplanned_bytes,
+            free_after_load_bytes=measured.free_bytes,
+            load_done_bytes=0 if load is None else load.done_bytes,
+            load_total_bytes=0 if load is None else load.total_bytes,
+            load_s=0.0 if loaded is None else loaded.duration_s,
             step_age_s=0.0 if loop is None else loop.step_age_s(self._clock()),
         )
 
@@ -182,7 +229,7 @@ class Engine:
 
     def _loaded_plan(self) -> LoadPlan:
         assert self._loaded is not None
-        return self._loaded
+        return self._loaded.plan
 
     def _accept(self, submission: Submission) -> Mailbox:
         assert self._loop is not None
@@ -297,35 +344,116 @@ class Engine:
         self._scheduler = None
         self._loaded = None
 
-    def _load_leaf(self, checkpoint: Checkpoint) -> LoadPlan:
+    async def _load_watched(self, checkpoint: Checkpoint, watch: LoadWatch) -> Loaded:
+        """Loads in a worker thread, reports how far it is, and has a cancelled load end soon."""
+        outcome: Loaded | Exception | None = None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._report_load, watch)
+            try:
+                # Not abandoned where it is cancelled: what it holds must be freed before anybody goes on.
+                outcome = await trio.to_thread.run_sync(self._load_leaf, checkpoint, watch)
+            except Exception as error:
+                outcome = error
+            nursery.cancel_scope.cancel()
+        if isinstance(outcome, Exception):
+            raise outcome
+        assert outcome is not None
+        return outcome
+
+    async def _report_load(self, watch: LoadWatch) -> None:
+        try:
+            while True:
+                await trio.sleep(_REPORT_INTERVAL_S)
+                watch.report(self._log_progress)
+        finally:
+            # At the end of a load nobody reads it any more; before, the load is cancelled.
+            watch.progress.cancel()
+
+    def _load_leaf(self, checkpoint: Checkpoint, watch: LoadWatch) -> Loaded:
+        """In a worker thread. Whatever goes wrong, nothing is held afterwards."""
+        started = self._clock()
         if self._leaf is None:
             self._leaf = self._open_leaf()
-        self._leaf.unload()
-        plan = plan_load(self._leaf, checkpoint, self._settings)
-        self._leaf.load(checkpoint, plan.layout)
-        return plan
+        leaf = self._leaf
+        leaf.unload()
+        plan = plan_load(leaf, checkpoint, self._settings)
+        self._log_plan(plan)
+        try:
+            leaf.load(checkpoint, plan.layout, watch.progress)
+            measured = measure(plan, leaf.probe())
+        except BaseException:
+            leaf.unload()
+            raise
+        return Loaded(plan, measured, self._clock() - started)
+
+    def _unload_leaf(self) -> None:
+        """In a worker thread. Nothing may be held."""
+        if self._leaf is not None:
+            self._leaf.unload()
 
     def _leaf_in_use(self) -> Leaf:
         assert self._leaf is not None
         return self._leaf
 
+    def _log_progress(self, status: LoadStatus) -> None:
+        self._log.emit(
+            "ignis.model.load_progress",
+            phase=status.phase.value,
+            done_bytes=status.done_bytes,
+            total_bytes=status.total_bytes,
+            duration_ms=round(status.age_s * 1e3, 1),
+        )
+
     def _log_plan(self, plan: LoadPlan) -> None:
-        held = plan.footprint
+        budget, lines = plan.budget, plan.lines
+        is_explicit = budget.mode is BudgetMode.EXPLICIT
+        if budget.is_oversubscribed:
+            self._log.emit(
+                "ignis.runtime.vram_oversubscribed",
+                budget_bytes=budget.size_bytes,
+                free_at_start_bytes=plan.device.free_bytes,
+            )
         self._log.emit(
             "ignis.runtime.vram_plan",
-            weights_bytes=held.weights_bytes,
-            workspace_bytes=held.workspace_bytes,
-            kv_pool_bytes=held.kv_pool_bytes,
+            mode=budget.mode.value,
+            free_at_start_bytes=plan.device.free_bytes,
+            headroom_bytes=None if is_explicit else budget.headroom_bytes,
+            allow_oversubscription=self._settings.can_oversubscribe if is_explicit else None,
+            budget_bytes=budget.size_bytes,
+            cuda_context_bytes=lines["cuda_context"],
+            weights_bytes=lines["weights"],
+            embedding_bytes=lines["embedding"],
+            mapped_files_bytes=lines["mapped_files"],
+            workspace_bytes=lines["workspace"],
+            sampling_bytes=lines["sampling"],
+            lane_state_bytes=lines["lane_state"],
+            decode_graph_bytes=lines["decode_graph"],
+            kv_pool_bytes=lines["kv_pool"],
+            kv_pages=plan.layout.num_pages,
+            kv_pool_policy=plan.pool_policy.value,
             total_bytes=plan.total_bytes,
+            allocated_at_load_bytes=plan.allocated_bytes,
+            oversubscribed=budget.is_oversubscribed,
         )
+
+    def _log_loaded(self, loaded: Loaded) -> None:
+        plan, measured = loaded.plan, loaded.measured
+        if plan.device.has_own_memory:
+            self._log.emit(
+                "ignis.runtime.vram_loaded",
+                allocated_at_load_bytes=plan.allocated_bytes,
+                free_memory_delta_bytes=measured.taken_bytes,
+                unplanned_bytes=measured.unplanned_bytes,
+                free_after_load_bytes=measured.free_bytes,
+            )
         self._log.emit(
             "ignis.runtime.kv_pool",
             kv_pages=plan.layout.num_pages,
-            kv_tokens=plan.layout.num_pages * 64,
-            kv_page_bytes=held.kv_page_bytes,
-            kv_pool_bytes=held.kv_pool_bytes,
+            kv_tokens=plan.pool_tokens,
+            kv_page_bytes=plan.footprint.kv_page_bytes,
+            kv_pool_bytes=plan.footprint.kv_pool_bytes,
             decode_lanes=self._settings.decode_lanes,
-            prefill_chunk=self._settings.prefill_chunk,
+            prefill_chunk=plan.layout.max_span,
         )
 
     def _advance(self, event: EngineEvent) -> None:

@@ -1,7 +1,8 @@
 """Port 2, the device edge: what the engine asks of a leaf, and the native leaf behind it. Here statuses become errors.
 
 Steps raise EngineError where the device is lost (the model must be unloaded) and InternalError where one call was
-refused and nothing changed. Everything else raises ModelLoadError.
+refused and nothing changed. A load raises DeviceLoadError where the device failed, so that the next one may go well.
+Everything else raises ModelLoadError.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from ignis import _core
-from ignis._core import Draw, LeafError, LoadParams
+from ignis._core import Draw, LeafError, LoadParams, LoadProgress
 from ignis.config_fields import ModelKvFormat
-from ignis.errors import EngineError, InternalError, ModelLoadError
+from ignis.errors import DeviceLoadError, EngineError, InternalError, ModelLoadError
 from ignis.models.base import Checkpoint, DType
 from ignis.scheduler.plan import CopyPage, DecodeRound, PrefillSpan
 
@@ -23,6 +24,7 @@ _KV_DTYPES = {
     ModelKvFormat.F32: DType.F32,
 }
 _LOSSES = (_core.STATUS_FAULT, _core.STATUS_NO_DEVICE)
+_DEVICE_FAILURES = (_core.STATUS_NO_MEMORY, *_LOSSES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +34,13 @@ class DeviceInfo:
     num_cores: int
     memory_bytes: int
     free_bytes: int
-    """What a load could take now."""
+    """What a load and what comes with it could take now."""
+    context_bytes: int
+    """Of free_bytes, what the driver takes for this process, model or no model."""
     phases_agree: bool
     """Whether prefill and decode give a position the same bits, so that a prompt may use what either wrote (ADR 3)."""
+    has_own_memory: bool
+    """Whether its memory is a card's, which nothing else needs, or the host's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +63,20 @@ class Footprint:
     """What a load holds, in bytes."""
 
     weights_bytes: int
+    embedding_bytes: int
+    """The embedding, where its rows are read from a form of their own."""
     mapped_bytes: int
     """Parts of the mapped files that stay in use."""
+    workspace_bytes: int
+    """Hidden states of a step's rows, and parts of attention's results."""
+    sampling_bytes: int
+    """Logits, draws, their scratch, and a step's inputs."""
+    lane_bytes: int
+    """Token counts of the lanes."""
+    round_bytes: int
+    """Allowed for decode rounds that the device keeps."""
     kv_page_bytes: int
     kv_pool_bytes: int
-    workspace_bytes: int
 
 
 class StepTimes(NamedTuple):
@@ -94,8 +109,9 @@ class Leaf(Protocol):
         """Says what a load would hold; holds nothing."""
         ...
 
-    def load(self, checkpoint: Checkpoint, layout: Layout) -> None:
-        """Loads a model. The checkpoint's files stay mapped until `unload`."""
+    def load(self, checkpoint: Checkpoint, layout: Layout, progress: LoadProgress) -> None:
+        """Loads a model. The checkpoint's files stay mapped until `unload`. Any thread may read the progress meanwhile,
+        and cancel it. Where it raises nothing is held."""
         ...
 
     def unload(self) -> None: ...
@@ -138,11 +154,12 @@ class NativeLeaf:
         except LeafError as error:
             raise ModelLoadError(f"{checkpoint.path}: {error.text}") from error
 
-    def load(self, checkpoint: Checkpoint, layout: Layout) -> None:
+    def load(self, checkpoint: Checkpoint, layout: Layout, progress: LoadProgress) -> None:
         try:
-            self._leaf.load(_params(checkpoint, layout))
+            self._leaf.load(_params(checkpoint, layout), progress)
         except LeafError as error:
-            raise ModelLoadError(f"{checkpoint.path}: {error.text}") from error
+            kind = DeviceLoadError if error.status in _DEVICE_FAILURES else ModelLoadError
+            raise kind(f"{checkpoint.path}: {error.text}") from error
 
     def unload(self) -> None:
         self._leaf.unload()

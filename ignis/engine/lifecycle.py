@@ -22,6 +22,8 @@ class EngineEvent(enum.Enum):
     LOAD = "load"
     READY = "ready"
     ERROR = "error"
+    CANCEL = "cancel"
+    """Of a load: nothing is held."""
     UNLOAD = "unload"
     DRAIN = "drain"
 
@@ -35,6 +37,7 @@ TABLE: machine.Table[EngineState, EngineEvent] = {
     EngineState.LOADING: {
         EngineEvent.READY: EngineState.SERVING,
         EngineEvent.ERROR: EngineState.FAILED,
+        EngineEvent.CANCEL: EngineState.UNLOADED,
         EngineEvent.DRAIN: EngineState.DRAINING,
     },
     EngineState.SERVING: {
@@ -52,6 +55,7 @@ TABLE: machine.Table[EngineState, EngineEvent] = {
         EngineEvent.LOAD: EngineState.DRAINING,
         EngineEvent.READY: EngineState.DRAINING,
         EngineEvent.ERROR: EngineState.DRAINING,
+        EngineEvent.CANCEL: EngineState.DRAINING,
         EngineEvent.UNLOAD: EngineState.DRAINING,
         EngineEvent.DRAIN: EngineState.DRAINING,
     },
@@ -76,11 +80,13 @@ class LoadedModel:
     template: str | None
     """Source of the chat template, where the model has one."""
     created_unix_s: int
+    load_s: float = 0.0
+    """What the device took to load it."""
     sampling_defaults: Mapping[str, float] = field(default_factory=dict)
 
 
 def describe(
-    checkpoint: Checkpoint, tokenizer: Tokenizer, *, name: str, max_context: int, created_unix_s: int
+    checkpoint: Checkpoint, tokenizer: Tokenizer, *, name: str, max_context: int, created_unix_s: int, load_s: float
 ) -> LoadedModel:
     """Makes the LoadedModel of a checkpoint."""
     return LoadedModel(
@@ -94,5 +100,6 @@ def describe(
         tokenizer=tokenizer,
         template=checkpoint.chat_template,
         created_unix_s=created_unix_s,
+        load_s=load_s,
         sampling_defaults=dict(checkpoint.sampling_defaults),
     )

@@ -13,13 +13,20 @@ class EngineSettings:
 
     max_context: int
     """Tokens of one request; 0: the model's own."""
-    prefill_chunk: int
+    prefill_chunk: int | None
+    """None: by device."""
     decode_share: int
     """Per cent."""
     decode_lanes: int
     kv_format: ModelKvFormat
+    budget_bytes: int | None
+    """What a load may hold in all; None: what is free less the headroom."""
+    headroom_bytes: int | None
+    """None: by device."""
+    can_oversubscribe: bool
+    """Whether the budget may pass what is free."""
     kv_pool: PoolSize | None
-    """None: four times the context, less where memory is short."""
+    """None: by device."""
     has_prefix_cache: bool
     num_threads: int
     """0: one for each physical core."""
@@ -36,6 +43,9 @@ class EngineSettings:
             decode_share=config.model.decode_share,
             decode_lanes=config.model.decode_lanes,
             kv_format=config.model.kv_format,
+            budget_bytes=config.vram.budget_bytes,
+            headroom_bytes=config.vram.headroom_bytes,
+            can_oversubscribe=config.vram.allow_oversubscription,
             kv_pool=config.vram.kv_pool_bytes,
             has_prefix_cache=config.reuse.prompt,
             num_threads=config.cpu.threads,

@@ -13,6 +13,18 @@ class EngineSnapshot:
     kv_used_pages: int
     kv_page_bytes: int
     weights_bytes: int
+    embedding_bytes: int
+    mapped_files_bytes: int
+    cuda_context_bytes: int
     workspace_bytes: int
+    sampling_bytes: int
+    decode_graph_bytes: int
+    lane_state_bytes: int
     kv_pool_bytes: int
+    budget_bytes: int
+    unplanned_bytes: int
+    free_after_load_bytes: int
+    load_done_bytes: int
+    load_total_bytes: int
+    load_s: float
     step_age_s: float

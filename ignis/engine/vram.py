@@ -1,16 +1,55 @@
-"""The memory plan of a load: arithmetic on what the leaf says. One that cannot be is refused with numbers and knob."""
+"""The memory plan of a load: arithmetic on what the leaf says. One that cannot be is refused by line and knob."""
 
+import enum
 from dataclasses import dataclass, replace
 
+from ignis._core import PAGE_TOKENS
 from ignis.engine.leaf import DeviceInfo, Footprint, Layout, Leaf
 from ignis.engine.settings import EngineSettings
 from ignis.errors import ModelLoadError
 from ignis.models.base import Checkpoint
 from ignis.scheduler.live import pages_of
+from ignis.units import shown_size
 
-_CONTEXTS_OF_AUTO_POOL = 4
-_HEADROOM_PARTS = 16
-"""One part of so many of the device's memory is left to the process itself and to others."""
+_CARD_CHUNK, _HOST_CHUNK = 2048, 128
+"""Tokens of a prefill call where nobody chose. A card's matrix units need that many rows to be busy."""
+_CARD_HEADROOM_BYTES = 1536 << 20
+_HOST_HEADROOM_PARTS = 16
+"""One part of so many of the host's memory is left to the process itself and to others."""
+_CONTEXTS_OF_HOST_POOL = 4
+"""So that a laptop is not filled. A card's memory has no other use."""
+_MOST_PAGES = 1 << 20
+"""Of a pool that nobody sized: 64 M tokens. A toy on a large card would have the host keep books of many millions."""
+_UNPLANNED_LIMIT_BYTES = 512 << 20
+"""A load that takes so much more of a card than its plan says is refused: the headroom would be eaten."""
+
+
+class BudgetMode(enum.Enum):
+    DERIVED = "derived"
+    """What is free at the start, less the headroom."""
+    EXPLICIT = "explicit"
+    """vram.budget_bytes."""
+
+
+class PoolPolicy(enum.Enum):
+    """How the KV pool was sized."""
+
+    REST = "rest"
+    """All that the other lines leave of the budget."""
+    CONTEXTS = "contexts"
+    """A few full contexts."""
+    EXPLICIT = "explicit"
+    """vram.kv_pool_bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    mode: BudgetMode
+    size_bytes: int
+    headroom_bytes: int
+    """0 where the budget is explicit."""
+    is_oversubscribed: bool
+    """It is more than what is free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,61 +57,175 @@ class LoadPlan:
     layout: Layout
     footprint: Footprint
     device: DeviceInfo
+    """Before the load."""
+    budget: Budget
+    pool_policy: PoolPolicy
+
+    @property
+    def lines(self) -> dict[str, int]:
+        """Bytes by name, in the order in which they are taken from the budget."""
+        return {**fixed_lines(self.footprint, self.device), "kv_pool": self.footprint.kv_pool_bytes}
 
     @property
     def total_bytes(self) -> int:
-        held = self.footprint
-        return held.weights_bytes + held.mapped_bytes + held.workspace_bytes + held.kv_pool_bytes
+        return sum(self.lines.values())
+
+    @property
+    def pool_tokens(self) -> int:
+        return self.layout.num_pages * PAGE_TOKENS
+
+    @property
+    def allocated_bytes(self) -> int:
+        """What the load itself takes of the device: not the context, which is there, nor what stays in the files."""
+        return self.total_bytes - self.device.context_bytes - self.footprint.mapped_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the driver says after a load. All zero where the device's memory is the host's, which others use too."""
+
+    free_bytes: int = 0
+    taken_bytes: int = 0
+    unplanned_bytes: int = 0
+    """taken_bytes less what the plan says; below 0 where the load took less."""
+
+
+def fixed_lines(footprint: Footprint, device: DeviceInfo) -> dict[str, int]:
+    """The lines of a plan but for the KV pool."""
+    return {
+        "cuda_context": device.context_bytes,
+        "weights": footprint.weights_bytes,
+        "embedding": footprint.embedding_bytes,
+        "mapped_files": footprint.mapped_bytes,
+        "workspace": footprint.workspace_bytes,
+        "sampling": footprint.sampling_bytes,
+        "lane_state": footprint.lane_bytes,
+        "decode_graph": footprint.round_bytes,
+    }
+
+
+_KNOBS = {
+    "workspace": "lower model.prefill_chunk or model.max_context",
+    "sampling": "lower model.decode_lanes or model.max_context",
+    "lane_state": "lower model.decode_lanes",
+    "decode_graph": "lower model.decode_lanes",
+}
+"""What makes a line smaller, beside a larger budget."""
 
 
 def plan_load(leaf: Leaf, checkpoint: Checkpoint, settings: EngineSettings) -> LoadPlan:
     """Decides the sizes of a load.
 
     Raises:
-        ModelLoadError: the context is longer than the model's, or the pool or the device cannot hold one full context.
+        ModelLoadError: the context is longer than the model's, the budget is not there, or it cannot hold one full
+            context. The message names the line of the plan and the field to change.
     """
     trained = checkpoint.shape.context_tokens
     max_context = settings.max_context or trained
     if max_context > trained:
         raise ModelLoadError(f"model.max_context is {max_context}, and the model's context is {trained} tokens")
+    device = leaf.probe()
+    chunk = settings.prefill_chunk or (_CARD_CHUNK if device.has_own_memory else _HOST_CHUNK)
     layout = Layout(
         num_pages=pages_of(max_context),
         kv_format=settings.kv_format,
         max_context=max_context,
-        max_span=settings.prefill_chunk,
+        max_span=min(chunk, pages_of(max_context) * PAGE_TOKENS),
         num_lanes=settings.decode_lanes,
         num_threads=settings.num_threads,
     )
-    device = leaf.probe()
+    budget = _budget(settings, device)
     least = leaf.plan(checkpoint, layout)
-    budget = device.free_bytes - device.memory_bytes // _HEADROOM_PARTS
-    fixed = least.weights_bytes + least.mapped_bytes + least.workspace_bytes
-    room = max(0, budget - fixed) // least.kv_page_bytes
-    if room < layout.num_pages:
-        raise ModelLoadError(
-            f"one context of {max_context} tokens needs {least.kv_pool_bytes} bytes of KV pages beside {fixed} bytes "
-            f"of weights and workspace, and the budget is {budget} bytes; lower model.max_context"
-        )
-    wanted = _wanted_pages(settings, least.kv_page_bytes)
-    if wanted is None:
-        wanted = min(_CONTEXTS_OF_AUTO_POOL * layout.num_pages, room)
-    elif wanted < layout.num_pages:
-        raise ModelLoadError(
-            f"vram.kv_pool_bytes {settings.kv_pool} holds {wanted * 64} tokens, less than one context of {max_context} "
-            "tokens; raise it or lower model.max_context"
-        )
-    elif wanted > room:
-        raise ModelLoadError(
-            f"vram.kv_pool_bytes {settings.kv_pool} is {wanted * least.kv_page_bytes} bytes beside {fixed} bytes of "
-            f"weights and workspace, and the budget is {budget} bytes; lower it"
-        )
-    layout = replace(layout, num_pages=wanted)
-    return LoadPlan(layout, leaf.plan(checkpoint, layout), device)
+    room = _room(least, device, budget, max_context)
+    num_pages, policy = _pool(settings, device, least, room, max_context)
+    layout = replace(layout, num_pages=num_pages)
+    return LoadPlan(layout, leaf.plan(checkpoint, layout), device, budget, policy)
 
 
-def _wanted_pages(settings: EngineSettings, page_bytes: int) -> int | None:
-    """Pages of an explicit pool size, or None."""
+def measure(plan: LoadPlan, after: DeviceInfo) -> Measured:
+    """Compares what a load took of a card with its plan.
+
+    Raises:
+        ModelLoadError: it took far more.
+    """
+    if not plan.device.has_own_memory:
+        return Measured()
+    taken = plan.device.free_bytes - after.free_bytes
+    unplanned = taken - plan.allocated_bytes
+    if unplanned > _UNPLANNED_LIMIT_BYTES:
+        raise ModelLoadError(
+            f"{shown_size(taken)} of the card's memory went while the model was loaded, and the plan says "
+            f"{shown_size(plan.allocated_bytes)}: another process took memory at the same time; start again when the "
+            "card is quiet, or give this server a share with vram.budget_bytes"
+        )
+    return Measured(after.free_bytes, taken, unplanned)
+
+
+def _budget(settings: EngineSettings, device: DeviceInfo) -> Budget:
+    explicit = settings.budget_bytes
+    if explicit is None:
+        headroom = settings.headroom_bytes
+        if headroom is None:
+            headroom = _CARD_HEADROOM_BYTES if device.has_own_memory else device.memory_bytes // _HOST_HEADROOM_PARTS
+        return Budget(BudgetMode.DERIVED, max(0, device.free_bytes - headroom), headroom, is_oversubscribed=False)
+    is_over = explicit > device.free_bytes
+    if is_over and not settings.can_oversubscribe:
+        raise ModelLoadError(
+            f"vram.budget_bytes is {explicit}, and {device.free_bytes} bytes are free; lower it, or set "
+            "vram.allow_oversubscription"
+        )
+    return Budget(BudgetMode.EXPLICIT, explicit, 0, is_over)
+
+
+def _room(least: Footprint, device: DeviceInfo, budget: Budget, max_context: int) -> int:
+    """Returns how many pages the budget has beside the other lines: those of one context at least."""
+    left = budget.size_bytes
+    for name, size_bytes in fixed_lines(least, device).items():
+        if size_bytes > left:
+            raise ModelLoadError(
+                f"the plan's line {name} needs {shown_size(size_bytes)}, and {shown_size(left)} of "
+                f"{_told(budget)} are left for it; {_KNOBS.get(name, 'take a smaller model')}, or {_more(budget)}"
+            )
+        left -= size_bytes
+    room = left // least.kv_page_bytes
+    if room < pages_of(max_context):
+        fits = room * PAGE_TOKENS
+        mend = f"lower model.max_context to {fits}" if fits else "take a smaller model"
+        raise ModelLoadError(
+            f"the plan's line kv_pool needs {shown_size(least.kv_pool_bytes)} for one context of {max_context} tokens, "
+            f"and {shown_size(left)} of {_told(budget)} are left for it; {mend}, or {_more(budget)}"
+        )
+    return room
+
+
+def _told(budget: Budget) -> str:
+    if budget.mode is BudgetMode.EXPLICIT:
+        return f"the budget of {shown_size(budget.size_bytes)} (vram.budget_bytes)"
+    return f"the budget of {shown_size(budget.size_bytes)} (what is free, less {shown_size(budget.headroom_bytes)})"
+
+
+def _more(budget: Budget) -> str:
+    return "raise vram.budget_bytes" if budget.mode is BudgetMode.EXPLICIT else "lower vram.headroom_bytes"
+
+
+def _pool(
+    settings: EngineSettings, device: DeviceInfo, least: Footprint, room: int, max_context: int
+) -> tuple[int, PoolPolicy]:
+    """Pages of the pool; `room` is the most."""
     pool = settings.kv_pool
     if pool is None:
-        return None
-    return pages_of(pool.tokens) if pool.tokens is not None else (pool.size_bytes or 0) // page_bytes
+        if device.has_own_memory:
+            return min(room, max(_MOST_PAGES, pages_of(max_context))), PoolPolicy.REST
+        return min(_CONTEXTS_OF_HOST_POOL * pages_of(max_context), room), PoolPolicy.CONTEXTS
+    wanted = pages_of(pool.tokens) if pool.tokens is not None else (pool.size_bytes or 0) // least.kv_page_bytes
+    if wanted < pages_of(max_context):
+        raise ModelLoadError(
+            f"vram.kv_pool_bytes {pool} holds {wanted * PAGE_TOKENS} tokens, less than one context of {max_context} "
+            "tokens; raise it or lower model.max_context"
+        )
+    if wanted > room:
+        raise ModelLoadError(
+            f"vram.kv_pool_bytes {pool} is {shown_size(wanted * least.kv_page_bytes)}, and the other lines of the plan "
+            f"leave {shown_size(room * least.kv_page_bytes)}; lower it"
+        )
+    return wanted, PoolPolicy.EXPLICIT

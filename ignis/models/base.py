@@ -2,6 +2,7 @@
 
 import enum
 import mmap
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,6 +117,14 @@ class MappedFile:
     path: Path
     map: mmap.mmap
     size_bytes: int
+    descriptor: int
+    """The file itself, open for reading: a leaf whose device is fed from elsewhere reads it without the mapping."""
+
+    def close(self) -> None:
+        """Unmaps and closes it. Safe to call again."""
+        if not self.map.closed:
+            self.map.close()
+            os.close(self.descriptor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +133,9 @@ class AbsentFile:
 
     size_bytes: int
     map: None = None
+
+    def close(self) -> None:
+        """There is nothing to close."""
 
 
 class VocabularyKind(enum.Enum):
@@ -197,5 +209,4 @@ class Checkpoint:
     def close(self) -> None:
         """Unmaps the files. Views into them are dead after this."""
         for file in self.files:
-            if file.map is not None:
-                file.map.close()
+            file.close()

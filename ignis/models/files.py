@@ -43,14 +43,14 @@ def map_file(path: Path) -> MappedFile:
         ModelFileError: it is missing, empty, unreadable or not a regular file.
     """
     descriptor, size_bytes = _open_regular(path)
-    try:
-        if size_bytes == 0:
-            raise refusal(path, "is empty")
-        return MappedFile(path, mmap.mmap(descriptor, size_bytes, access=mmap.ACCESS_READ), size_bytes)
-    except (OSError, ValueError) as error:
-        raise refusal(path, f"cannot be mapped: {_reason(error)}") from error
-    finally:
+    if size_bytes == 0:
         os.close(descriptor)
+        raise refusal(path, "is empty")
+    try:
+        return MappedFile(path, mmap.mmap(descriptor, size_bytes, access=mmap.ACCESS_READ), size_bytes, descriptor)
+    except (OSError, ValueError) as error:
+        os.close(descriptor)
+        raise refusal(path, f"cannot be mapped: {_reason(error)}") from error
 
 
 def read_bytes(path: Path, limit_bytes: int) -> bytes:

@@ -74,7 +74,7 @@ def open_parts(path: Path, cleanup: contextlib.ExitStack) -> GgufParts:
 
 def _map(path: Path, cleanup: contextlib.ExitStack) -> MappedFile:
     file = map_file(path)
-    cleanup.callback(file.map.close)
+    cleanup.callback(file.close)
     return file
 
 

@@ -104,7 +104,7 @@ def open_weights_files(
     tensors: dict[str, StoredTensor] = {}
     for index, name in enumerate(names):
         file = map_file(folder.indexed_file(name) if weight_map else folder.file(name))
-        cleanup.callback(file.map.close)
+        cleanup.callback(file.close)
         files.append(file)
         for tensor in parse_safetensors(file, index).values():
             if tensor.name in tensors:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ignis import bundle
 
-OK, INVALID, UNSUPPORTED, NO_MEMORY, NO_DEVICE, FAULT = range(6)
+OK, INVALID, UNSUPPORTED, NO_MEMORY, NO_DEVICE, FAULT, CANCELLED = range(7)
 ABI_VERSION = 2
 PAGE_TOKENS = 64
 MAX_LANES = 8
@@ -32,15 +32,16 @@ class DeviceInfo(Structure):
         ("num_cores", c_uint32),
         ("memory_bytes", c_uint64),
         ("free_bytes", c_uint64),
+        ("context_bytes", c_uint64),
         ("name", c_char * 96),
         ("isa", c_char * 32),
         ("phases_agree", c_uint32),
-        ("reserved", c_uint32),
+        ("has_own_memory", c_uint32),
     )
 
 
 class File(Structure):
-    _fields_ = (("base", c_void_p), ("size_bytes", c_uint64))
+    _fields_ = (("base", c_void_p), ("size_bytes", c_uint64), ("descriptor", c_int32), ("reserved", c_uint32))
 
 
 class Tensor(Structure):
@@ -77,6 +78,17 @@ class Shape(Structure):
     )
 
 
+class LoadProgress(Structure):
+    _fields_ = (
+        ("size", c_uint32),
+        ("phase", c_uint32),
+        ("done_bytes", c_uint64),
+        ("total_bytes", c_uint64),
+        ("is_cancelled", c_uint32),
+        ("reserved", c_uint32),
+    )
+
+
 class LoadParams(Structure):
     _fields_ = (
         ("size", c_uint32),
@@ -92,6 +104,7 @@ class LoadParams(Structure):
         ("max_lanes", c_uint32),
         ("num_threads", c_uint32),
         ("seed", c_uint32),
+        ("progress", POINTER(LoadProgress)),
     )
 
 
@@ -100,10 +113,14 @@ class MemoryPlan(Structure):
         ("size", c_uint32),
         ("reserved", c_uint32),
         ("weights_bytes", c_uint64),
+        ("embedding_bytes", c_uint64),
         ("mapped_bytes", c_uint64),
+        ("workspace_bytes", c_uint64),
+        ("sampling_bytes", c_uint64),
+        ("lane_bytes", c_uint64),
+        ("round_bytes", c_uint64),
         ("kv_page_bytes", c_uint64),
         ("kv_pool_bytes", c_uint64),
-        ("workspace_bytes", c_uint64),
     )
 
 
@@ -248,7 +265,7 @@ def load_params(
     files = (File * len(weights.tensors))()
     tensors = (Tensor * len(weights.tensors))()
     for index, tensor in enumerate(weights.tensors):
-        files[index] = File(tensor.data.ctypes.data, tensor.data.nbytes)
+        files[index] = File(tensor.data.ctypes.data, tensor.data.nbytes, -1)
         tensors[index] = tensor.described(index)
     return LoadParams(
         ctypes.sizeof(LoadParams),

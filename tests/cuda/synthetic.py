@@ -57,6 +57,24 @@ LLAMA_3_8B = FullShape("Llama-3-8B", leaf.LLAMA, 32, 4096, 14336, 32, 8, 128, 12
 SMOLLM2 = FullShape("SmolLM2-135M", leaf.LLAMA, 30, 576, 1536, 9, 3, 64, 49152, is_tied=True)
 
 
+def shape_of(shape: FullShape) -> leaf.Shape:
+    """As the step ABI describes it, but for the rotary frequencies."""
+    return leaf.Shape(
+        ctypes.sizeof(leaf.Shape),
+        shape.architecture,
+        shape.num_layers,
+        shape.hidden,
+        shape.ffn,
+        shape.num_heads,
+        shape.num_kv_heads,
+        shape.head_dim,
+        shape.vocab_size,
+        1e-6,
+        leaf.HALVES,
+        1.0,
+    )
+
+
 def load_params(shape: FullShape, name: str, **fields: int) -> tuple[leaf.Weights, leaf.LoadParams]:
     """What a load of the shape takes, with matrices of one stored type; of FP8, embedding and head in BF16. The weights
     hold its memory."""
@@ -74,22 +92,8 @@ def load_params(shape: FullShape, name: str, **fields: int) -> tuple[leaf.Weight
         leaf.StoredTensor(vector, leaf.F32, 1, size, np.empty(4 * size, np.uint8))
         for vector, size in shape.vectors().items()
     ]
-    header = leaf.Shape(
-        ctypes.sizeof(leaf.Shape),
-        shape.architecture,
-        shape.num_layers,
-        shape.hidden,
-        shape.ffn,
-        shape.num_heads,
-        shape.num_kv_heads,
-        shape.head_dim,
-        shape.vocab_size,
-        1e-6,
-        leaf.HALVES,
-        1.0,
-    )
     inv_freq = (1e6 ** -(np.arange(0, shape.head_dim, 2) / shape.head_dim)).astype(np.float32)
-    weights = leaf.Weights(header, tuple(tensors), inv_freq)
+    weights = leaf.Weights(shape_of(shape), tuple(tensors), inv_freq)
     params = leaf.load_params(weights, **fields)
     params.seed = 1
     for index in range(params.num_files):

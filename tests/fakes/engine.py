@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import trio
 
 from ignis.engine.lifecycle import EngineState, LoadedModel
+from ignis.engine.load import LoadStatus
 from ignis.engine.mailbox import Mailbox
 from ignis.errors import IgnisError
 from ignis.models.base import GgufVocabulary, SpecialTokens, VocabularyKind
@@ -54,6 +55,7 @@ def byte_model(name: str = "tiny", template: str | None = TEMPLATE, **defaults: 
         tokenizer=load_tokenizer(vocabulary, special, VOCAB_SIZE),
         template=template,
         created_unix_s=1_700_000_000,
+        load_s=1.5,
         sampling_defaults=defaults,
     )
 
@@ -81,6 +83,7 @@ class ScriptedEngine:
         self.reason = ""
         self.is_turning = True
         self.refusal: IgnisError | None = None
+        self.load_status: LoadStatus | None = None
         self.cached_tokens = 0
         self.submissions: list[Submission] = []
         self.ended: list[tuple[int, FinishReason]] = []

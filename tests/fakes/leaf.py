@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ignis._core import Draw, PageTable, Row, TokenLog
+from ignis._core import Draw, LoadProgress, PageTable, Row, TokenLog
 from ignis.engine.leaf import DeviceInfo, Footprint, Layout, StepTimes
-from ignis.errors import IgnisError
+from ignis.errors import IgnisError, ModelLoadError
 from ignis.models.base import (
     Architecture,
     Checkpoint,
@@ -26,6 +26,9 @@ from ignis.scheduler.plan import CopyPage, DecodeRound, PrefillSpan
 
 PAGE_TOKENS = 64
 VOCAB_SIZE = 1000
+CONTEXT_BYTES = 500
+PHASES = ("preparing", "reading", "recording", "warming")
+"""A load's, in their order: LoadPhase's values."""
 
 Reply = Callable[[Sequence[int], int], int]
 """Of every token so far and the length of the prompt, the next token."""
@@ -79,13 +82,23 @@ class ScriptedLeaf:
         memory_bytes: int = 1 << 34,
         page_bytes: int = 64,
         phases_agree: bool = True,
+        has_own_memory: bool = False,
     ) -> None:
         self.steps: list[tuple[str, tuple[int, ...]]] = []
         """What ran: ("copy", (lane, stop)), ("prefill", (lane, start, stop)) and ("decode", lanes)."""
         self.faults: list[IgnisError] = []
         """Raised by the next steps, first first."""
-        self.load_fault: IgnisError | None = None
+        self.load_faults: dict[str, IgnisError] = {}
+        """Raised by a load where it comes to that place: "probe", "plan", or the name of a LoadPhase."""
+        self.stolen_bytes = 0
+        """What another process takes of the device while a model is loaded."""
         self.is_loaded = False
+        self.is_load_held = False
+        """A load reads its weights until it is cancelled."""
+        self.has_held = threading.Event()
+        """A load is held."""
+        self._held_bytes = 0
+        self._has_own_memory = has_own_memory
         self._reply = reply
         self._memory_bytes = memory_bytes
         self._page_bytes = page_bytes
@@ -95,6 +108,7 @@ class ScriptedLeaf:
         self._opened: dict[int, tuple[int, ...]] = {}
         self._gate: threading.Semaphore | None = None
         self._stepped = threading.Condition()
+        self._held = threading.Semaphore(0)
 
     # What a test may do while the engine runs.
 
@@ -122,16 +136,55 @@ class ScriptedLeaf:
     # Port 2.
 
     def probe(self) -> DeviceInfo:
-        return DeviceInfo("scripted", "none", 1, self._memory_bytes, self._memory_bytes, self._phases_agree)
+        self._reach("probe")
+        return DeviceInfo(
+            name="scripted",
+            isa="none",
+            num_cores=1,
+            memory_bytes=self._memory_bytes,
+            free_bytes=self._memory_bytes - self._held_bytes,
+            context_bytes=CONTEXT_BYTES if self._has_own_memory else 0,
+            phases_agree=self._phases_agree,
+            has_own_memory=self._has_own_memory,
+        )
 
     def plan(self, checkpoint: Checkpoint, layout: Layout) -> Footprint:
-        return Footprint(1000, 100, self._page_bytes, self._page_bytes * layout.num_pages, 10)
+        self._reach("plan")
+        return Footprint(
+            weights_bytes=1000,
+            embedding_bytes=300,
+            mapped_bytes=100,
+            workspace_bytes=10 * layout.max_span,
+            sampling_bytes=20 * layout.num_lanes,
+            lane_bytes=5 * layout.num_lanes,
+            round_bytes=7 * layout.num_lanes if self._has_own_memory else 0,
+            kv_page_bytes=self._page_bytes,
+            kv_pool_bytes=self._page_bytes * layout.num_pages,
+        )
 
-    def load(self, checkpoint: Checkpoint, layout: Layout) -> None:
+    def load(self, checkpoint: Checkpoint, layout: Layout, progress: LoadProgress) -> None:
         assert not self.is_loaded
-        if self.load_fault is not None:
-            raise self.load_fault
+        footprint = self.plan(checkpoint, layout)
+        total_bytes = footprint.weights_bytes + footprint.embedding_bytes
+        try:
+            for number, phase in enumerate(PHASES):
+                progress.note(number, total_bytes if number > 1 else 0, total_bytes)
+                self._reach(phase)
+                self._held_bytes = footprint.weights_bytes + footprint.kv_pool_bytes + self.stolen_bytes
+                while self.is_load_held and phase == "reading" and not progress.is_cancelled:
+                    self.has_held.set()
+                    self._held.acquire(timeout=0.001)
+                if progress.is_cancelled:
+                    raise ModelLoadError("the load was cancelled")
+        except IgnisError:
+            self._held_bytes = 0
+            raise
         self.prepare(layout.num_pages)
+
+    def _reach(self, place: str) -> None:
+        """Raises what a test has put at this place, once."""
+        if place in self.load_faults:
+            raise self.load_faults.pop(place)
 
     def prepare(self, num_pages: int) -> None:
         """Loads without a checkpoint, for tests of the scheduler alone."""
@@ -140,6 +193,7 @@ class ScriptedLeaf:
 
     def unload(self) -> None:
         self.is_loaded = False
+        self._held_bytes = 0
         self._pages = []
 
     def copy_page(self, step: CopyPage) -> None:

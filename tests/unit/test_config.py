@@ -32,7 +32,7 @@ def test_every_field_has_its_default() -> None:
     config = load_config([], {}, Path("/srv"))
     assert config.server.bind == Address("127.0.0.1", 8000)
     assert config.server.api_key is None
-    assert config.model.prefill_chunk == 128
+    assert config.model.prefill_chunk is None
     assert config.model.kv_format is ModelKvFormat.F16
     assert config.download.path == Path("/srv/models")
     assert set(config.origins.values()) == {Origin(Source.DEFAULT, "default")}
@@ -103,6 +103,18 @@ def test_a_users_file_is_found_and_a_local_one_beats_it(tmp_path: Path) -> None:
 )
 def test_a_pool_is_sized_in_bytes_or_tokens(text: str, pool: PoolSize) -> None:
     assert load_config(["--vram-kv-pool-bytes", text], {}, NOWHERE).vram.kv_pool_bytes == pool
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--vram-budget-bytes", "8G", "--vram-headroom-bytes", "1G"], r"vram\.headroom_bytes and vram\.budget_bytes"),
+        (["--vram-allow-oversubscription"], r"vram\.allow_oversubscription needs a vram\.budget_bytes"),
+    ],
+)
+def test_fields_of_memory_that_contradict_each_other_are_refused(arguments: list[str], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        load_config(arguments, {}, NOWHERE)
 
 
 def test_zero_has_its_own_meaning_where_the_field_says_so() -> None:

@@ -16,6 +16,19 @@ class ModelEntry(msgspec.Struct, kw_only=True):
     format: Annotated[str, msgspec.Meta(description="How its weights are stored.")]
     num_parameters: int
     size_bytes: Annotated[int, msgspec.Meta(description="Of its files.")]
+    load_seconds: Annotated[float, msgspec.Meta(description="What the device took to load it.")]
+
+
+class LoadProgress(msgspec.Struct, kw_only=True):
+    """How far a load is."""
+
+    phase: Annotated[
+        Literal["preparing", "reading", "recording", "warming"],
+        msgspec.Meta(description="Memory; the weights; decode rounds are captured; every kind of step is run once."),
+    ]
+    done_bytes: Annotated[int, msgspec.Meta(description="Of the weights as they are stored.")]
+    total_bytes: Annotated[int, msgspec.Meta(description="0 until it is known.")]
+    seconds: Annotated[float, msgspec.Meta(description="Since the load began.")]
 
 
 class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -25,6 +38,7 @@ class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
     data: list[ModelEntry]
     status: Literal["serving", "loading", "unloaded", "failed"]
     reason: Annotated[str, msgspec.Meta(description="Why the model failed.")] | None = None
+    loading: Annotated[LoadProgress, msgspec.Meta(description="While a model is loaded.")] | None = None
 
 
 class Health(msgspec.Struct, kw_only=True):

@@ -4,6 +4,7 @@ import pytest
 
 from ignis.api.routes import build_metrics_router
 from ignis.engine.lifecycle import EngineState
+from ignis.engine.load import LoadPhase, LoadStatus
 from tests.fakes.engine import IM_END, IM_START, MAX_CONTEXT, VOCAB_SIZE, byte_model
 from tests.fakes.exchange import FakeExchange
 from tests.unit.api.rig import CHAT, HI, Rig
@@ -17,12 +18,27 @@ ENTRY = {
     "format": "GGUF F32",
     "num_parameters": 1,
     "size_bytes": 4,
+    "load_seconds": 1.5,
 }
 
 
 async def test_the_list_has_the_loaded_model_and_the_state() -> None:
     answer = await Rig().answer("GET", "/v1/models")
     assert answer.json() == {"object": "list", "data": [ENTRY], "status": "serving"}
+
+
+async def test_the_list_says_how_far_a_load_is() -> None:
+    rig = Rig()
+    rig.serving.model = None
+    rig.engine.state = EngineState.LOADING
+    rig.engine.load_status = LoadStatus(LoadPhase.READING, 300, 1000, 2.34)
+    answer = await rig.answer("GET", "/v1/models")
+    assert answer.json() == {
+        "object": "list",
+        "data": [],
+        "status": "loading",
+        "loading": {"phase": "reading", "done_bytes": 300, "total_bytes": 1000, "seconds": 2.3},
+    }
 
 
 @pytest.mark.parametrize("state", [EngineState.LOADING, EngineState.UNLOADED, EngineState.FAILED])

@@ -14,10 +14,12 @@ import trio.testing
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import EngineState
 from ignis.engine.limits import REJECTIONS
+from ignis.engine.load import LoadPhase
 from ignis.engine.mailbox import Mailbox
 from ignis.engine.settings import EngineSettings
 from ignis.errors import (
     ContextLengthExceededError,
+    DeviceLoadError,
     DrainingError,
     EngineError,
     EngineFullError,
@@ -30,7 +32,7 @@ from ignis.log import LogFormat, open_log
 from ignis.metric_families import FAMILIES
 from ignis.metrics import Metrics
 from ignis.scheduler.request import FinishReason, SamplingParams, Submission, TokenEvent
-from tests.fakes.leaf import ScriptedLeaf, bare_checkpoint, saying
+from tests.fakes.leaf import PHASES, ScriptedLeaf, bare_checkpoint, saying
 from tests.settings import engine_settings
 
 
@@ -98,6 +100,15 @@ async def read(mailbox: Mailbox) -> tuple[list[int], TokenEvent]:
         tokens += event.tokens
         if event.finish is not None:
             return tokens, event
+
+
+def card_leaf() -> ScriptedLeaf:
+    """A leaf whose pool takes all that is left, so that there is little of it."""
+    return ScriptedLeaf(memory_bytes=1 << 17, has_own_memory=True)
+
+
+def logged(bench: Bench) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in bench.log.getvalue().splitlines()]
 
 
 async def begun(bench: Bench, steps: int) -> None:
@@ -332,13 +343,117 @@ async def test_a_failed_load_says_why_and_can_be_tried_again(nursery: trio.Nurse
     await nursery.start(bench.engine.run)
     with pytest.raises(ServerNotReadyError):
         bench.engine.submit([ask()])
-    bench.leaf.load_fault = ModelLoadError("no such tensor")
+    bench.leaf.load_faults["reading"] = ModelLoadError("no such tensor")
     with pytest.raises(ModelLoadError):
         await bench.engine.load(bare_checkpoint())
     assert (bench.engine.state, bench.engine.reason) == (EngineState.FAILED, "no such tensor")
-    bench.leaf.load_fault = None
     await bench.engine.load(bare_checkpoint())
     assert bench.engine.state is EngineState.SERVING
+
+
+@pytest.mark.parametrize("place", ["probe", "plan", *PHASES])
+async def test_a_load_that_fails_anywhere_leaves_nothing_and_the_next_one_serves(
+    place: str, nursery: trio.Nursery
+) -> None:
+    bench = Bench(card_leaf(), engine_settings(headroom_bytes=0))
+    await nursery.start(bench.engine.run)
+    free_bytes = bench.leaf.probe().free_bytes
+    bench.leaf.load_faults[place] = DeviceLoadError("the card is full")
+    with pytest.raises(DeviceLoadError):
+        await bench.engine.load(bare_checkpoint())
+    assert (bench.engine.state, bench.engine.reason) == (EngineState.FAILED, "the card is full")
+    assert bench.engine.load_status is bench.engine.loaded is None
+    with pytest.raises(ServerNotReadyError, match="the model failed: the card is full"):
+        bench.engine.submit([ask()])
+    assert bench.leaf.probe().free_bytes == free_bytes and not bench.leaf.is_loaded
+    await bench.engine.load(bare_checkpoint())
+    (mailbox,) = bench.engine.submit([ask()])
+    assert (await read(mailbox))[1].finish is FinishReason.LENGTH
+
+
+async def test_a_load_that_takes_far_more_than_its_plan_is_refused_and_freed(nursery: trio.Nursery) -> None:
+    bench = Bench(card_leaf(), engine_settings(headroom_bytes=0))
+    await nursery.start(bench.engine.run)
+    bench.leaf.stolen_bytes = 600 << 20
+    with pytest.raises(ModelLoadError, match="another process took memory"):
+        await bench.engine.load(bare_checkpoint())
+    assert bench.engine.state is EngineState.FAILED and not bench.leaf.is_loaded
+    bench.leaf.stolen_bytes = 100 << 20
+    await bench.engine.load(bare_checkpoint())
+    (event,) = [event for event in logged(bench) if event["event"] == "ignis.runtime.vram_loaded"]
+    assert 99 << 20 < event["unplanned_bytes"] == bench.engine.snapshot().unplanned_bytes <= 100 << 20
+
+
+async def test_a_load_under_way_says_how_far_it_is(nursery: trio.Nursery) -> None:
+    bench = Bench(ScriptedLeaf(), engine_settings())
+    await nursery.start(bench.engine.run)
+    assert bench.engine.load_status is None
+    bench.leaf.is_load_held = True
+    nursery.start_soon(bench.engine.load, bare_checkpoint())
+    await until(lambda: bench.engine.load_status is not None and bench.engine.load_status.total_bytes > 0)
+    status = bench.engine.load_status
+    assert status is not None
+    assert (status.phase, status.done_bytes, status.total_bytes) == (LoadPhase.READING, 0, 1300)
+    assert bench.engine.snapshot().load_total_bytes == 1300
+    bench.leaf.is_load_held = False
+    await until(lambda: bench.engine.state is EngineState.SERVING)
+    assert bench.engine.load_status is None and bench.engine.loaded is not None
+    assert bench.engine.snapshot().load_total_bytes == 0
+
+
+async def test_a_load_reports_once_a_second_while_it_moves(autojump_clock: trio.testing.MockClock) -> None:
+    bench = Bench(ScriptedLeaf(), engine_settings())
+    async with trio.open_nursery() as nursery:
+        await nursery.start(bench.engine.run)
+        bench.leaf.is_load_held = True
+        nursery.start_soon(bench.engine.load, bare_checkpoint())
+        assert await trio.to_thread.run_sync(bench.leaf.has_held.wait, 10)
+        await trio.sleep(10)
+        nursery.cancel_scope.cancel()
+    reports = [event for event in logged(bench) if event["event"] == "ignis.model.load_progress"]
+    assert 1 <= len(reports) <= 3 and reports[-1]["phase"] == "reading" and reports[-1]["total_bytes"] == 1300
+
+
+async def test_a_cancelled_load_ends_and_frees_what_it_took(nursery: trio.Nursery) -> None:
+    bench = Bench(card_leaf(), engine_settings(headroom_bytes=0))
+    await nursery.start(bench.engine.run)
+    free_bytes = bench.leaf.probe().free_bytes
+    bench.leaf.is_load_held = True
+    async with trio.open_nursery() as loading:
+        loading.start_soon(bench.engine.load, bare_checkpoint())
+        await until(lambda: bench.leaf.probe().free_bytes < free_bytes)
+        loading.cancel_scope.cancel()
+    assert (bench.engine.state, bench.leaf.probe().free_bytes) == (EngineState.UNLOADED, free_bytes)
+    bench.leaf.is_load_held = False
+    await bench.engine.load(bare_checkpoint())
+    assert bench.engine.state is EngineState.SERVING
+
+
+async def test_a_shutdown_ends_a_load_under_way() -> None:
+    bench = Bench(ScriptedLeaf(), engine_settings())
+    bench.leaf.is_load_held = True
+    async with trio.open_nursery() as nursery:
+        await nursery.start(bench.engine.run)
+        nursery.start_soon(bench.engine.load, bare_checkpoint())
+        await until(lambda: bench.engine.load_status is not None and bench.engine.load_status.total_bytes > 0)
+        bench.engine.drain()
+        nursery.cancel_scope.cancel()
+    assert bench.engine.state is EngineState.DRAINING and not bench.leaf.is_loaded
+
+
+async def test_the_plan_is_one_event_and_its_lines_are_metrics(nursery: trio.Nursery) -> None:
+    bench = Bench(card_leaf(), engine_settings(headroom_bytes=0))
+    bench.metrics.read_snapshots_from(bench.engine.snapshot)
+    await nursery.start(bench.engine.run)
+    plan = await bench.engine.load(bare_checkpoint())
+    (event,) = [event for event in logged(bench) if event["event"] == "ignis.runtime.vram_plan"]
+    assert event["total_bytes"] == plan.total_bytes == sum(event[f"{line}_bytes"] for line in plan.lines)
+    assert event["budget_bytes"] == event["free_at_start_bytes"] - event["headroom_bytes"]
+    for line, size_bytes in plan.lines.items():
+        assert bench.metric(f'ignis_vram_reserved_bytes{{line="{line}"}}') == size_bytes
+    assert bench.metric("ignis_vram_budget_bytes") == event["budget_bytes"]
+    await bench.engine.unload()
+    assert bench.metric('ignis_vram_reserved_bytes{line="weights"}') == 0
 
 
 async def test_one_wake_of_the_event_loop_a_step(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

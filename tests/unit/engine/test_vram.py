@@ -1,51 +1,145 @@
-"""The memory plan's arithmetic, on a leaf whose page takes 64 bytes, its weights 1,100 and its workspace 10."""
+"""The memory plan's arithmetic, on the scripted leaf: weights of 1,000 bytes and an embedding of 300, pages of 64."""
+
+from typing import Any
 
 import pytest
 
-from ignis.engine.settings import EngineSettings
-from ignis.engine.vram import plan_load
+from ignis.engine.vram import BudgetMode, LoadPlan, Measured, PoolPolicy, measure, plan_load
 from ignis.errors import ModelLoadError
 from ignis.units import PoolSize
-from tests.fakes.leaf import ScriptedLeaf, bare_checkpoint
+from tests.fakes.leaf import CONTEXT_BYTES, ScriptedLeaf, bare_checkpoint
 from tests.settings import engine_settings
 
+HOST_FIXED = 1000 + 300 + 100 + 10 * 128 + 25 * 8
+"""The lines but for the pool, of a span of 128 tokens and eight lanes."""
+CARD_FIXED = CONTEXT_BYTES + 1000 + 300 + 100 + 10 * 640 + 32 * 8
+"""The same on a card, whose span is the context of 640 tokens."""
 
-def pages(settings: EngineSettings, memory_bytes: int = 1 << 30, context_tokens: int = 640) -> int:
-    leaf = ScriptedLeaf(memory_bytes=memory_bytes)
-    return plan_load(leaf, bare_checkpoint(context_tokens), settings).layout.num_pages
+
+def plan(memory_bytes: int = 1 << 30, *, is_card: bool = False, context_tokens: int = 640, **settings: Any) -> LoadPlan:
+    leaf = ScriptedLeaf(memory_bytes=memory_bytes, has_own_memory=is_card)
+    return plan_load(leaf, bare_checkpoint(context_tokens), engine_settings(**settings))
 
 
-def test_a_pool_that_nobody_sized_holds_four_contexts() -> None:
-    assert pages(engine_settings()) == 40
-    assert pages(engine_settings(max_context=100)) == 8
+def test_every_line_is_named_and_counted() -> None:
+    assert plan().lines == {
+        "cuda_context": 0,
+        "weights": 1000,
+        "embedding": 300,
+        "mapped_files": 100,
+        "workspace": 1280,
+        "sampling": 160,
+        "lane_state": 40,
+        "decode_graph": 0,
+        "kv_pool": 40 * 64,
+    }
+    assert plan().total_bytes == HOST_FIXED + 40 * 64
+
+
+def test_a_host_s_pool_that_nobody_sized_holds_four_contexts() -> None:
+    assert plan().layout.num_pages == 40
+    assert plan(max_context=100).layout.num_pages == 8
+    assert plan().pool_policy is PoolPolicy.CONTEXTS
 
 
 def test_it_holds_fewer_where_memory_is_short_but_one_context_always() -> None:
-    assert pages(engine_settings(), memory_bytes=(1110 + 64 * 15) * 16 // 15 + 1) == 15
-    with pytest.raises(ModelLoadError, match=r"640 bytes of KV pages.*lower model\.max_context"):
-        pages(engine_settings(), memory_bytes=1800)
+    assert plan((HOST_FIXED + 64 * 15) * 16 // 15 + 1).layout.num_pages == 15
+    with pytest.raises(
+        ModelLoadError, match=r"line kv_pool needs 640 bytes for one context.*model\.max_context to 448"
+    ):
+        plan((HOST_FIXED + 64 * 7) * 16 // 15 + 2)
+
+
+def test_a_card_s_pool_is_all_that_is_left() -> None:
+    planned = plan((1536 << 20) + (1 << 20), is_card=True)
+    assert planned.pool_policy is PoolPolicy.REST
+    assert planned.budget.size_bytes == 1 << 20
+    assert planned.budget.size_bytes - 64 < planned.total_bytes <= planned.budget.size_bytes
+
+
+def test_a_toy_s_pool_on_a_large_card_ends_where_books_get_long() -> None:
+    assert plan(1 << 34, is_card=True).layout.num_pages == 1 << 20
+
+
+def test_a_card_takes_longer_spans_than_a_host_and_none_past_the_context() -> None:
+    assert plan(1 << 40, context_tokens=4096, is_card=True).layout.max_span == 2048
+    assert plan(1 << 40, context_tokens=4096).layout.max_span == 128
+    assert plan(1 << 40, context_tokens=600, is_card=True).layout.max_span == 640
+    assert plan(1 << 40, context_tokens=4096, is_card=True, prefill_chunk=512).layout.max_span == 512
+
+
+def test_an_explicit_budget_is_the_budget() -> None:
+    planned = plan(1 << 34, is_card=True, budget_bytes=CARD_FIXED + 64 * 12)
+    assert (planned.layout.num_pages, planned.budget.mode) == (12, BudgetMode.EXPLICIT)
+
+
+def test_a_budget_past_what_is_free_is_refused_unless_that_is_allowed() -> None:
+    with pytest.raises(ModelLoadError, match=r"vram\.budget_bytes is 100001.*100000 bytes are free"):
+        plan(100_000, budget_bytes=100_001)
+    planned = plan(100_000, budget_bytes=100_001, can_oversubscribe=True)
+    assert planned.budget.is_oversubscribed
+
+
+def test_a_chosen_headroom_is_left_alone() -> None:
+    assert plan(1 << 34, is_card=True, headroom_bytes=0).budget.size_bytes == 1 << 34
+    assert plan(1 << 30, headroom_bytes=1 << 29).budget.size_bytes == 1 << 29
+
+
+LINES = {
+    "weights": (
+        CONTEXT_BYTES + 999,
+        r"line weights needs 1000 bytes, and 999 bytes .* smaller model.*vram\.budget_bytes",
+    ),
+    "workspace": (CONTEXT_BYTES + 1400 + 6399, r"line workspace needs .*; lower model\.prefill_chunk"),
+    "lane_state": (CARD_FIXED - 56 - 1, r"line lane_state needs .*; lower model\.decode_lanes"),
+    "decode_graph": (CARD_FIXED - 1, r"line decode_graph needs .*; lower model\.decode_lanes"),
+    "kv_pool": (
+        CARD_FIXED + 639,
+        r"line kv_pool needs .*; lower model\.max_context to 576, or raise vram\.budget_bytes",
+    ),
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_the_first_line_that_does_not_fit_is_named_with_its_knob(line: str) -> None:
+    budget_bytes, text = LINES[line]
+    with pytest.raises(ModelLoadError, match=text):
+        plan(1 << 34, is_card=True, budget_bytes=budget_bytes)
+
+
+def test_a_derived_budget_s_knob_is_the_headroom() -> None:
+    with pytest.raises(ModelLoadError, match=r"what is free, less 9\.8 KiB.*lower vram\.headroom_bytes"):
+        plan(10_500, headroom_bytes=10_000)
+
+
+def test_the_context_that_a_refusal_names_fits() -> None:
+    assert plan(1 << 34, is_card=True, budget_bytes=CARD_FIXED + 639, max_context=576).layout.num_pages >= 9
 
 
 def test_a_pool_is_sized_in_tokens_or_bytes() -> None:
-    assert pages(engine_settings(kv_pool=PoolSize(tokens=1000))) == 16
-    assert pages(engine_settings(kv_pool=PoolSize(size_bytes=64 * 20 + 63))) == 20
+    assert plan(kv_pool=PoolSize(tokens=1000)).layout.num_pages == 16
+    assert plan(kv_pool=PoolSize(size_bytes=64 * 20 + 63), is_card=True, memory_bytes=1 << 34).layout.num_pages == 20
 
 
 def test_a_pool_below_one_context_is_refused_with_the_knob() -> None:
     with pytest.raises(ModelLoadError, match=r"vram\.kv_pool_bytes 576tok holds 576 tokens.*640"):
-        pages(engine_settings(kv_pool=PoolSize(tokens=576)))
+        plan(kv_pool=PoolSize(tokens=576))
 
 
 def test_a_pool_past_the_memory_is_refused_with_the_knob() -> None:
     with pytest.raises(ModelLoadError, match=r"vram\.kv_pool_bytes.*lower it"):
-        pages(engine_settings(kv_pool=PoolSize(tokens=64000)), memory_bytes=10000)
+        plan(10000, kv_pool=PoolSize(tokens=64000))
 
 
 def test_a_context_past_the_model_s_own_is_refused() -> None:
     with pytest.raises(ModelLoadError, match=r"model\.max_context is 641.*640"):
-        pages(engine_settings(max_context=641))
+        plan(max_context=641)
 
 
-def test_the_total_counts_every_line() -> None:
-    plan = plan_load(ScriptedLeaf(), bare_checkpoint(640), engine_settings())
-    assert plan.total_bytes == 1000 + 100 + 10 + 40 * 64
+def test_a_load_is_measured_where_the_memory_is_a_card_s_own() -> None:
+    planned = plan(1 << 34, is_card=True)
+    leaf = ScriptedLeaf(memory_bytes=(1 << 34) - planned.allocated_bytes - 5, has_own_memory=True)
+    assert measure(planned, leaf.probe()) == Measured(
+        (1 << 34) - planned.allocated_bytes - 5, planned.allocated_bytes + 5, 5
+    )
+    assert measure(plan(), ScriptedLeaf().probe()) == Measured()

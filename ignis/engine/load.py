@@ -1,0 +1,73 @@
+"""A load, under way and done: how far it is, for whoever asks meanwhile, and what came of it. Nothing here waits."""
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ignis import _core
+from ignis._core import LoadProgress
+from ignis.clock import Clock
+from ignis.engine.vram import LoadPlan, Measured
+
+
+class LoadPhase(enum.Enum):
+    PREPARING = "preparing"
+    """The plan, the device and its memory."""
+    READING = "reading"
+    """The weights: from the files to the device, repacked on the way."""
+    RECORDING = "recording"
+    """Decode rounds are captured for replay."""
+    WARMING = "warming"
+    """Every kind of step once."""
+
+
+_PHASES = {
+    _core.LOAD_PREPARING: LoadPhase.PREPARING,
+    _core.LOAD_READING: LoadPhase.READING,
+    _core.LOAD_RECORDING: LoadPhase.RECORDING,
+    _core.LOAD_WARMING: LoadPhase.WARMING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadStatus:
+    """How far a load is."""
+
+    phase: LoadPhase
+    done_bytes: int
+    """Of the tensors, as they are stored."""
+    total_bytes: int
+    """0 until the plan is made."""
+    age_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A load that is done."""
+
+    plan: LoadPlan
+    measured: Measured
+    duration_s: float
+
+
+class LoadWatch:
+    """A load, as others see it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.progress = LoadProgress()
+        self._clock = clock
+        self._started_at_s = clock()
+        self._reported: tuple[LoadPhase, int] | None = None
+
+    def status(self) -> LoadStatus:
+        progress = self.progress
+        return LoadStatus(
+            _PHASES[progress.phase], progress.done_bytes, progress.total_bytes, self._clock() - self._started_at_s
+        )
+
+    def report(self, emit: Callable[[LoadStatus], None]) -> None:
+        """Emits the status where it has moved since the last report."""
+        status = self.status()
+        if (status.phase, status.done_bytes) != self._reported:
+            self._reported = status.phase, status.done_bytes
+            emit(status)

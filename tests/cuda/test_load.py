@@ -1,0 +1,146 @@
+"""Loads on the card: what they take, what they leave, and what ends them early."""
+
+import ctypes
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.abi import leaf
+from tests.abi.files import StoredModel
+from tests.cuda import card, fault
+from tests.cuda.test_models import PAGES, SMOL, as_stored, free_bytes, open_model
+from tests.models import tiny
+
+pytestmark = card.needs_card
+
+WARMING = 3
+# Most that the driver may take beyond a plan: it gives memory in pieces of 2 MiB.
+SLACK_BYTES = 32 << 20
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoredModel]:
+    """56 MB of embedding among others: many chunks of the path to the card."""
+    weights = tiny.make(SMOL).weights(as_stored("BF16"))
+    with StoredModel(weights, tmp_path_factory.mktemp("load") / "model.bin") as model:
+        yield model
+
+
+@pytest.fixture(autouse=True)
+def fresh(stored: StoredModel) -> None:
+    stored.progress = leaf.LoadProgress(ctypes.sizeof(leaf.LoadProgress))
+
+
+def plan_of(params: leaf.LoadParams) -> leaf.MemoryPlan:
+    plan = leaf.MemoryPlan(ctypes.sizeof(leaf.MemoryPlan))
+    leaf.check(card.cuda(), card.cuda().ignis_plan(ctypes.byref(params), ctypes.byref(plan)))
+    return plan
+
+
+def total(plan: leaf.MemoryPlan) -> int:
+    lines = ("weights", "embedding", "workspace", "sampling", "lane", "round", "kv_pool")
+    return sum(int(getattr(plan, f"{line}_bytes")) for line in lines)
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("span", [64, 512])
+def test_a_load_takes_what_its_plan_says(stored: StoredModel, lanes: int, span: int) -> None:
+    params = stored.params(num_pages=4000, kv_dtype=leaf.F16, max_lanes=lanes, max_span=span)
+    with leaf.Model(stored.weights, params, card.cuda()):
+        pass
+    before = free_bytes()
+    with leaf.Model(stored.weights, params, card.cuda()) as model:
+        taken = before - free_bytes()
+        model.open_lane(0, [1])
+        draw, _ = model.prefill(list(range(1, span)), PAGES[:8] if span < 512 else list(range(8)), lane=0)
+        model.decode([(0, draw.token, span - 1, list(range(8)))])
+        assert before - free_bytes() == taken, "memory was taken while it served"
+    plan = plan_of(params)
+    assert plan.mapped_bytes == 0
+    assert -int(plan.round_bytes) <= taken - total(plan) <= SLACK_BYTES
+
+
+def test_what_a_file_gives_is_what_memory_gives(stored: StoredModel) -> None:
+    tokens = tiny.prompt(SMOL, 100)
+    results = []
+    for params in (stored.params(), leaf.load_params(stored.weights)):
+        with leaf.Model(stored.weights, params, card.cuda()) as model:
+            results.append(model.prefill(tokens, PAGES, wants_logits=True)[1])
+    np.testing.assert_array_equal(*results)
+
+
+def test_a_load_says_how_far_it_is(stored: StoredModel) -> None:
+    with leaf.Model(stored.weights, stored.params(), card.cuda()):
+        pass
+    assert stored.progress.phase == WARMING
+    assert stored.progress.done_bytes == stored.progress.total_bytes > 56_000_000
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9])
+def test_a_cancelled_load_leaves_nothing_wherever_it_was(stored: StoredModel, share: float) -> None:
+    with leaf.Model(stored.weights, stored.params(), card.cuda()):
+        pass
+    before = free_bytes()
+    stored.progress = progress = leaf.LoadProgress(ctypes.sizeof(leaf.LoadProgress))
+    is_over = threading.Event()
+
+    def cancel() -> None:
+        while not is_over.is_set() and progress.done_bytes <= share * progress.total_bytes * (share > 0):
+            pass
+        progress.is_cancelled = 1
+
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    try:
+        # The load may be over first: then it is simply done.
+        with leaf.Model(stored.weights, stored.params(), card.cuda()):
+            pass
+    except leaf.LeafError as error:
+        assert error.status == leaf.CANCELLED  # noqa: PT017 - either end is right
+    finally:
+        is_over.set()
+        thread.join()
+    assert free_bytes() == before
+
+
+def test_a_file_that_ends_early_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    weights = tiny.make(SMOL).weights(as_stored("BF16"))
+    with StoredModel(weights, tmp_path / "short.bin") as stored:
+        with leaf.Model(weights, stored.params(), card.cuda()):
+            pass
+        before = free_bytes()
+        with stored.path.open("r+b") as file:
+            file.truncate(30_000_000)
+        with pytest.raises(leaf.LeafError, match="ends before its last tensor") as refused:
+            leaf.Model(weights, stored.params(), card.cuda())
+        assert refused.value.status == leaf.INVALID
+    assert free_bytes() == before
+
+
+def test_a_load_that_does_not_fit_is_refused_and_leaves_nothing(stored: StoredModel) -> None:
+    with leaf.Model(stored.weights, stored.params(), card.cuda()):
+        pass
+    before = free_bytes()
+    page_bytes = int(plan_of(stored.params(kv_dtype=leaf.F16)).kv_page_bytes)
+    with pytest.raises(leaf.LeafError, match="KV pages") as refused:
+        leaf.Model(stored.weights, stored.params(num_pages=before // page_bytes + 1000, kv_dtype=leaf.F16), card.cuda())
+    assert refused.value.status == leaf.NO_MEMORY
+    assert free_bytes() == before
+    with leaf.Model(stored.weights, stored.params(), card.cuda()) as model:
+        model.prefill([1, 2, 3], PAGES)
+
+
+def test_a_fault_of_the_card_is_over_with_the_next_load() -> None:
+    weights = tiny.make(tiny.WIDE).weights(as_stored("BF16"))
+    with open_model(weights) as model:
+        _, expected = model.prefill([1, 2, 3], PAGES, wants_logits=True)
+        fault.trap()
+        with pytest.raises(leaf.LeafError) as broken:
+            model.prefill([1, 2, 3], PAGES)
+        assert broken.value.status == leaf.FAULT
+    with open_model(weights) as model:
+        _, again = model.prefill([1, 2, 3], PAGES, wants_logits=True)
+    np.testing.assert_array_equal(again, expected)
