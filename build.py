@@ -9,6 +9,7 @@ python3 build.py binary                   dist/ignis-server, one executable
 python3 build.py bench [name] [options]   measurements; without a name, which there are
 python3 build.py gpu-test [pytest options]  the CUDA leaf on this machine's card, with this Python
 python3 build.py cuda-targets [targets]   compile the CUDA leaf for each of its targets, or for those named
+python3 build.py ptx                      compile the kernels of cuda/numba to the PTX that is committed
 python3 build.py clean [--all]            remove what was built (--all: the environment and the models too)
 """
 
@@ -45,6 +46,7 @@ PYTHON = VENV / "bin" / "python"
 DATA = ROOT / "ignis" / "data"
 CPU_LEAF = DATA / "libignis_cpu.so"
 CUDA_LEAF = DATA / "libignis_cuda.so"
+PTX = ROOT / "cuda" / "numba" / "ptx"
 # The targets that it was built for.
 BUILT_ARCHS = WORK / "cuda_archs"
 # There once the driver has found a card.
@@ -54,7 +56,7 @@ SHIPPED_SUFFIXES = {".py", ".html", ".js", ".css", ".svg", ".json"}
 CORE = ROOT / "ignis" / ("_core" + str(sysconfig.get_config_var("EXT_SUFFIX")))
 
 # Free disk that installing a group needs at most, download and unpacked.
-GROUP_MEGABYTES = {"runtime": 120, "build": 40, "test": 400, "release": 80}
+GROUP_MEGABYTES = {"runtime": 120, "build": 40, "test": 800, "release": 80, "ptx": 600}
 
 
 class Problem(Exception):
@@ -73,6 +75,7 @@ def main(arguments: Sequence[str]) -> int:
         "native": native_only,
         "gpu-test": gpu_test,
         "cuda-targets": cuda_targets,
+        "ptx": make_ptx,
     }
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(__doc__.strip())
@@ -123,8 +126,39 @@ def check(arguments: list[str]) -> int:
         print(f"== {name}", flush=True)
         if run(command):
             failed.append(name)
+    print("== kernels of cuda/numba", flush=True)
+    stale = stale_ptx()
+    if stale:
+        print(f"other than they were compiled, or compiled otherwise: {', '.join(stale)}; run: python3 build.py ptx")
+        failed.append("kernels of cuda/numba")
     print(f"check: {'failed: ' + ', '.join(failed) if failed else 'all passed'}")
     return 1 if failed else 0
+
+
+def make_ptx(arguments: list[str]) -> int:
+    if arguments:
+        raise Problem("ptx takes no options")
+    prepare("build", "test", "ptx")
+    return run([PYTHON, "-m", "cuda.numba.compile", PTX])
+
+
+def stale_ptx() -> list[str]:
+    """Returns the files of cuda/numba that differ from what its manifest says they were when the PTX was made; and the
+    files that this machine compiles otherwise, where it has what compiles them."""
+    known = json.loads((PTX / "manifest.json").read_text(encoding="utf-8"))
+    there = {file.name: digest(file.read_bytes()) for file in PTX.parent.glob("*.py")}
+    made = {file.name: digest(file.read_bytes()) for file in PTX.iterdir() if file.name != "manifest.json"}
+    stale = differing(known["sources"], there) | differing(known["files"], made)
+    if not stale and read_stamp(VENV / ".ptx.stamp") is not None:
+        again = WORK / "ptx"
+        if run([PYTHON, "-m", "cuda.numba.compile", again]):
+            raise Problem("the kernels of cuda/numba do not compile (above)")
+        stale = differing(made, {name: digest((again / name).read_bytes()) for name in made})
+    return sorted(stale)
+
+
+def differing(one: dict[str, str], other: dict[str, str]) -> set[str]:
+    return {name for name, _ in one.items() ^ other.items()}
 
 
 def generate(arguments: list[str]) -> int:
@@ -386,7 +420,8 @@ def build_cuda_leaf(
     sources = [ROOT / "cuda" / unit["source"] for unit in leaf["unit"] if unit["source"].endswith(".cu")]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         on_card = pool.map(lambda source: build_kernels(compiler, toolkit, source, leaf, archs), sources)
-        objects = [*build_objects(compiler, leaf, "cuda"), *map(str, on_card)]
+        images = pool.submit(build_images, compiler, toolkit, archs)
+        objects = [*build_objects(compiler, leaf, "cuda"), *map(str, on_card), str(images.result())]
     link = [find_tool("CC", "gcc"), *objects, "-o", f"{library}.new", f"-L{toolkit.libraries}", *leaf["cuda"]["link"]]
     compiler.build(library, link, list(map(Path, objects)))
 
@@ -427,6 +462,27 @@ def build_kernels(
     flags = [*leaf["cuda"]["compile"], *targets, "-MMD", "-MF", str(depfile)]
     command = [str(toolkit.nvcc), *flags, "-x", "cu", "-c", str(source), "-o", f"{output}.new"]
     compiler.build(output, command, [source], depfile)
+    return output
+
+
+def build_images(compiler: Compiler, toolkit: "Toolkit", archs: Sequence[str]) -> Path:
+    """Makes an object that holds the code of each kernel of cuda/numba, as ptx/sampling_kernels.h names it."""
+    folder = WORK / "leaf" / f"numba.{'-'.join(archs)}"
+    folder.mkdir(parents=True, exist_ok=True)
+    codes = ["compute_80" if arch == "ptx" else f"sm_{arch}" for arch in archs]
+    flags = ["-fatbin", "-compress-mode=size", *[f"-gencode=arch=compute_80,code={code}" for code in codes]]
+    lines, images = [".section .rodata"], []
+    for source in sorted(PTX.glob("*.ptx")):
+        image = folder / f"{source.stem}.fatbin"
+        compiler.build(image, [str(toolkit.nvcc), *flags, str(source), "-o", f"{image}.new"], [source])
+        images.append(image)
+        symbol = f"ignis_{source.stem}"
+        lines += [".balign 64", f".globl {symbol}", f".hidden {symbol}", f"{symbol}:", f'.incbin "{image}"']
+    lines.append('.section .note.GNU-stack,"",@progbits')
+    assembly, output = folder / "images.s", folder / "images.o"
+    assembly.write_text("\n".join(lines) + "\n")
+    gcc = find_tool("CC", "gcc")
+    compiler.build(output, [gcc, "-c", str(assembly), "-o", f"{output}.new"], [assembly, *images])
     return output
 
 

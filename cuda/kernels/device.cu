@@ -8,6 +8,7 @@
 #include "context.h"
 #include "device.h"
 #include "inputs.h"
+#include "sampling.h"
 #include "store.h"
 
 namespace ignis {
@@ -82,6 +83,10 @@ ignis_status device_open(Device **result, uint32_t) {
     free(device);
     return fail(IGNIS_NO_MEMORY, "the driver refuses a stream: %s", cudaGetErrorString(error));
   }
+  if (const cudaError_t refusal = sampling_open(device); refusal != cudaSuccess) {
+    device_close(device);
+    return fail(IGNIS_NO_MEMORY, "the driver refuses the sampling kernels: %s", cudaGetErrorString(refusal));
+  }
   *result = device;
   return IGNIS_OK;
 }
@@ -92,6 +97,7 @@ void device_close(Device *device) {
     if (round) cudaGraphExecDestroy(round);
   store_close(device);
   inputs_close(device);
+  sampling_close(device);
   cudaStreamDestroy(device->stream);
   context_mend();  // what was wrong with this device is not the next one's concern
   free(device);

@@ -35,6 +35,7 @@ struct StepMemory {
 
 struct Store;   // what carries weights to the card, store.cu's
 struct Inputs;   // the pinned image of StepMemory, step.cu's
+struct SamplingKernels;  // sampling.cu's
 
 struct Device {
   cudaStream_t stream;
@@ -47,6 +48,7 @@ struct Device {
   Store *store;
   Inputs *inputs;
   cudaGraphExec_t rounds[IGNIS_MAX_LANES + 1];  // by width
+  SamplingKernels *sampling;
 };
 
 // Keeps the first error of a device and the place where it was met.

@@ -101,7 +101,7 @@ struct Group {
 struct LaneTokens {
   uint32_t *output_counts;  // [V]
   uint32_t *is_seen;        // [ceil(V / 32)] bits: in the prompt or in the output
-  int32_t *seen;            // [V] the ids whose bit is set, num_seen of them, in order of arrival; the CPU's alone
+  int32_t *seen;            // [V] the ids whose bit is set, num_seen of them, in order of arrival; on a card, tokens on their way there
   uint32_t num_seen;
 };
 uint64_t lane_tokens_bytes(uint32_t V);

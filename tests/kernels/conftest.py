@@ -1,9 +1,13 @@
-"""The CPU leaf's library, built by build.py."""
+"""The CPU leaf's library, built by build.py, and Numba's simulator of a card."""
+
+import os
 
 import pytest
 
 from ignis import bundle
 from tests.kernels.native import ISAS, Library
+
+os.environ["NUMBA_ENABLE_CUDASIM"] = "1"  # read when Numba is imported, by the tests' modules
 
 
 @pytest.fixture(scope="session")

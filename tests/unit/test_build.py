@@ -108,6 +108,15 @@ def test_a_cuda_leaf_keeps_its_targets_until_others_are_named(
         build.cuda_archs(leaf)
 
 
+def test_kernels_of_numba_are_stale_when_a_source_or_its_ptx_has_changed(build: ModuleType, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "cuda" / "numba", tmp_path / "cuda" / "numba")
+    assert build.stale_ptx() == []
+    (tmp_path / "cuda" / "numba" / "patch.py").write_text("another")
+    (tmp_path / "cuda" / "numba" / "new.py").write_text("")
+    (tmp_path / "cuda" / "numba" / "ptx" / "weigh.ptx").unlink()
+    assert build.stale_ptx() == ["new.py", "patch.py", "weigh.ptx"]
+
+
 def test_too_little_disk_is_said_before_anything_is_installed(
     build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

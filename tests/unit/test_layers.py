@@ -16,7 +16,8 @@ C_LAYERS = {
     "ops": {"include", "base", "quant"},
     "models": {"include", "base", "quant", "ops"},
     "host": {"include", "base", "quant", "ops"},
-    "kernels": {"include", "base", "quant", "ops"},
+    "kernels": {"include", "base", "quant", "ops", "numba"},
+    "numba": set(),
     "leaf": {"include", "base", "quant", "ops", "models"},
 }
 CORE_USERS = {"scheduler", "engine"}
