@@ -189,6 +189,7 @@ def gpu_test(arguments: list[str]) -> int:
             build_leaves(compiler)
             if has_module("Cython"):
                 build_core(compiler, Path(sys.executable))
+            build_checked_leaf(compiler)
         finally:
             compiler.remember()
     tests = ROOT / "tests" / "cuda"
@@ -415,15 +416,29 @@ def build_leaves(compiler: Compiler) -> None:
 
 
 def build_cuda_leaf(
-    compiler: Compiler, toolkit: "Toolkit", leaf: dict[str, Any], archs: list[str], library: Path
+    compiler: Compiler,
+    toolkit: "Toolkit",
+    leaf: dict[str, Any],
+    archs: list[str],
+    library: Path,
+    options: Sequence[str] = (),
 ) -> None:
     sources = [ROOT / "cuda" / unit["source"] for unit in leaf["unit"] if unit["source"].endswith(".cu")]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        on_card = pool.map(lambda source: build_kernels(compiler, toolkit, source, leaf, archs), sources)
+        on_card = pool.map(lambda source: build_kernels(compiler, toolkit, source, leaf, archs, options), sources)
         images = pool.submit(build_images, compiler, toolkit, archs)
         objects = [*build_objects(compiler, leaf, "cuda"), *map(str, on_card), str(images.result())]
     link = [find_tool("CC", "gcc"), *objects, "-o", f"{library}.new", f"-L{toolkit.libraries}", *leaf["cuda"]["link"]]
     compiler.build(library, link, list(map(Path, objects)))
+
+
+def build_checked_leaf(compiler: Compiler) -> None:
+    """Builds the CUDA leaf that racecheck can follow, where there is a racecheck (tests/cuda/test_sanitizer.py)."""
+    toolkit = find_toolkit(is_wanted=True)
+    if toolkit is not None and shutil.which("compute-sanitizer"):
+        leaf = tomllib.loads((ROOT / "cuda" / "SOURCES.toml").read_text(encoding="utf-8"))
+        library = WORK / "targets" / "libignis_cuda.racecheck.so"
+        build_cuda_leaf(compiler, toolkit, leaf, leaf["cuda"]["default_archs"], library, leaf["cuda"]["racecheck"])
 
 
 def build_objects(compiler: Compiler, leaf: dict[str, Any], name: str) -> list[str]:
@@ -450,16 +465,22 @@ def leaf_objects(leaf: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Path, s
 
 
 def build_kernels(
-    compiler: Compiler, toolkit: "Toolkit", source: Path, leaf: dict[str, Any], archs: Sequence[str]
+    compiler: Compiler,
+    toolkit: "Toolkit",
+    source: Path,
+    leaf: dict[str, Any],
+    archs: Sequence[str],
+    options: Sequence[str] = (),
 ) -> Path:
-    """Compiles a unit for these targets, side by side with what others were made for."""
+    """Compiles a unit for these targets, with further options; side by side with what was made for others."""
     targets = [f"-gencode=arch=compute_{arch},code=sm_{arch}" for arch in archs if arch != "ptx"]
     # PTX for cards that come later asks for no more shared memory than the smallest of today's have.
     targets += ["-gencode=arch=compute_89,code=compute_89"] if "ptx" in archs else []
     name = "-".join(source.relative_to(ROOT / "cuda").with_suffix("").parts)
-    output = WORK / "leaf" / f"{name}.{'-'.join(archs)}.o"
+    kind = "-".join([*archs, *(option.lstrip("-D") for option in options)])
+    output = WORK / "leaf" / f"{name}.{kind}.o"
     depfile = output.with_suffix(".d")
-    flags = [*leaf["cuda"]["compile"], *targets, "-MMD", "-MF", str(depfile)]
+    flags = [*leaf["cuda"]["compile"], *options, *targets, "-MMD", "-MF", str(depfile)]
     command = [str(toolkit.nvcc), *flags, "-x", "cu", "-c", str(source), "-o", f"{output}.new"]
     compiler.build(output, command, [source], depfile)
     return output

@@ -70,11 +70,11 @@ static __global__ void __launch_bounds__(GROUPS * 128 + 128, 1)
   if (threadIdx.x == 0) {
     for (uint32_t i = 0; i < WEIGHT_SLOTS; i++) {
       barrier_init(weights_full + i, 3);
-      barrier_init(weights_empty + i, GROUPS * 4);
+      barrier_init(weights_empty + i, GROUPS * 4 * WARP_ARRIVALS);
     }
     for (uint32_t i = 0; i < INPUT_SLOTS; i++) {
       barrier_init(inputs_full + i, 1);
-      barrier_init(inputs_empty + i, GROUPS * 4);
+      barrier_init(inputs_empty + i, GROUPS * 4 * WARP_ARRIVALS);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -176,7 +176,7 @@ static __global__ void __launch_bounds__(GROUPS * 128 + 128, 1)
 #pragma unroll
       for (uint32_t step = 0; step < 4; step++) keep_operand(a[step]);
       __syncwarp();
-      if (lane == 0) {
+      if (arrives_for_warp(lane)) {
         barrier_arrive(inputs_empty + input_done);
         if (is_last_of_unit) barrier_arrive(weights_empty + weight_done);
       }
