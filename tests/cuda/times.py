@@ -20,7 +20,7 @@ from tests.cuda.synthetic import LLAMA_3_8B, QWEN3_8B, QWEN3_32B, SMOLLM2, FullS
 
 CONTEXT = 1024
 SPAN = 2048
-ROUNDS = 5
+ROUNDS = 2
 SHOWN = 16
 
 
