@@ -68,18 +68,25 @@ static void queue_round(ignis_model &model) {
   sample(*model.device, model.draws, model.logits, rows.draws, rows.num, V, model.sample_memory);
 }
 
+static void begin_step(ignis_model &model) {
+  const RoundRows &rows = model.round;
+  step_begin(*model.device, StepInputs{Phase::decode, rows.tokens, rows.num, 0, rows.groups, rows.num, rows.draws, rows.num});
+}
+
 void begin_round(ignis_model &model, const ignis_round &round) {
   take_rows(model, round);
-  RoundRows &rows = model.round;
-  step_begin(*model.device, StepInputs{Phase::decode, rows.tokens, rows.num, 0, rows.groups, rows.num, rows.draws, rows.num});
-  rows.is_queued = replay(*model.device, rows.num);
+  begin_step(model);
+  model.round.is_queued = replay(*model.device, model.round.num);
 }
 
 ignis_status end_round(ignis_model &model, ignis_draw *draws) {
   RoundRows &rows = model.round;
   const uint32_t V = model.decoder.shape.vocab_size, T = rows.num;
-  // A device that keeps no rounds is the host itself: its work would hold up the caller between begin and end.
-  if (!rows.is_queued) queue_round(model);
+  // A device that keeps no rounds is the host itself: its work would hold up the caller between begin and end, so it begins here.
+  if (!rows.is_queued) {
+    begin_step(model);
+    queue_round(model);
+  }
   rows.num = 0;
   ignis_status status = IGNIS_OK;
   if (rows.logits) status = download(*model.device, rows.logits, model.logits, uint64_t{T} * V * sizeof(float));

@@ -1,6 +1,7 @@
 """One run of the bench: loads the model, keeps the engine busy with requests of its own, and times what comes back."""
 
 import random
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -48,10 +49,13 @@ def run(options: BenchOptions, config: Config) -> Figures:
     if options.widths[-1] > lanes and options.widths != tuple(range(1, options.widths[-1] + 1)):
         raise ConfigError(f"--widths: {options.widths[-1]} is more than model.decode_lanes {lanes}")
     checkpoint = open_model(options)
+    # Ctrl-C ends the process at once, and the system takes back what it holds.
+    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         leaf = open_leaf(config.device.kind, log)
         return trio.run(_Bench(options, config, checkpoint, leaf, log).measure)
     finally:
+        signal.signal(signal.SIGINT, handler)
         checkpoint.close()
 
 
