@@ -1,11 +1,17 @@
 // linear_span.cu: span_linear: jobs of one type share a launch.
 #include "linear_span.h"
+#include "linear_span_eight.h"
 #include "linear_span_jobs.cuh"
 #include "pack.h"
 
 namespace ignis {
 
-static void launch(ignis_dtype dtype, const SpanLaunch &launch) {
+static void launch(ignis_dtype dtype, SpanLaunch launch) {
+  if (reads_eights(dtype, launch.code)) {
+    launch.input += eights_offset(launch.T, launch.K);
+    launch_span_eight(launch);
+    return;
+  }
   switch (dtype) {
     case IGNIS_F16: launch_span<IGNIS_F16>(launch); break;
     case IGNIS_BF16: launch_span<IGNIS_BF16>(launch); break;

@@ -65,10 +65,11 @@ struct SpanShape {
 };
 inline constexpr SpanShape SPAN_SHAPES[] = {{128, 256, 50}, {128, 128, 30}, {64, 128, 20}, {64, 64, 18}, {64, 8, 17}};
 
-inline uint32_t cheapest_shape(SpanLaunch *launch) {
+template <uint32_t NUM>
+uint32_t cheapest_shape(SpanLaunch *launch, const SpanShape (&shapes)[NUM]) {
   uint32_t best = 0, best_cost = ~0u;
-  for (uint32_t i = 0; i < sizeof SPAN_SHAPES / sizeof *SPAN_SHAPES; i++) {
-    const SpanShape &shape = SPAN_SHAPES[i];
+  for (uint32_t i = 0; i < NUM; i++) {
+    const SpanShape &shape = shapes[i];
     const uint32_t places = set_items(&launch->jobs, shape.rows) * ((launch->T + shape.tokens - 1) / shape.tokens);
     const uint32_t cost = (places + launch->num_multiprocessors - 1) / launch->num_multiprocessors * shape.turn_cost;
     if (cost < best_cost) {
@@ -93,7 +94,7 @@ static void launch_shape(SpanLaunch &launch, uint32_t shape) {
 template <ignis_dtype DTYPE>
 void launch_span(SpanLaunch launch) {
   if (launch.code == 90)
-    launch_shape<DTYPE>(launch, cheapest_shape(&launch));
+    launch_shape<DTYPE>(launch, cheapest_shape(&launch, SPAN_SHAPES));
   else if (launch.T <= 8)
     launch_warps<DTYPE, NarrowWarpTile<DTYPE>>(launch);
   else

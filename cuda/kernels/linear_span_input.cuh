@@ -33,4 +33,7 @@ __host__ __device__ inline SpanInput span_input(uint32_t T, uint32_t K) {
   return layout;
 }
 
+// The other form lies behind it (linear_span_eight_input.cuh).
+__host__ __device__ inline uint64_t eights_offset(uint32_t T, uint32_t K) { return (span_input(T, K).size_bytes + 255) / 256 * 256; }
+
 }  // namespace ignis

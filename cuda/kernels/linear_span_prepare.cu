@@ -2,12 +2,14 @@
 #include <cuda_fp16.h>
 
 #include "linear_span.h"
+#include "linear_span_eight.h"
 #include "linear_span_input.cuh"
+#include "linear_span_rows.cuh"
 #include "weights.cuh"
 
 namespace ignis {
 
-uint64_t span_input_bytes(uint32_t max_T, uint32_t max_K) { return (span_input(max_T, max_K).size_bytes + 255) / 256 * 256; }
+uint64_t span_input_bytes(uint32_t max_T, uint32_t max_K) { return eights_offset(max_T, max_K) + span_eight_bytes(max_T, max_K); }
 
 // A row's power of two, from the exponent e of its largest value: that is in [2^(e-127), 2^(e-126)). Held where both the factor and its
 // inverse are normal numbers.
@@ -21,85 +23,14 @@ struct SpanScale {
   }
 };
 
-// Sixteen columns from k on; those behind the last one are 0.
-static __device__ __forceinline__ void load_columns(float (&v)[16], const float *row, uint32_t k, uint32_t K) {
-  if (K % 4 == 0 && k + 16 <= K) {
-#pragma unroll
-    for (uint32_t i = 0; i < 4; i++) {
-      const float4 four = reinterpret_cast<const float4 *>(row + k)[i];
-      v[4 * i] = four.x, v[4 * i + 1] = four.y, v[4 * i + 2] = four.z, v[4 * i + 3] = four.w;
-    }
-  } else {
-#pragma unroll
-    for (uint32_t e = 0; e < 16; e++) v[e] = k + e < K ? row[k + e] : 0.0f;
-  }
-}
-
-struct PlainSpan {
-  const float *x;
-  uint32_t K;
-  __device__ __forceinline__ void load(float (&v)[16], uint64_t token, uint32_t k) const { load_columns(v, x + token * K, k, K); }
-};
-
-struct NormSpan {
-  const float *x, *w;
-  uint32_t K;
-  float eps;
-  __device__ __forceinline__ void load(float (&v)[16], uint64_t token, uint32_t k) const { load_columns(v, x + token * K, k, K); }
-};
-
-struct GateSpan {
-  const float *gate, *up;
-  uint32_t K;
-  __device__ __forceinline__ void load(float (&v)[16], uint64_t token, uint32_t k) const {
-    float other[16];
-    load_columns(v, gate + token * K, k, K);
-    load_columns(other, up + token * K, k, K);
-#pragma unroll
-    for (uint32_t e = 0; e < 16; e++) v[e] = v[e] / (1.0f + expf(-v[e])) * other[e];
-  }
-};
-
-// The same value in all threads of the block, added or compared in an order that its size alone decides.
-template <bool IS_SUM>
-static __device__ __forceinline__ float of_block(float value, float *shared) {
-  for (uint32_t i = 16; i; i >>= 1) {
-    const float other = __shfl_xor_sync(~0u, value, i);
-    value = IS_SUM ? value + other : fmaxf(value, other);
-  }
-  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
-  __syncthreads();
-  value = shared[0];
-  for (uint32_t i = 1; i < blockDim.x / 32; i++) value = IS_SUM ? value + shared[i] : fmaxf(value, shared[i]);
-  return value;
-}
-
 // A block is a token; its threads take sixteen columns at a time, PARTS times, and keep them in registers between the scale and the rounding.
 template <uint32_t PARTS, uint32_t MOST_THREADS, class Rows>
 static __global__ void __launch_bounds__(MOST_THREADS) span_prepare_kernel(uint8_t *memory, const Rows rows, uint32_t T) {
   __shared__ float squares[32], largests[32];
   const uint32_t K = rows.K, token = blockIdx.x;
   const SpanInput layout = span_input(T, K);
-  float v[PARTS][16], largest = 0.0f, sum = 0.0f;
-#pragma unroll
-  for (uint32_t i = 0; i < PARTS; i++) {
-    const uint32_t k = (threadIdx.x + i * blockDim.x) * 16;
-    rows.load(v[i], token, k);
-#pragma unroll
-    for (uint32_t e = 0; e < 16; e++) {
-      if constexpr (requires { rows.eps; }) sum = fmaf(v[i][e], v[i][e], sum);
-    }
-  }
-  if constexpr (requires { rows.eps; }) {
-    const float scale = rsqrtf(of_block<true>(sum, squares) / static_cast<float>(K) + rows.eps);
-#pragma unroll
-    for (uint32_t i = 0; i < PARTS; i++) {
-      float w[16];
-      load_columns(w, rows.w, (threadIdx.x + i * blockDim.x) * 16, K);
-#pragma unroll
-      for (uint32_t e = 0; e < 16; e++) v[i][e] = v[i][e] * scale * w[e];
-    }
-  }
+  float v[PARTS][16], largest = 0.0f;
+  load_row(v, rows, token, squares);
 #pragma unroll
   for (uint32_t i = 0; i < PARTS; i++)
 #pragma unroll
@@ -140,16 +71,21 @@ static void launch_prepare(void *memory, const Rows &rows, uint32_t T, cudaStrea
     span_prepare_kernel<16, 512><<<T, threads(16), 0, stream>>>(to, rows, T);  // 131072 columns; registers spill
 }
 
-void span_prepare(void *memory, const float *x, uint32_t T, uint32_t K, cudaStream_t stream) {
-  launch_prepare(memory, PlainSpan{x, K}, T, stream);
+static void *eights_of(void *memory, uint32_t T, uint32_t K) { return static_cast<uint8_t *>(memory) + eights_offset(T, K); }
+
+void span_prepare(void *memory, const float *x, uint32_t T, uint32_t K, SpanForms forms, cudaStream_t stream) {
+  if (forms.halves) launch_prepare(memory, PlainSpan{x, K}, T, stream);
+  if (forms.eights) span_eight_prepare(eights_of(memory, T, K), x, T, K, stream);
 }
 
-void span_prepare_norm(void *memory, const float *x, const float *w, float eps, uint32_t T, uint32_t K, cudaStream_t stream) {
-  launch_prepare(memory, NormSpan{x, w, K, eps}, T, stream);
+void span_prepare_norm(void *memory, const float *x, const float *w, float eps, uint32_t T, uint32_t K, SpanForms forms, cudaStream_t stream) {
+  if (forms.halves) launch_prepare(memory, NormSpan{x, w, K, eps}, T, stream);
+  if (forms.eights) span_eight_prepare_norm(eights_of(memory, T, K), x, w, eps, T, K, stream);
 }
 
-void span_prepare_swiglu(void *memory, const float *gate, const float *up, uint32_t T, uint32_t K, cudaStream_t stream) {
-  launch_prepare(memory, GateSpan{gate, up, K}, T, stream);
+void span_prepare_swiglu(void *memory, const float *gate, const float *up, uint32_t T, uint32_t K, SpanForms forms, cudaStream_t stream) {
+  if (forms.halves) launch_prepare(memory, GateSpan{gate, up, K}, T, stream);
+  if (forms.eights) span_eight_prepare_swiglu(eights_of(memory, T, K), gate, up, T, K, stream);
 }
 
 }  // namespace ignis

@@ -23,13 +23,23 @@ static bool reads_prepared(const Matrix *const *users, uint32_t num) {
   return false;
 }
 
+static SpanForms forms_of(const Device &device, const Matrix *const *users, uint32_t num) {
+  SpanForms forms{};
+  for (uint32_t i = 0; i < num; i++) {
+    const bool is_eight = reads_eights(users[i]->dtype, device.code);
+    forms.eights |= is_eight;
+    forms.halves |= !is_eight && users[i]->dtype != IGNIS_F32;
+  }
+  return forms;
+}
+
 void prepare(Device &device, Activations *a, const float *x, uint32_t T, uint32_t K, const Matrix *const *users, uint32_t num) {
   a->x = x;
   a->T = T;
   a->K = K;
   if (!reads_prepared(users, num)) return;
   if (device.phase == Phase::prefill)
-    span_prepare(a->memory, x, T, K, device.stream);
+    span_prepare(a->memory, x, T, K, forms_of(device, users, num), device.stream);
   else
     linear_prepare(a->memory, x, T, K, device.stream);
   IGNIS_LAUNCHED(device);
@@ -45,7 +55,7 @@ void prepare_norm(Device &device, Activations *a, float *y, const float *x, cons
   if (!is_fused) return prepare(device, a, y, T, K, users, num);
   if (!reads_prepared(users, num)) return;
   if (device.phase == Phase::prefill)
-    span_prepare_norm(a->memory, x, w, eps, T, K, device.stream);
+    span_prepare_norm(a->memory, x, w, eps, T, K, forms_of(device, users, num), device.stream);
   else
     linear_prepare_norm(a->memory, x, w, eps, T, K, device.stream);
   IGNIS_LAUNCHED(device);
@@ -59,7 +69,7 @@ void prepare_swiglu(Device &device, Activations *a, float *y, const float *gate,
   // y may be the memory of gate: prepared before it is written.
   if (reads_prepared(users, num)) {
     if (device.phase == Phase::prefill)
-      span_prepare_swiglu(a->memory, gate, up, T, K, device.stream);
+      span_prepare_swiglu(a->memory, gate, up, T, K, forms_of(device, users, num), device.stream);
     else
       linear_prepare_swiglu(a->memory, gate, up, T, K, device.stream);
     IGNIS_LAUNCHED(device);

@@ -151,6 +151,38 @@ static __device__ __forceinline__ void group_multiply(float (&c)[128], const uin
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
 }
 
+// The same of E4M3 codes, 32 columns.
+static __device__ __forceinline__ void group_multiply_eight(float (&c)[4], const uint32_t (&a)[4], uint64_t b, uint32_t adds) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %9, 0;\nwgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {"
+      "%0, %1, %2, %3"
+      "}, {%4, %5, %6, %7}, %8, p, 1, 1;\n}"
+      : IGNIS_F4(c, 0)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
+}
+
+static __device__ __forceinline__ void group_multiply_eight(float (&c)[32], const uint32_t (&a)[4], uint64_t b, uint32_t adds) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\nwgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, "
+      "%24, %25, %26, %27, %28, %29, %30, %31"
+      "}, {%32, %33, %34, %35}, %36, p, 1, 1;\n}"
+      : IGNIS_F8(c, 0), IGNIS_F8(c, 8), IGNIS_F8(c, 16), IGNIS_F8(c, 24)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
+}
+
+static __device__ __forceinline__ void group_multiply_eight(float (&c)[64], const uint32_t (&a)[4], uint64_t b, uint32_t adds) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\nwgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, "
+      "%24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "
+      "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+      "}, {%64, %65, %66, %67}, %68, p, 1, 1;\n}"
+      : IGNIS_F8(c, 0), IGNIS_F8(c, 8), IGNIS_F8(c, 16), IGNIS_F8(c, 24), IGNIS_F8(c, 32), IGNIS_F8(c, 40), IGNIS_F8(c, 48),
+        IGNIS_F8(c, 56)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
+}
+
 #undef IGNIS_F4
 #undef IGNIS_F8
 

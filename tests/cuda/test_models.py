@@ -19,6 +19,8 @@ pytestmark = card.needs_card
 
 PAGES = [3, 0, 5, 1, 7, 2]
 LENGTH = 150
+# Of FP8 weights: prefill's activations may be E4M3, and decode reads the cache that prefill wrote.
+EIGHT_TOLERANCE = 1e-1
 # As SmolLM2-135M is, with fewer layers.
 SMOL = TinyConfig("smol", leaf.LLAMA, 4, 576, 1536, 9, 3, 64, 49152)
 
@@ -92,8 +94,8 @@ def test_fp8_weights_give_the_logits_of_their_values(config: TinyConfig) -> None
     with open_model(checkpoint.weights(store), kv_dtype=leaf.F32) as model:
         _, got = model.prefill(tokens, PAGES, wants_logits=True)
         _, last = model.decode([(0, int(tokens[-1]), LENGTH - 1, PAGES)], wants_logits=True)
-    assert oracle.relative_error(got, expected) < 5e-3
-    assert oracle.relative_error(last, expected[-1:]) < 5e-3
+    assert oracle.relative_error(got, expected) < EIGHT_TOLERANCE
+    assert oracle.relative_error(last, expected[-1:]) < EIGHT_TOLERANCE
 
 
 @pytest.mark.parametrize("name", ["F32", "BF16", "F8_E4M3", "Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q6_K"])
@@ -119,7 +121,9 @@ def test_bits_do_not_depend_on_cuts_or_widths(config: TinyConfig, name: str) -> 
                 _, logits = model.decode(rows[chosen], wants_logits=True)
                 np.testing.assert_array_equal(logits, alone[chosen], err_msg=f"{width} {chosen}")
         # The other phase's logits are other bits of the same numbers.
-        assert oracle.relative_error(alone, whole[[row[2] for row in rows]]) < 2e-2
+        assert oracle.relative_error(alone, whole[[row[2] for row in rows]]) < (
+            EIGHT_TOLERANCE if name == "F8_E4M3" else 2e-2
+        )
 
 
 @pytest.mark.parametrize("kv_dtype", leaf.KV_DTYPES)
@@ -185,7 +189,7 @@ def test_smollm2s_shapes_give_the_cpu_leafs_logits(name: str) -> None:
         with open_model(weights, library, kv_dtype=leaf.F16, num_threads=2) as model:
             _, logits = model.prefill(tokens, PAGES, wants_logits=True)
             results.append(logits)
-    assert oracle.relative_error(results[1], results[0]) < 1e-2
+    assert oracle.relative_error(results[1], results[0]) < (EIGHT_TOLERANCE if name == "F8_E4M3" else 1e-2)
 
 
 def free_bytes() -> int:

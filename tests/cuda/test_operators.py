@@ -16,6 +16,8 @@ pytestmark = card.needs_card
 WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 33, 64, 65, 127, 128, 129, 200, 300)
 # Activations meet the tensor cores as one float16 plane: 11 bits.
 TOLERANCE = 1e-3
+# FP8 weights may meet E4M3 activations in prefill: 4 bits.
+EIGHT_TOLERANCE = 5e-2
 # rows, cols: tiny and odd ones, SmolLM2's, Qwen3-8B's
 FLOAT_SHAPES = ((97, 72), (72, 160), (130, 64), (75, 48), (576, 576), (192, 576), (1024, 4096))
 SHAPES = ((64, 256), (97, 512), (576, 768), (1536, 1024), (1024, 4096), (256, 12288))
@@ -47,6 +49,12 @@ def error(got: Floats, expected: np.ndarray) -> float:
     return float(np.linalg.norm(got - expected) / np.linalg.norm(expected))
 
 
+def tolerance(name: str, phase: Phase) -> float:
+    if name == "F8_E4M3" and phase is Phase.PREFILL:
+        return EIGHT_TOLERANCE
+    return 1e-5 if name == "F32" else TOLERANCE
+
+
 def outliers(seed: int, rows: int, cols: int) -> Floats:
     """As a decoder's hidden states are: a few columns are far larger than the rest, and rows differ in size."""
     x = randoms(seed, rows, cols)
@@ -67,7 +75,7 @@ def test_a_linear_layer_is_exact_to_its_format_and_its_rows_know_nothing_of_each
         if phase is Phase.DECODE:
             whole[: leaf.MAX_LANES] = cuda.linear([weight], x[: leaf.MAX_LANES], phase=phase)[0]
         worst = max(error(whole[t], expected[t]) for t in range(len(x) if phase is Phase.PREFILL else leaf.MAX_LANES))
-        assert worst < (1e-5 if name == "F32" else TOLERANCE)
+        assert worst < tolerance(name, phase)
         for width in widths:
             start = (7 * width) % ((len(x) if phase is Phase.PREFILL else leaf.MAX_LANES) - width + 1)
             (part,) = cuda.linear([weight], x[start : start + width], phase=phase)
@@ -94,7 +102,7 @@ def test_weights_of_different_types_share_their_input(cuda: Operators, names: tu
     for phase, width in ((Phase.DECODE, 1), (Phase.PREFILL, 1), (Phase.PREFILL, 30)):
         x = randoms(6, width, 512)
         for got, weight in zip(cuda.linear(weights, x, phase=phase), weights, strict=True):
-            assert error(got, x.astype(np.float64) @ weight.values().T) < TOLERANCE
+            assert error(got, x.astype(np.float64) @ weight.values().T) < max(tolerance(weight.name, phase), TOLERANCE)
 
 
 @pytest.mark.parametrize("name", [name for name in stored.TYPES if name != "F8_E4M3"])

@@ -17,7 +17,8 @@ pytestmark = card.needs_card
 def test_both_leaves_make_the_same_weights(name: str) -> None:
     on_host = synthetic.logits(card.host(), tiny.WIDE, name, 1, kv_dtype=leaf.F16)
     on_card = synthetic.logits(card.cuda(), tiny.WIDE, name, 1, kv_dtype=leaf.F16)
-    assert np.linalg.norm(on_card - on_host) < 1e-2 * np.linalg.norm(on_host)
+    # The card's prefill may take E4M3 activations for FP8 weights.
+    assert np.linalg.norm(on_card - on_host) < (1e-1 if name == "F8_E4M3" else 1e-2) * np.linalg.norm(on_host)
 
 
 def test_the_card_can_be_measured() -> None:
