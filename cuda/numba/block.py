@@ -1,6 +1,7 @@
 """What the threads of a block find out together, through shared memory. A block has a power of two threads.
 
-No shuffles in warps: Numba's simulator knows none, and the same functions run there.
+No shuffles in warps: Numba's simulator knows none, and the same functions run there. Loops that each thread takes its
+turns of are `while` loops here and elsewhere: a range() whose step is no constant divides.
 """
 
 from collections import namedtuple

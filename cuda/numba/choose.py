@@ -70,7 +70,8 @@ TOP_K, TOP_P, DRAW = 0, 1, 2
 def bin_reaching(found, at, by_num, target):
     """The bin where the falling order reaches `target`, of tokens or weight. found [1]: shared."""
     cuda.syncthreads()
-    for i in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
+    i = cuda.threadIdx.x
+    while i < BINS:
         if by_num:
             before = np.int64(at.narrow[at.narrow_base + NUMS_BEFORE + i])
             own = np.int64(at.narrow[at.narrow_base + BIN_NUMS + i])
@@ -79,6 +80,7 @@ def bin_reaching(found, at, by_num, target):
             own = at.wide[at.wide_base + BIN_WEIGHTS + i]
         if before < target and before + own >= target:
             found[0] = i
+        i += cuda.blockDim.x
     cuda.syncthreads()
     return np.int64(found[0])
 
@@ -140,7 +142,8 @@ def put_logprobs(draws, draw, place, members, shared, digits, at, logits, base, 
         reach(place, TOP_K, members, shared, digits, codes, stop, True, num, False)
         stop = place[TOP_K * CUT_WORDS + CODE] + 1
     found = collect(members.codes, digits.counter, codes, np.int64(0), stop)
-    for i in range(cuda.threadIdx.x, found, cuda.blockDim.x):
+    i = cuda.threadIdx.x
+    while i < found:
         rank = 0
         for j in range(found):
             if members.codes[j] < members.codes[i]:
@@ -149,6 +152,7 @@ def put_logprobs(draws, draw, place, members, shared, digits, at, logits, base, 
             best = members.codes[i] & LAST_ID
             draws[draw + DRAW_TOP_IDS + rank] = best
             draws[draw + DRAW_TOP_LOGPROBS + rank] = logprob(logits[base + best], largest, log_sum).view(np.int32)
+        i += cuda.blockDim.x
 
 
 @cuda.jit
@@ -171,8 +175,10 @@ def choose(draws, wide, narrow, memory, logits, params, vocab_size):
     own = params[row]
     at = row_memory(wide, narrow, row, vocab_size)
     draw = row * DRAW_WORDS
-    for i in range(cuda.threadIdx.x, DRAW_WORDS, cuda.blockDim.x):
+    i = cuda.threadIdx.x
+    while i < DRAW_WORDS:
         draws[draw + i] = 0
+        i += cuda.blockDim.x
     if is_weighed(own):
         best, raw_best = wide[at.wide_base + BEST], wide[at.wide_base + RAW_BEST]
         cuda.syncthreads()

@@ -35,7 +35,8 @@ PLACE_WORDS = FIRST + 3
 
 @cuda.jit(device=True)
 def load_members(members, codes, at):
-    for i in range(cuda.threadIdx.x, codes.num, cuda.blockDim.x):
+    i = cuda.threadIdx.x
+    while i < codes.num:
         code = codes.list[codes.start + i]
         index = bin_of_code(code)
         members.codes[i] = code
@@ -43,13 +44,15 @@ def load_members(members, codes, at):
         members.nums[i] = np.int64(at.narrow[at.narrow_base + NUMS_BEFORE + index])
         members.sums[i] = at.wide[at.wide_base + WEIGHTS_BEFORE + index]
         members.weights[i] = weight_of_code(code)
+        i += cuda.blockDim.x
     cuda.syncthreads()
 
 
 @cuda.jit(device=True)
 def rank_members(members, num_members):
     """Adds to each member's nums and sums the codes that count, up to its own."""
-    for i in range(cuda.threadIdx.x, num_members, cuda.blockDim.x):
+    i = cuda.threadIdx.x
+    while i < num_members:
         first, last = members.firsts[i], members.codes[i]
         num, weight = np.int64(0), np.int64(0)
         for j in range(num_members):
@@ -59,18 +62,21 @@ def rank_members(members, num_members):
             weight += own if counts else 0
         members.nums[i] += num
         members.sums[i] += weight
+        i += cuda.blockDim.x
     cuda.syncthreads()
 
 
 @cuda.jit(device=True)
 def reach_member(place, cut, members, num_members, by_num, target):
     """Ends the cut at the code where the falling order reaches `target`, of tokens or weight."""
-    for i in range(cuda.threadIdx.x, num_members, cuda.blockDim.x):
+    i = cuda.threadIdx.x
+    while i < num_members:
         num, weight = members.nums[i], members.sums[i]
         if num == target if by_num else weight >= target and weight - members.weights[i] < target:
             place[cut * CUT_WORDS + NUM] = num
             place[cut * CUT_WORDS + WEIGHT] = weight
             place[cut * CUT_WORDS + CODE] = members.codes[i]
+        i += cuda.blockDim.x
     cuda.syncthreads()
 
 
@@ -89,17 +95,21 @@ def narrow_range(place, shared, digits, codes, shift, by_num, target, weighs):
     """Sets place[FIRST] to where the part of it, of DIGITS << shift codes, begins that reaches the target."""
     thread = cuda.threadIdx.x
     first, num, weight = place[FIRST], place[NUM_BEFORE], place[WEIGHT_BEFORE]
-    for i in range(thread, DIGITS, cuda.blockDim.x):
+    i = thread
+    while i < DIGITS:
         digits.nums[i] = 0
         digits.weights[i] = 0
+        i += cuda.blockDim.x
     cuda.syncthreads()
-    for i in range(thread, codes.num, cuda.blockDim.x):
+    i = thread
+    while i < codes.num:
         code = codes.list[codes.start + i]
         digit = (code - first) >> shift
         if digit >= 0 and digit < DIGITS:
             cuda.atomic.add(digits.nums, digit, np.int32(1))
             if weighs:
                 cuda.atomic.add(digits.weights, digit, weight_of_code(code))
+        i += cuda.blockDim.x
     cuda.syncthreads()
     own = max(DIGITS // cuda.blockDim.x, 1)
     own_num, own_weight = np.int64(0), np.int64(0)
@@ -127,12 +137,14 @@ def collect(members, counter, codes, first, stop):
     if cuda.threadIdx.x == 0:
         counter[0] = 0
     cuda.syncthreads()
-    for i in range(cuda.threadIdx.x, codes.num, cuda.blockDim.x):
+    i = cuda.threadIdx.x
+    while i < codes.num:
         code = codes.list[codes.start + i]
         if code >= first and code < stop:
             slot = cuda.atomic.add(counter, 0, np.int32(1))
             if slot < MEMBERS:
                 members[slot] = code
+        i += cuda.blockDim.x
     cuda.syncthreads()
     return np.int64(counter[0])
 
@@ -148,11 +160,13 @@ def reach(place, cut, members, shared, digits, codes, stop, by_num, target, weig
         narrow_range(place, shared, digits, codes, shift, by_num, target, weighs)
         stop = min(stop, place[FIRST] + (np.int64(1) << shift))
         found = collect(members.codes, digits.counter, codes, place[FIRST], stop)
-    for i in range(cuda.threadIdx.x, found, cuda.blockDim.x):
+    i = cuda.threadIdx.x
+    while i < found:
         members.weights[i] = weight_of_code(members.codes[i]) if weighs else 0
         members.firsts[i] = place[FIRST]
         members.nums[i] = place[NUM_BEFORE]
         members.sums[i] = place[WEIGHT_BEFORE]
+        i += cuda.blockDim.x
     cuda.syncthreads()
     rank_members(members, found)
     reach_member(place, cut, members, found, by_num, target)

@@ -68,26 +68,29 @@ def penalised(own, memory, before, token):
 
 
 @cuda.jit(device=True)
+def is_first(memory, ids, i):
+    """Whether no entry before the i-th has its id."""
+    for j in range(i):  # noqa: SIM110 -- Numba has no generators on a card
+        if memory[ids + j] == memory[ids + i]:
+            return False
+    return True
+
+
+@cuda.jit(device=True)
 def add_bias(patched, own, memory, part):
     """The first entry of an id of the slice adds all of that id's, in their order."""
     ids, values = word_of(own["bias_ids"]), word_of(own["bias_values"])
     num = np.int64(own["num_bias"])
-    for i in range(cuda.threadIdx.x, num, cuda.blockDim.x):
+    i = cuda.threadIdx.x
+    while i < num:
         token = np.int64(memory[ids + i])
-        if token < part.start or token >= part.stop:
-            continue
-        is_first = True
-        for j in range(i):
-            if np.int64(memory[ids + j]) == token:
-                is_first = False
-                break
-        if not is_first:
-            continue
-        value = patched[part.base + token]
-        for j in range(i, num):
-            if np.int64(memory[ids + j]) == token:
-                value = saturated(value + memory[values + j].view(np.float32), value)
-        patched[part.base + token] = value
+        if part.start <= token < part.stop and is_first(memory, ids, i):
+            value = patched[part.base + token]
+            for j in range(i, num):
+                if np.int64(memory[ids + j]) == token:
+                    value = saturated(value + memory[values + j].view(np.float32), value)
+            patched[part.base + token] = value
+        i += cuda.blockDim.x
 
 
 @cuda.jit(device=True)
@@ -133,10 +136,12 @@ def make_ready(own, at):
         at.wide[at.wide_base + DRAW_BITS] = draw_bits(own["seed"], own["position"])
         at.narrow[at.narrow_base + NUM_CODES] = 0
         at.narrow[at.narrow_base + NUM_RAW_CODES] = 0
-    for i in range(first, BINS, cuda.gridDim.x * cuda.blockDim.x):
+    i = first
+    while i < BINS:
         at.wide[at.wide_base + BIN_WEIGHTS + i] = 0
         at.narrow[at.narrow_base + BIN_NUMS + i] = 0
         at.narrow[at.narrow_base + RAW_BIN_NUMS + i] = 0
+        i += cuda.gridDim.x * cuda.blockDim.x
 
 
 @cuda.jit
@@ -171,9 +176,11 @@ def patch(patched, wide, narrow, memory, logits, params, vocab_size):
 def row_best(shared, at, vocab_size):
     """(the best token, the largest raw logit), in each thread: an ordered logit above LAST_ID - id; ordered, or BAD."""
     best, raw_best = np.int64(LOWEST) << ID_BITS, np.int64(LOWEST)
-    for i in range(cuda.threadIdx.x, num_slices(vocab_size), cuda.blockDim.x):
+    i = cuda.threadIdx.x
+    while i < num_slices(vocab_size):
         best = max(best, at.wide[at.wide_base + slice_bests(vocab_size) + i])
         raw_best = max(raw_best, at.wide[at.wide_base + slice_raw_bests(vocab_size) + i])
+        i += cuda.blockDim.x
     return block_largest(shared, best, raw_best)
 
 

@@ -50,10 +50,12 @@ def least_weight(min_p):
 @cuda.jit(device=True)
 def weigh_drawn(bins, shared, own, logits, largest, part, at):
     """Adds this block's tokens to the row's bins. logits [OWN_TOKENS]: this thread's, patched."""
-    for i in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
+    i = cuda.threadIdx.x
+    while i < BINS:
         bins.nums[i] = 0
         bins.low_sums[i] = 0
         bins.high_sums[i] = 0
+        i += cuda.blockDim.x
     cuda.syncthreads()
     least = least_weight(own["min_p"])
     heavy_num, heavy_weight = np.int64(0), np.int64(0)
@@ -70,12 +72,14 @@ def weigh_drawn(bins, shared, own, logits, largest, part, at):
                 heavy_num += 1
                 heavy_weight += weight
     cuda.syncthreads()
-    for i in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
+    i = cuda.threadIdx.x
+    while i < BINS:
         num = bins.nums[i]
         if num > 0:
             weight = (np.int64(bins.high_sums[i]) << LOW_BITS) + np.int64(bins.low_sums[i])
             cuda.atomic.add(at.narrow, at.narrow_base + BIN_NUMS + i, num)
             cuda.atomic.add(at.wide, at.wide_base + BIN_WEIGHTS + i, weight)
+        i += cuda.blockDim.x
     if own["min_p"] > np.float32(0):
         heavy_num, heavy_weight = block_sums(shared, heavy_num, heavy_weight)
         if cuda.threadIdx.x == 0 and heavy_num > 0:
@@ -87,8 +91,10 @@ def weigh_drawn(bins, shared, own, logits, largest, part, at):
 def weigh_raw(bin_nums, shared, logits, largest, part, at):
     """Adds this block's tokens to the row's raw bins and their weight to the row's. logits [OWN_TOKENS]: raw."""
     cuda.syncthreads()
-    for i in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
+    i = cuda.threadIdx.x
+    while i < BINS:
         bin_nums[i] = 0
+        i += cuda.blockDim.x
     cuda.syncthreads()
     weight = np.int64(0)
     for i in range(OWN_TOKENS):
@@ -99,10 +105,12 @@ def weigh_raw(bin_nums, shared, logits, largest, part, at):
     _, weight = block_sums(shared, np.int64(0), weight)
     if cuda.threadIdx.x == 0:
         cuda.atomic.add(at.wide, at.wide_base + RAW_WEIGHT, weight)
-    for i in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
+    i = cuda.threadIdx.x
+    while i < BINS:
         num = bin_nums[i]
         if num > 0:
             cuda.atomic.add(at.narrow, at.narrow_base + RAW_BIN_NUMS + i, num)
+        i += cuda.blockDim.x
 
 
 @cuda.jit

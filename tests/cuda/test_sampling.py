@@ -120,6 +120,32 @@ def test_ties_are_drawn_by_their_ids(both: tuple[Operators, Operators]) -> None:
     assert all(draw.token < 3 for draw in same(both, logits, sampling, 7)[1])
 
 
+def test_every_token_of_a_long_prompt_and_output_is_counted(both: tuple[Operators, Operators]) -> None:
+    logits = logits_of(12, 2, 49152, 1.0)
+    random = np.random.default_rng(13)
+    prompts = [random.integers(0, 49152, 20000).astype(np.int32) for _ in range(2)]
+    outputs = [random.integers(0, 300, 20000).astype(np.int32) for _ in range(2)]
+    logits[:, :300] += 300
+    logits[:, 300:] += 100
+    sampling = [leaf.greedy(frequency_penalty=3, repetition_penalty=1.7) for _ in range(2)]
+    host, cuda = (each.sample(logits, sampling, [1, 2], prompts, outputs) for each in both)
+    assert [draw.token for draw in cuda] == [draw.token for draw in host]
+    unseen = np.setdiff1d(np.arange(300, 49152), prompts[0])
+    assert cuda[0].token == unseen[logits[0, unseen].argmax()]
+
+
+def test_a_row_of_ties_is_cut_and_drawn_like_any_other(both: tuple[Operators, Operators]) -> None:
+    logits = np.zeros((8, 151936), np.float32)
+    logits[4:, ::2] = 1e-7  # below it no bin tells them apart
+    sampling = [leaf.greedy(temperature=1, top_p=0.3, seed=seed, top_logprobs=20) for seed in range(8)]
+    for row in sampling[2:6]:
+        row.top_k = 100000
+    host, cuda = same(both, logits, sampling, 14)
+    assert [list(draw.top_ids) for draw in cuda] == [list(draw.top_ids) for draw in host]
+    # Sums of equal weights are exact on the card; the CPU's end within a few tokens of them.
+    assert all(abs(ours.token - theirs.token) <= 8 for ours, theirs in zip(cuda, host, strict=True))
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_logits_without_a_token_give_none(both: tuple[Operators, Operators], value: float) -> None:
     logits = logits_of(8, 2, 500, 1.0)
