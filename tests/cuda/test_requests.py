@@ -56,6 +56,7 @@ def leaf(
             num_lanes=8,
             num_threads=1,
         ),
+        _core.LoadProgress(),
     )
     yield opened
     opened.unload()
