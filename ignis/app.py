@@ -148,6 +148,7 @@ class _App:
             name=name,
             max_context=self._engine.max_context,
             created_unix_s=int(source.path.stat().st_mtime),
+            device=f"{loaded.plan.device.name} ({loaded.plan.device.isa})",
             load_s=loaded.duration_s,
         )
         if source.entry is not None:

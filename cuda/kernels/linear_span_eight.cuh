@@ -61,7 +61,7 @@ static __global__ void __launch_bounds__(GROUPS * 128 + 128, 1)
   if (threadIdx.x == 0) {
     for (uint32_t i = 0; i < SLOTS; i++) {
       barrier_init(full + i, 4);
-      barrier_init(empty + i, GROUPS * 4);
+      barrier_init(empty + i, GROUPS * 4 * WARP_ARRIVALS);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -155,7 +155,7 @@ static __global__ void __launch_bounds__(GROUPS * 128 + 128, 1)
       if (part > 0) return;
       if (holds_record) {
         __syncwarp();
-        if (lane == 0) barrier_arrive(empty + (done ? done : SLOTS) - 1);
+        if (arrives_for_warp(lane)) barrier_arrive(empty + (done ? done : SLOTS) - 1);
       }
       holds_record = true;
     };

@@ -57,6 +57,7 @@ def _entry(model: LoadedModel) -> ModelEntry:
         format=model.format,
         num_parameters=model.num_parameters,
         size_bytes=model.size_bytes,
+        device=model.device,
         load_seconds=round(model.load_s, 3),
     )
 

@@ -80,13 +80,22 @@ class LoadedModel:
     template: str | None
     """Source of the chat template, where the model has one."""
     created_unix_s: int
+    device: str = ""
+    """The device that runs it, by its own name."""
     load_s: float = 0.0
     """What the device took to load it."""
     sampling_defaults: Mapping[str, float] = field(default_factory=dict)
 
 
 def describe(
-    checkpoint: Checkpoint, tokenizer: Tokenizer, *, name: str, max_context: int, created_unix_s: int, load_s: float
+    checkpoint: Checkpoint,
+    tokenizer: Tokenizer,
+    *,
+    name: str,
+    max_context: int,
+    created_unix_s: int,
+    device: str,
+    load_s: float,
 ) -> LoadedModel:
     """Makes the LoadedModel of a checkpoint."""
     return LoadedModel(
@@ -100,6 +109,7 @@ def describe(
         tokenizer=tokenizer,
         template=checkpoint.chat_template,
         created_unix_s=created_unix_s,
+        device=device,
         load_s=load_s,
         sampling_defaults=dict(checkpoint.sampling_defaults),
     )

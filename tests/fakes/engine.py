@@ -55,6 +55,7 @@ def byte_model(name: str = "tiny", template: str | None = TEMPLATE, **defaults: 
         tokenizer=load_tokenizer(vocabulary, special, VOCAB_SIZE),
         template=template,
         created_unix_s=1_700_000_000,
+        device="Card 1 (sm_90)",
         load_s=1.5,
         sampling_defaults=defaults,
     )

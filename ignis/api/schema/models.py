@@ -16,6 +16,7 @@ class ModelEntry(msgspec.Struct, kw_only=True):
     format: Annotated[str, msgspec.Meta(description="How its weights are stored.")]
     num_parameters: int
     size_bytes: Annotated[int, msgspec.Meta(description="Of its files.")]
+    device: Annotated[str, msgspec.Meta(description="What runs it: a card, or the CPU.")]
     load_seconds: Annotated[float, msgspec.Meta(description="What the device took to load it.")]
 
 

@@ -18,6 +18,7 @@ ENTRY = {
     "format": "GGUF F32",
     "num_parameters": 1,
     "size_bytes": 4,
+    "device": "Card 1 (sm_90)",
     "load_seconds": 1.5,
 }
 
