@@ -97,6 +97,12 @@ def test_the_page_loads_nothing_from_another_host_and_runs_nothing_inline() -> N
             assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text), file
 
 
+def test_the_executable_is_made_without_numba_and_llvm() -> None:
+    spec = (ROOT / "packaging" / "ignis.spec").read_text(encoding="utf-8")
+    (excludes,) = re.findall(r"^EXCLUDES = (\[.+?\])", spec, re.MULTILINE | re.DOTALL)
+    assert {"cuda", "llvmlite", "numba", "numba_cuda"} <= set(ast.literal_eval(excludes))
+
+
 def test_the_lock_holds_the_direct_pins_of_pyproject() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     lock = tomllib.loads((ROOT / "packaging" / "lock.toml").read_text(encoding="utf-8"))
