@@ -1,6 +1,7 @@
 """Loads on the card: what they take, what they leave, and what ends them early."""
 
 import ctypes
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,24 @@ import pytest
 from tests.abi import leaf
 from tests.abi.files import StoredModel
 from tests.cuda import card, fault
-from tests.cuda.test_models import PAGES, SMOL, as_stored, free_bytes, open_model
+from tests.cuda.operators import Operators
+from tests.cuda.test_models import PAGES, SMOL, as_stored, open_model
 from tests.models import tiny
 
 pytestmark = card.needs_card
+
+
+def free_bytes() -> int:
+    status, info = card.probe(card.cuda())
+    assert status == leaf.OK
+    return int(info.free_bytes - info.context_bytes)
+
+
+def resident_bytes() -> int:
+    """Of this process, pinned memory included."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
 
 WARMING = 3
 # Most that the driver may take beyond a plan: it gives memory in pieces of 2 MiB.
@@ -144,3 +159,44 @@ def test_a_fault_of_the_card_is_over_with_the_next_load() -> None:
     with open_model(weights) as model:
         _, again = model.prefill([1, 2, 3], PAGES, wants_logits=True)
     np.testing.assert_array_equal(again, expected)
+
+
+def test_two_hundred_loads_leave_no_byte_behind() -> None:
+    weights = tiny.make(tiny.WIDE).weights(as_stored("Q4_K"))
+
+    def cycle() -> None:
+        with open_model(weights) as model:
+            model.open_lane(0, [1])
+            model.prefill([1, 2, 3], PAGES, lane=0)
+            model.decode([(0, 5, 3, PAGES)])
+
+    # The first loads leave the driver's and the allocator's own pools behind.
+    for _ in range(40):
+        cycle()
+    on_card, on_host = free_bytes(), resident_bytes()
+    for _ in range(200):
+        cycle()
+    assert free_bytes() >= on_card
+    # A leak of one page in each cycle would be 800 KB; the allocator may still move by a few.
+    assert resident_bytes() - on_host < 400 << 10
+
+
+def test_a_load_that_fits_its_plan_and_not_the_card_leaves_nothing() -> None:
+    """Somebody else has taken the memory since the plan was made: every allocation of a load may fail."""
+    weights = tiny.make(SMOL).weights(as_stored("BF16"))
+
+    def load() -> None:
+        with open_model(weights, num_pages=4000, kv_dtype=leaf.F16) as model:
+            model.prefill([1, 2, 3], PAGES)
+
+    load()
+    before = free_bytes()
+    for room_mb in (800, 500, 200, 100, 40):
+        with Operators(card.cuda(), memory_bytes=before - (room_mb << 20)):
+            left = free_bytes()
+            with pytest.raises(leaf.LeafError) as refused:
+                load()
+            assert refused.value.status == leaf.NO_MEMORY
+            assert free_bytes() >= left
+    load()
+    assert free_bytes() >= before

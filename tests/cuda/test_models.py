@@ -1,17 +1,14 @@
 """Tiny checkpoints on the card: against the oracle, and in each phase the same bits for every width and chunking."""
 
 import ctypes
-import os
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.abi import leaf
 from tests.cuda import card, stored
-from tests.cuda.operators import Operators
 from tests.models import fp8, oracle, tiny
 from tests.models.tiny import TinyConfig
 
@@ -190,56 +187,3 @@ def test_smollm2s_shapes_give_the_cpu_leafs_logits(name: str) -> None:
             _, logits = model.prefill(tokens, PAGES, wants_logits=True)
             results.append(logits)
     assert oracle.relative_error(results[1], results[0]) < (EIGHT_TOLERANCE if name == "F8_E4M3" else 1e-2)
-
-
-def free_bytes() -> int:
-    status, info = card.probe(card.cuda())
-    assert status == leaf.OK
-    return int(info.free_bytes - info.context_bytes)
-
-
-def resident_bytes() -> int:
-    """Of this process, pinned memory included."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def test_two_hundred_loads_leave_no_byte_behind() -> None:
-    weights = tiny.make(tiny.WIDE).weights(as_stored("Q4_K"))
-
-    def cycle() -> None:
-        with open_model(weights) as model:
-            model.open_lane(0, [1])
-            model.prefill([1, 2, 3], PAGES, lane=0)
-            model.decode([(0, 5, 3, PAGES)])
-
-    # The first loads leave the driver's and the allocator's own pools behind.
-    for _ in range(40):
-        cycle()
-    on_card, on_host = free_bytes(), resident_bytes()
-    for _ in range(200):
-        cycle()
-    assert free_bytes() >= on_card
-    # A leak of one page in each cycle would be 800 KB; the allocator may still move by a few.
-    assert resident_bytes() - on_host < 400 << 10
-
-
-def test_a_load_that_fits_its_plan_and_not_the_card_leaves_nothing() -> None:
-    """Somebody else has taken the memory since the plan was made: every allocation of a load may fail."""
-    weights = tiny.make(SMOL).weights(as_stored("BF16"))
-
-    def load() -> None:
-        with open_model(weights, num_pages=4000, kv_dtype=leaf.F16) as model:
-            model.prefill([1, 2, 3], PAGES)
-
-    load()
-    before = free_bytes()
-    for room_mb in (800, 500, 200, 100, 40):
-        with Operators(card.cuda(), memory_bytes=before - (room_mb << 20)):
-            left = free_bytes()
-            with pytest.raises(leaf.LeafError) as refused:
-                load()
-            assert refused.value.status == leaf.NO_MEMORY
-            assert free_bytes() >= left
-    load()
-    assert free_bytes() >= before
