@@ -1,4 +1,5 @@
 // attention.cu: attention as ops.h calls it, and the plain kernel of head sizes and page types without one of their own.
+#include "attention_merge.cuh"
 #include "attention_round.cuh"
 #include "attention_span.cuh"
 #include "attention_warpgroup.cuh"
@@ -32,7 +33,7 @@ static __global__ void __launch_bounds__(IGNIS_PAGE_TOKENS)
   float maximum = -CUDART_INF_F, sum = 0.0f;
   __syncthreads();
   for (uint32_t page = 0; page <= position / IGNIS_PAGE_TOKENS; page++) {
-    const uint32_t start = page * IGNIS_PAGE_TOKENS, num_seen = position - start + 1 < IGNIS_PAGE_TOKENS ? position - start + 1 : IGNIS_PAGE_TOKENS;
+    const uint32_t left = position - page * IGNIS_PAGE_TOKENS + 1, num_seen = left < IGNIS_PAGE_TOKENS ? left : IGNIS_PAGE_TOKENS;
     const Element *memory = reinterpret_cast<const Element *>(args.pool + args.page_stride * static_cast<uint32_t>(group.page_table[page]));
     float score = -CUDART_INF_F;
     if (slot < num_seen) {
@@ -56,7 +57,8 @@ static __global__ void __launch_bounds__(IGNIS_PAGE_TOKENS)
     const float old_factor = expf(maximum - new_maximum), new_factor = expf(page_maximum - new_maximum);
     for (uint32_t d = slot; d < D; d += IGNIS_PAGE_TOKENS) {
       float part = 0.0f;
-      for (uint32_t i = 0; i < num_seen; i++) part = fmaf(static_cast<float>(memory[value_at(kv_head, i, d, D, args.NK)]), weights[i], part);
+      for (uint32_t i = 0; i < num_seen; i++)
+        part = fmaf(static_cast<float>(memory[value_at(kv_head, i, d, D, args.NK)]), weights[i], part);
       o[d] = fmaf(part, new_factor, o[d] * old_factor);
     }
     sum = fmaf(page_sum, new_factor, sum * old_factor);
@@ -77,7 +79,7 @@ static void run_round(Device &device, const RoundArguments &args) {
   const uint32_t heads = args.NH / args.NK, slot_bytes = 2 * IGNIS_PAGE_TOKENS * D * sizeof(Element);
   const uint32_t behind = RoundShared(D, heads < 8 ? heads : 8, sizeof(Element)).size_bytes;
   RoundArguments taken = args;
-  const uint32_t num_slots = (shared_bytes_of(device.code, 1) - IGNIS_MAX_LANES * sizeof(Group) - 64 - behind) / slot_bytes;
+  const uint32_t num_slots = (shared_bytes_of(device.code, 1) - 1024 - behind) / slot_bytes;
   taken.num_slots = num_slots < MAX_SLOTS ? num_slots : MAX_SLOTS;
   launch_shared(device, "attention", round_kernel<Element, D>, dim3(device.num_multiprocessors), ROUND_THREADS,
                 taken.num_slots * slot_bytes + behind, taken);
@@ -85,20 +87,20 @@ static void run_round(Device &device, const RoundArguments &args) {
          args.NH);
 }
 
-// Under so many columns a multiprocessor, blocks of one warpgroup are more blocks.
-static constexpr uint32_t FEW_COLUMNS = 128;
-
 template <class Element, uint32_t D>
 static void run_span(Device &device, const SpanArguments &args) {
   const uint32_t columns = args.T * (args.NH / args.NK);
   if (device.code != 90)
-    return launch_shared(device, "attention", span_kernel<Element, D>, dim3(args.NK, (columns + SPAN_COLUMNS - 1) / SPAN_COLUMNS), SPAN_WARPS * 32,
-                         span_shared_bytes<Element, D>(), args);
-  if (uint64_t{columns} * args.NK < uint64_t{FEW_COLUMNS} * static_cast<uint32_t>(device.num_multiprocessors))
-    launch_shared(device, "attention", group_span_kernel<Element, D, 1, 1, false>, dim3(args.NK, (columns + 63) / 64), 256,
+    return launch_shared(device, "attention", span_kernel<Element, D>, dim3(args.NK, (columns + SPAN_COLUMNS - 1) / SPAN_COLUMNS),
+                         SPAN_WARPS * 32, span_shared_bytes<Element, D>(), args);
+  // Blocks of one warpgroup take four fifths of the time of those of two, for half the columns: they pay where they need no more turns.
+  const uint32_t num = static_cast<uint32_t>(device.num_multiprocessors);
+  const uint32_t single = (columns + 63) / 64, pairs = (columns + 127) / 128;
+  if ((single * args.NK + num - 1) / num * 4 < (pairs * args.NK + num - 1) / num * 5)
+    launch_shared(device, "attention", group_span_kernel<Element, D, 1, 2, false>, dim3(args.NK, single), 256,
                   GroupSpan<Element, D, 1>::SHARED_BYTES, args);
   else
-    launch_shared(device, "attention", group_span_kernel<Element, D, 2, 1, false>, dim3(args.NK, (columns + 127) / 128), 384,
+    launch_shared(device, "attention", group_span_kernel<Element, D, 2, 2, true>, dim3(args.NK, pairs), 384,
                   GroupSpan<Element, D, 2>::SHARED_BYTES, args);
 }
 

@@ -20,24 +20,48 @@ struct QueryMaker {
 // Where number (step, e) of lane t of a quarter lies: the A operand of wgmma, dims in their own order.
 struct OwnOrder {
   static __device__ __forceinline__ uint32_t dim(uint32_t step, uint32_t e, uint32_t t) { return 16 * step + 2 * t + e % 2 + e / 2 * 8; }
+  static __device__ __forceinline__ void load(float (&v)[4], const float *from, uint32_t step, uint32_t t) {
+    const float2 low = *reinterpret_cast<const float2 *>(from + dim(step, 0, t));
+    const float2 high = *reinterpret_cast<const float2 *>(from + dim(step, 2, t));
+    v[0] = low.x, v[1] = low.y, v[2] = high.x, v[3] = high.y;
+  }
 };
 // Eight dims beside each other are a lane's part of two steps.
 struct ChunkOrder {
   static __device__ __forceinline__ uint32_t dim(uint32_t step, uint32_t e, uint32_t t) { return step / 2 * 32 + 8 * t + step % 2 * 4 + e; }
+  static __device__ __forceinline__ void load(float (&v)[4], const float *from, uint32_t step, uint32_t t) {
+    const float4 four = *reinterpret_cast<const float4 *>(from + dim(step, 0, t));
+    v[0] = four.x, v[1] = four.y, v[2] = four.z, v[3] = four.w;
+  }
 };
 
-// The D / 4 numbers of the lane (t of the four that share the head) from q [D]; row is the step's.
+// The D / 4 numbers of the lane (t of the four that share the head) from q [D]; row is the step's. All that is read is asked for first.
 template <uint32_t D, class Order>
 static __device__ __forceinline__ void make_query(float (&v)[D / 16][4], const float *q, const QueryMaker &maker, uint32_t row, uint32_t t) {
+  const float *cosines = maker.angles + uint64_t{row} * 2 * D, *sines = cosines + D;
+  const bool is_adjacent = maker.pairs == IGNIS_ROPE_ADJACENT;
+  float weight[D / 16][4], cosine[D / 32][4], sine[D / 32][4];
 #pragma unroll
-  for (uint32_t step = 0; step < D / 16; step++)
+  for (uint32_t step = 0; step < D / 16; step++) Order::load(v[step], q, step, t);
+  if (is_adjacent) {
 #pragma unroll
-    for (uint32_t e = 0; e < 4; e += 2) {
-      const float2 two = *reinterpret_cast<const float2 *>(q + Order::dim(step, e, t));
-      v[step][e] = two.x;
-      v[step][e + 1] = two.y;
+    for (uint32_t step = 0; step < D / 16; step++)
+#pragma unroll
+      for (uint32_t e = 0; e < 4; e += 2) {
+        const uint32_t pair = Order::dim(step, e, t) / 2;
+        cosine[step / 2][step % 2 * 2 + e / 2] = cosines[pair];
+        sine[step / 2][step % 2 * 2 + e / 2] = sines[pair];
+      }
+  } else {
+#pragma unroll
+    for (uint32_t step = 0; step < D / 32; step++) {
+      Order::load(cosine[step], cosines, step, t);
+      Order::load(sine[step], sines, step, t);
     }
+  }
   if (maker.norm) {
+#pragma unroll
+    for (uint32_t step = 0; step < D / 16; step++) Order::load(weight[step], maker.norm, step, t);
     float sum = 0.0f;
 #pragma unroll
     for (uint32_t step = 0; step < D / 16; step++)
@@ -49,36 +73,24 @@ static __device__ __forceinline__ void make_query(float (&v)[D / 16][4], const f
 #pragma unroll
     for (uint32_t step = 0; step < D / 16; step++)
 #pragma unroll
-      for (uint32_t e = 0; e < 4; e += 2) {
-        const float2 weight = *reinterpret_cast<const float2 *>(maker.norm + Order::dim(step, e, t));
-        v[step][e] = v[step][e] * scale * weight.x;
-        v[step][e + 1] = v[step][e + 1] * scale * weight.y;
-      }
+      for (uint32_t e = 0; e < 4; e++) v[step][e] = v[step][e] * scale * weight[step][e];
   }
-  const float *cosines = maker.angles + uint64_t{row} * 2 * D, *sines = cosines + D;
   const auto turn = [](float &a, float &b, float cosine, float sine) {
     const float turned = a * cosine - b * sine;
     b = b * cosine + a * sine;
     a = turned;
   };
-  if (maker.pairs == IGNIS_ROPE_ADJACENT) {
+  if (is_adjacent) {
 #pragma unroll
     for (uint32_t step = 0; step < D / 16; step++)
 #pragma unroll
-      for (uint32_t e = 0; e < 4; e += 2) {
-        const uint32_t pair = Order::dim(step, e, t) / 2;
-        turn(v[step][e], v[step][e + 1], cosines[pair], sines[pair]);
-      }
+      for (uint32_t e = 0; e < 4; e += 2)
+        turn(v[step][e], v[step][e + 1], cosine[step / 2][step % 2 * 2 + e / 2], sine[step / 2][step % 2 * 2 + e / 2]);
   } else {
 #pragma unroll
     for (uint32_t step = 0; step < D / 32; step++)
 #pragma unroll
-      for (uint32_t e = 0; e < 4; e += 2) {
-        const uint32_t pair = Order::dim(step, e, t);
-        const float2 cosine = *reinterpret_cast<const float2 *>(cosines + pair), sine = *reinterpret_cast<const float2 *>(sines + pair);
-        turn(v[step][e], v[step + D / 32][e], cosine.x, sine.x);
-        turn(v[step][e + 1], v[step + D / 32][e + 1], cosine.y, sine.y);
-      }
+      for (uint32_t e = 0; e < 4; e++) turn(v[step][e], v[step + D / 32][e], cosine[step][e], sine[step][e]);
   }
   const float scale = 1.4426950408889634f / (D == 128 ? 11.313708498984761f : 8.0f);
 #pragma unroll

@@ -26,6 +26,7 @@ template <class Element, uint32_t D>
 static __global__ void __launch_bounds__(SPAN_WARPS * 32, 2) span_kernel(const __grid_constant__ SpanArguments args) {
   using Operand = typename OperandOf<Element>::type;
   constexpr uint32_t HALF = IGNIS_PAGE_TOKENS * D * sizeof(Element);  // bytes of K, of V
+  constexpr float RAISED = sizeof(Element) == 1 ? LOWERED : 1.0f;        // what widening left out
   extern __shared__ __align__(16) uint8_t span_shared[];
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
   const uint32_t heads = args.NH / args.NK, kv_head = blockIdx.x, num_columns = args.T * heads;
@@ -84,7 +85,13 @@ static __global__ void __launch_bounds__(SPAN_WARPS * 32, 2) span_kernel(const _
     const Element *keys = reinterpret_cast<const Element *>(span_shared + page % 2 * (2 * HALF)), *values = keys + IGNIS_PAGE_TOKENS * D;
     float s[4][SPAN_TILES][4];
 #pragma unroll
-    for (uint32_t tile = 0; tile < 4; tile++) score_tile<Element, D, SPAN_TILES>(s[tile], tile, q, keys, g, t);
+    for (uint32_t tile = 0; tile < 4; tile++) {
+      score_tile<Element, D, SPAN_TILES>(s[tile], tile, q, keys, g, t);
+#pragma unroll
+      for (uint32_t n = 0; n < SPAN_TILES; n++)
+#pragma unroll
+        for (uint32_t i = 0; i < 4; i++) s[tile][n][i] *= RAISED;
+    }
     if (first_limit < start + static_cast<int32_t>(IGNIS_PAGE_TOKENS)) {
 #pragma unroll
       for (uint32_t tile = 0; tile < 4; tile++)
@@ -144,7 +151,8 @@ static __global__ void __launch_bounds__(SPAN_WARPS * 32, 2) span_kernel(const _
 #pragma unroll
         for (uint32_t half = 0; half < 2; half++)
 #pragma unroll
-          for (uint32_t n = 0; n < SPAN_TILES; n++) multiply(o[n][i], a[half], weights[2 * j + half][n][0], weights[2 * j + half][n][1], Operand());
+          for (uint32_t n = 0; n < SPAN_TILES; n++)
+            multiply(o[n][i], a[half], weights[2 * j + half][n][0], weights[2 * j + half][n][1], Operand());
       }
   }
 
@@ -159,7 +167,7 @@ static __global__ void __launch_bounds__(SPAN_WARPS * 32, 2) span_kernel(const _
       if (column >= num_columns) continue;
       const uint64_t row = group.row + column / heads, head = kv_head * heads + column % heads;
       float *out = args.out + (row * args.NH + head) * D;
-      const float factor = 1.0f / whole;
+      const float factor = RAISED / whole;
       // + 0: a page that is not seen may have made a zero of the other sign.
 #pragma unroll
       for (uint32_t i = 0; i < D / 16; i++) {

@@ -45,6 +45,7 @@ static __global__ void __launch_bounds__((WARPGROUPS + 1) * 128, 1) group_span_k
   using Shape = GroupSpan<Element, D, WARPGROUPS>;
   using Operand = typename OperandOf<Element>::type;
   constexpr uint32_t STAGES = Shape::STAGES, SLOT_BYTES = Shape::SLOT_BYTES, STEPS = D / 16;
+  constexpr uint32_t BLOCK_BYTES = IGNIS_PAGE_TOKENS * 128;  // 64 positions x 64 dims
   constexpr bool IS_WIDENED = sizeof(Element) == 1;
   extern __shared__ uint8_t unaligned[];
   uint8_t *keys = unaligned + (1024 - shared_address(unaligned) % 1024) % 1024, *values = keys + STAGES * SLOT_BYTES;
@@ -54,10 +55,10 @@ static __global__ void __launch_bounds__((WARPGROUPS + 1) * 128, 1) group_span_k
 
   if (threadIdx.x == 0) {
     for (uint32_t i = 0; i < STAGES; i++) {
-      barrier_init(keys_full + i, IS_WIDENED ? 4 : 1);
-      barrier_init(values_full + i, IS_WIDENED ? 4 : 1);
-      barrier_init(keys_empty + i, WARPGROUPS * 4);
-      barrier_init(values_empty + i, WARPGROUPS * 4);
+      barrier_init(keys_full + i, IS_WIDENED ? 4 * WARP_ARRIVALS : 1);
+      barrier_init(values_full + i, IS_WIDENED ? 4 * WARP_ARRIVALS : 1);
+      barrier_init(keys_empty + i, WARPGROUPS * 4 * WARP_ARRIVALS);
+      barrier_init(values_empty + i, WARPGROUPS * 4 * WARP_ARRIVALS);
     }
     barriers_made();
   }
@@ -74,7 +75,12 @@ static __global__ void __launch_bounds__((WARPGROUPS + 1) * 128, 1) group_span_k
   const uint32_t num_steps = (num_pages + PAGES - 1) / PAGES;
 
   if (warp >= WARPGROUPS * 4) {
-    if constexpr (WARPGROUPS > 1) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if constexpr (WARPGROUPS > 1 && IS_WIDENED) asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
+    if constexpr (WARPGROUPS > 1 && !IS_WIDENED) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    // Where 64 dims of a page's keys lie: beside those of the step's other page, so that they are one operand.
+    const auto key_block = [](uint32_t page, uint32_t block) {
+      return page % STAGES / PAGES * (PAGES * SLOT_BYTES) + (block * PAGES + page % PAGES) * BLOCK_BYTES;
+    };
     const auto memory_of = [&](uint32_t page) {
       return args.pool + args.page_stride * static_cast<uint32_t>(group.page_table[page < num_pages ? page : 0]);
     };
@@ -87,42 +93,52 @@ static __global__ void __launch_bounds__((WARPGROUPS + 1) * 128, 1) group_span_k
         const uint8_t *memory = memory_of(page) + kv_head * HALF;
         if (turn > 0) barrier_wait(keys_empty + stage, (turn - 1) % 2);
         barrier_expect(keys_full + stage, SLOT_BYTES);
-        bulk_copy(keys + stage * SLOT_BYTES, memory, SLOT_BYTES, keys_full + stage);
+#pragma unroll
+        for (uint32_t block = 0; block < D / 64; block++)
+          bulk_copy(keys + key_block(page, block), memory + block * BLOCK_BYTES, BLOCK_BYTES, keys_full + stage);
         if (turn > 0) barrier_wait(values_empty + stage, (turn - 1) % 2);
         barrier_expect(values_full + stage, SLOT_BYTES);
         bulk_copy(values + stage * SLOT_BYTES, memory + values_offset, SLOT_BYTES, values_full + stage);
       }
     } else {
-      // Four warps widen the elements on the way; the next half page is under way while one is stored.
+      // Four warps widen the elements on the way; the next page is under way while one is stored.
       constexpr uint32_t NUM = HALF / 16 / 128;
       const uint32_t thread = threadIdx.x - WARPGROUPS * 128;
-      uint4 coming[NUM];
-      const auto load = [&](uint32_t half) {
+      uint4 coming_keys[NUM], coming_values[NUM];
+      const auto load = [&](uint4(&coming)[NUM], uint32_t half) {
         if (half / 2 >= num_steps * PAGES) return;
         const uint4 *from = reinterpret_cast<const uint4 *>(memory_of(half / 2) + kv_head * HALF + half % 2 * values_offset);
 #pragma unroll
         for (uint32_t i = 0; i < NUM; i++) coming[i] = from[i * 128 + thread];
       };
-      load(0);
-      for (uint32_t half = 0; half < 2 * PAGES * num_steps; half++) {
+      const auto bring = [&](uint4(&coming)[NUM], uint32_t half) {
         const uint32_t stage = half / 2 % STAGES, turn = half / 2 / STAGES;
         if (turn > 0) barrier_wait((half % 2 ? values_empty : keys_empty) + stage, (turn - 1) % 2);
-        uint4 *to = reinterpret_cast<uint4 *>((half % 2 ? values : keys) + stage * SLOT_BYTES);
+        uint8_t *to = half % 2 ? values + stage * SLOT_BYTES : keys;
 #pragma unroll
         for (uint32_t i = 0; i < NUM; i++) {
           const uint4 own = coming[i];
-          to[(i * 128 + thread) * 2] = make_uint4(widened_pair(own.x), widened_pair(own.x >> 16), widened_pair(own.y), widened_pair(own.y >> 16));
-          to[(i * 128 + thread) * 2 + 1] = make_uint4(widened_pair(own.z), widened_pair(own.z >> 16), widened_pair(own.w), widened_pair(own.w >> 16));
+          const uint32_t at = (i * 128 + thread) * 32;
+          uint4 *wide = reinterpret_cast<uint4 *>(to + (half % 2 ? at : key_block(half / 2, at / BLOCK_BYTES) + at % BLOCK_BYTES));
+          wide[0] = make_uint4(widened_pair(own.x), widened_pair(own.x >> 16), widened_pair(own.y), widened_pair(own.y >> 16));
+          wide[1] = make_uint4(widened_pair(own.z), widened_pair(own.z >> 16), widened_pair(own.w), widened_pair(own.w >> 16));
         }
-        load(half + 1);
+        load(coming, half + 2);
         shared_written();
         __syncwarp();
-        if (lane == 0) barrier_arrive((half % 2 ? values_full : keys_full) + stage);
+        if (arrives_for_warp(lane)) barrier_arrive((half % 2 ? values_full : keys_full) + stage);
+      };
+      load(coming_keys, 0);
+      load(coming_values, 1);
+      for (uint32_t page = 0; page < PAGES * num_steps; page++) {
+        bring(coming_keys, 2 * page);
+        bring(coming_values, 2 * page + 1);
       }
     }
     return;
   }
-  if constexpr (WARPGROUPS > 1) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+  if constexpr (WARPGROUPS > 1 && IS_WIDENED) asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
+  if constexpr (WARPGROUPS > 1 && !IS_WIDENED) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
 
   // The lane's columns are number g and g + 8 of the warp's sixteen.
   const uint32_t own_column = first_column + warp * 16;
@@ -148,23 +164,23 @@ static __global__ void __launch_bounds__((WARPGROUPS + 1) * 128, 1) group_span_k
 #pragma unroll
   for (uint32_t i = 0; i < D / 2; i++) o[i] = 0.0f;
   uint32_t weights[PAGES][4][4];
-  float scores[PAGES][32], factor[2];
+  float scores[PAGES * 32], factor[2];
 
   const auto release = [&](uint64_t *barriers, uint32_t step) {
     __syncwarp();
-    if (lane < PAGES) barrier_arrive(barriers + (step * PAGES + lane) % STAGES);
+#pragma unroll
+    for (uint32_t i = 0; i < PAGES; i++)
+      if (arrives_for_warp(lane)) barrier_arrive(barriers + (step * PAGES + i) % STAGES);
   };
   const auto start_scores = [&](uint32_t step) {
 #pragma unroll
     for (uint32_t i = 0; i < PAGES; i++) barrier_wait(keys_full + (step * PAGES + i) % STAGES, (step * PAGES + i) / STAGES % 2);
     products_begin();
+    // Further columns are sums with the first operand's address: a chain of its own for each would be longer than a product.
+    const uint64_t operand = swizzled_operand(shared_address(keys + step % (STAGES / PAGES) * (PAGES * SLOT_BYTES)));
 #pragma unroll
-    for (uint32_t i = 0; i < PAGES; i++) {
-      const uint32_t page = step * PAGES + i, address = shared_address(keys + page % STAGES * SLOT_BYTES);
-#pragma unroll
-      for (uint32_t j = 0; j < STEPS; j++)
-        multiply_group(scores[i], queries[j], swizzled_operand(address + j / 4 * (IGNIS_PAGE_TOKENS * 128) + j % 4 * 32), j > 0, Operand());
-    }
+    for (uint32_t j = 0; j < STEPS; j++)
+      multiply_group(scores, queries[j], operand + (j / 4 * (PAGES * BLOCK_BYTES) + j % 4 * 32) / 16, j > 0, Operand());
     products_commit();
   };
   const auto start_output = [&](uint32_t step) {
@@ -181,9 +197,9 @@ static __global__ void __launch_bounds__((WARPGROUPS + 1) * 128, 1) group_span_k
     products_begin();
 #pragma unroll
     for (uint32_t i = 0; i < PAGES; i++) {
-      const uint32_t page = step * PAGES + i, address = shared_address(values + page % STAGES * SLOT_BYTES);
+      const uint64_t operand = swizzled_operand(shared_address(values + (step * PAGES + i) % STAGES * SLOT_BYTES));
 #pragma unroll
-      for (uint32_t j = 0; j < 4; j++) multiply_group(o, weights[i][j], swizzled_operand(address + j * 32), 1, Operand());
+      for (uint32_t j = 0; j < 4; j++) multiply_group(o, weights[i][j], operand + j * 2, 1, Operand());
     }
     products_commit();
   };
@@ -192,33 +208,34 @@ static __global__ void __launch_bounds__((WARPGROUPS + 1) * 128, 1) group_span_k
     const uint32_t start = step * (PAGES * IGNIS_PAGE_TOKENS);
     if (first_limit < static_cast<int32_t>(start + PAGES * IGNIS_PAGE_TOKENS)) {
 #pragma unroll
-      for (uint32_t page = 0; page < PAGES; page++)
-#pragma unroll
-        for (uint32_t i = 0; i < 32; i++)
-          if (static_cast<int32_t>(start + page * IGNIS_PAGE_TOKENS + i / 4 * 8 + 2 * t + i % 2) >= limit[i / 2 % 2]) scores[page][i] = -CUDART_INF_F;
+      for (uint32_t i = 0; i < PAGES * 32; i++)
+        if (static_cast<int32_t>(start + i / 4 * 8 + 2 * t + i % 2) >= limit[i / 2 % 2]) scores[i] = -CUDART_INF_F;
     }
 #pragma unroll
     for (uint32_t e = 0; e < 2; e++) {
-      float largest = maximum[e];
+      // Four maxima, and four sums, hide the latency of each other.
+      float some[4];
 #pragma unroll
-      for (uint32_t page = 0; page < PAGES; page++)
+      for (uint32_t i = 0; i < 4; i++) some[i] = fmaxf(scores[4 * i + 2 * e], scores[4 * i + 2 * e + 1]);
 #pragma unroll
-        for (uint32_t i = 0; i < 32; i += 4) largest = fmaxf(largest, fmaxf(scores[page][i + 2 * e], scores[page][i + 2 * e + 1]));
+      for (uint32_t i = 16; i < PAGES * 32; i += 4) some[i / 4 % 4] = fmaxf(some[i / 4 % 4], fmaxf(scores[i + 2 * e], scores[i + 2 * e + 1]));
+      float largest = fmaxf(fmaxf(some[0], some[1]), fmaxf(some[2], some[3]));
       largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, 2));
       // Weights of at most 2^8 keep their bits: the output is scaled anew seldom.
       largest = largest > maximum[e] + 8.0f ? largest : maximum[e];
       factor[e] = power_of_two(maximum[e] - largest);
       maximum[e] = largest;
-      float step_sum = 0.0f;
 #pragma unroll
-      for (uint32_t page = 0; page < PAGES; page++)
+      for (uint32_t i = 0; i < 4; i++) some[i] = 0.0f;
 #pragma unroll
-        for (uint32_t i = 2 * e; i < 32; i += i % 2 ? 3 : 1) {
-          scores[page][i] = power_of_two(scores[page][i] - largest);
-          step_sum += scores[page][i];
+      for (uint32_t i = 0; i < PAGES * 32; i += 4)
+#pragma unroll
+        for (uint32_t j = 2 * e; j < 2 * e + 2; j++) {
+          scores[i + j] = power_of_two(scores[i + j] - largest);
+          some[i / 4 % 4] += scores[i + j];
         }
-      sum[e] = fmaf(sum[e], factor[e], step_sum);
+      sum[e] = fmaf(sum[e], factor[e], (some[0] + some[1]) + (some[2] + some[3]));
     }
   };
   const auto take_weights = [&] {
@@ -227,18 +244,17 @@ static __global__ void __launch_bounds__((WARPGROUPS + 1) * 128, 1) group_span_k
 #pragma unroll
       for (uint32_t j = 0; j < 4; j++)
 #pragma unroll
-        for (uint32_t i = 0; i < 4; i++) weights[page][j][i] = packed_pair(scores[page][8 * j + 2 * i], scores[page][8 * j + 2 * i + 1], Operand());
-  };
-  const auto keep_scores = [&] {
-#pragma unroll
-    for (uint32_t page = 0; page < PAGES; page++) keep_result(scores[page]);
+        for (uint32_t i = 0; i < 4; i++) {
+          const uint32_t at = page * 32 + 8 * j + 2 * i;
+          weights[page][j][i] = packed_pair(scores[at], scores[at + 1], Operand());
+        }
   };
 
   if constexpr (TAKES_TURNS)
     if (warp / 4 == 1) asm volatile("bar.arrive 2, 256;" ::: "memory");
   start_scores(0);
   products_wait<0>();
-  keep_scores();
+  keep_result(scores);
   release(keys_empty, 0);
   weigh(0);
   take_weights();
@@ -248,20 +264,24 @@ static __global__ void __launch_bounds__((WARPGROUPS + 1) * 128, 1) group_span_k
     start_output(step);
     if constexpr (TAKES_TURNS) asm volatile("bar.arrive %0, 256;" ::"r"(3 - warp / 4) : "memory");
     products_wait<1>();
-    keep_scores();
+    keep_result(scores);
     release(keys_empty, step + 1);
     weigh(step + 1);
-    products_wait<0>();
-    keep_result(o);
+    // Waited for in both branches: within one block the assembler would wait before the weights are made.
+    if (__any_sync(~0u, factor[0] != 1.0f || factor[1] != 1.0f)) {
+      products_wait<0>();
+      keep_result(o);
+#pragma unroll
+      for (uint32_t i = 0; i < D / 2; i++) o[i] *= factor[i / 2 % 2];
+    } else {
+      products_wait_unscaled();
+      keep_result(o);
+    }
 #pragma unroll
     for (uint32_t page = 0; page < PAGES; page++)
 #pragma unroll
       for (uint32_t j = 0; j < 4; j++) keep_operand(weights[page][j]);
     release(values_empty, step);
-    if (__any_sync(~0u, factor[0] != 1.0f || factor[1] != 1.0f)) {
-#pragma unroll
-      for (uint32_t i = 0; i < D / 2; i++) o[i] *= factor[i / 2 % 2];
-    }
     take_weights();
   }
   start_output(num_steps - 1);
@@ -279,7 +299,8 @@ static __global__ void __launch_bounds__((WARPGROUPS + 1) * 128, 1) group_span_k
     const float factor = 1.0f / whole;
     // + 0: a page that is not seen may have made a zero of the other sign.
 #pragma unroll
-    for (uint32_t i = 0; i < D / 2; i += 4) *reinterpret_cast<float2 *>(out + i * 2) = make_float2(o[i + 2 * e] * factor + 0.0f, o[i + 2 * e + 1] * factor + 0.0f);
+    for (uint32_t i = 0; i < D / 2; i += 4)
+      *reinterpret_cast<float2 *>(out + i * 2) = make_float2(o[i + 2 * e] * factor + 0.0f, o[i + 2 * e + 1] * factor + 0.0f);
   }
 #endif
 }

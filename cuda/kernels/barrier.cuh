@@ -12,6 +12,14 @@ static __device__ __forceinline__ void barrier_init(uint64_t *barrier, uint32_t 
 static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier) {
   asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(shared_address(barrier)) : "memory");
 }
+// One lane arrives for its warp, whose accesses __syncwarp() has ordered before it. racecheck does not know that (tests/cuda/bulk_ring.cu),
+// so a build for it has each lane arrive.
+#if defined(IGNIS_LANES_ARRIVE)
+inline constexpr uint32_t WARP_ARRIVALS = 32;
+#else
+inline constexpr uint32_t WARP_ARRIVALS = 1;
+#endif
+static __device__ __forceinline__ bool arrives_for_warp(uint32_t lane) { return lane < WARP_ARRIVALS; }
 // Waits for the end of the barrier's phase with this parity.
 static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, uint32_t parity) {
 #if __CUDA_ARCH__ >= 900
@@ -42,6 +50,10 @@ static __device__ __forceinline__ void bulk_copy(void *shared, const void *globa
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(shared)),
                "l"(global), "r"(size_bytes), "r"(shared_address(barrier))
                : "memory");
+}
+// Into the second-level cache alone: no harm where the memory changes afterwards.
+static __device__ __forceinline__ void prefetch(const void *global, uint32_t size_bytes) {
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(size_bytes) : "memory");
 }
 // What this thread wrote to shared memory is seen by bulk copies and by tensor cores that read shared memory.
 static __device__ __forceinline__ void shared_written() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }

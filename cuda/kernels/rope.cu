@@ -52,8 +52,8 @@ static __global__ void __launch_bounds__(THREADS) store_rows(const __grid_consta
   const uint32_t D = rows.kv.D, NK = rows.kv.NK, head = blockIdx.y, stop = group.position + group.num_rows;
   const uint32_t start = (group.position / CHUNK + (rows.is_span ? blockIdx.x : 0)) * CHUNK;
   if (start >= stop) return;
-  Element *page = reinterpret_cast<Element *>(rows.kv.pool + static_cast<uint32_t>(group.page_table[start / IGNIS_PAGE_TOKENS]) * rows.kv.page_stride +
-                                              rows.kv.layer_offset);
+  const uint32_t number = static_cast<uint32_t>(group.page_table[start / IGNIS_PAGE_TOKENS]);
+  Element *page = reinterpret_cast<Element *>(rows.kv.pool + number * rows.kv.page_stride + rows.kv.layer_offset);
   const auto row_of = [&](uint32_t position) { return uint64_t{group.row} + position - group.position; };
   const uint32_t position = start + threadIdx.x / 32;
   if (position >= group.position && position < stop)

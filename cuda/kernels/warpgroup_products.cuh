@@ -23,9 +23,14 @@ template <uint32_t NUM>
 static __device__ __forceinline__ void products_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(NUM) : "memory");
 }
+static __device__ __forceinline__ void products_wait_unscaled() {
+  asm volatile("wgmma.wait_group.sync.aligned 0;  // where nothing is scaled" ::: "memory");
+}
 // Products read their A registers, and write their results, until they are waited for; the compiler does not know. Named here, behind the
 // wait, registers are not given away, and results not read, before.
-static __device__ __forceinline__ void keep_operand(const uint32_t (&a)[4]) { asm volatile("" ::"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]) : "memory"); }
+static __device__ __forceinline__ void keep_operand(const uint32_t (&a)[4]) {
+  asm volatile("" ::"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]) : "memory");
+}
 template <uint32_t NUM>
 static __device__ __forceinline__ void keep_result(float (&c)[NUM]) {
 #pragma unroll

@@ -1,0 +1,47 @@
+// attention_merge.cuh: the second launch of a decode round's attention: the parts of a query head become its output.
+#pragma once
+
+#include "attention_items.cuh"
+#include "launch.cuh"
+
+namespace ignis {
+
+// A warp has one query head of one row.
+template <uint32_t D>
+static __global__ void __launch_bounds__(128) merge_kernel(float *out, const float *parts, const Group *groups, uint32_t num_rows, uint32_t NH) {
+  constexpr uint32_t DIMS = D / 32, PART = D + 4;
+  struct alignas(4 * DIMS) Numbers {
+    float of[DIMS];
+  };
+  const uint32_t lane = threadIdx.x % 32, index = blockIdx.x * 4 + threadIdx.x / 32, row = index / NH;
+  const Group group = groups[row < num_rows ? row : 0];  // of the step's inputs
+  const uint32_t splits = num_splits_of(group.position);
+  begin();
+  if (row >= num_rows) return;
+  const float *own = parts + uint64_t{index} * (MAX_SPLITS * PART);
+  const float2 its = lane < splits ? *reinterpret_cast<const float2 *>(own + lane * PART + D) : make_float2(-CUDART_INF_F, 0.0f);
+  Numbers each[MAX_SPLITS];
+#pragma unroll
+  for (uint32_t i = 0; i < MAX_SPLITS; i++)
+    if (i < splits) each[i] = *reinterpret_cast<const Numbers *>(own + i * PART + lane * DIMS);
+  float maximum = its.x;
+#pragma unroll
+  for (uint32_t i = 1; i < 32; i <<= 1) maximum = fmaxf(maximum, __shfl_xor_sync(~0u, maximum, i));
+  const float its_factor = power_of_two(its.x - maximum);
+  float sum = 0.0f;
+  Numbers o{};
+#pragma unroll
+  for (uint32_t i = 0; i < MAX_SPLITS; i++) {
+    const float factor = __shfl_sync(~0u, its_factor, i), added = __shfl_sync(~0u, its.y, i);
+    if (i >= splits) continue;
+    sum = fmaf(added, factor, sum);
+#pragma unroll
+    for (uint32_t j = 0; j < DIMS; j++) o.of[j] = fmaf(each[i].of[j], factor, o.of[j]);
+  }
+  const float factor = 1.0f / sum;
+#pragma unroll
+  for (uint32_t j = 0; j < DIMS; j++) o.of[j] *= factor;
+  *reinterpret_cast<Numbers *>(out + (uint64_t{group.row} * NH + index % NH) * D + lane * DIMS) = o;
+}
+
+}  // namespace ignis
