@@ -6,26 +6,50 @@
 
 namespace ignis {
 
+// Every type that has products of its own; F32 has none.
+#define IGNIS_SPAN_TYPES(each) \
+  each(IGNIS_F16) each(IGNIS_BF16) each(IGNIS_F8_E4M3) each(IGNIS_Q8_0) each(IGNIS_Q4_0) each(IGNIS_Q4_1) each(IGNIS_Q4_K) \
+  each(IGNIS_Q5_0) each(IGNIS_Q5_1) each(IGNIS_Q5_K) each(IGNIS_Q6_K)
+
 static void launch(ignis_dtype dtype, SpanLaunch launch) {
   if (reads_eights(dtype, launch.code)) {
     launch.input += eights_offset(launch.T, launch.K);
     launch_span_eight(launch);
     return;
   }
+#define IGNIS_CASE(type) \
+  case type: launch_span<type>(launch); break;
   switch (dtype) {
-    case IGNIS_F16: launch_span<IGNIS_F16>(launch); break;
-    case IGNIS_BF16: launch_span<IGNIS_BF16>(launch); break;
-    case IGNIS_F8_E4M3: launch_span<IGNIS_F8_E4M3>(launch); break;
-    case IGNIS_Q8_0: launch_span<IGNIS_Q8_0>(launch); break;
-    case IGNIS_Q4_0: launch_span<IGNIS_Q4_0>(launch); break;
-    case IGNIS_Q4_1: launch_span<IGNIS_Q4_1>(launch); break;
-    case IGNIS_Q4_K: launch_span<IGNIS_Q4_K>(launch); break;
-    case IGNIS_Q5_0: launch_span<IGNIS_Q5_0>(launch); break;
-    case IGNIS_Q5_1: launch_span<IGNIS_Q5_1>(launch); break;
-    case IGNIS_Q5_K: launch_span<IGNIS_Q5_K>(launch); break;
-    case IGNIS_Q6_K: launch_span<IGNIS_Q6_K>(launch); break;
+    IGNIS_SPAN_TYPES(IGNIS_CASE)
     default: break;
   }
+#undef IGNIS_CASE
+}
+
+static bool launch_both(ignis_dtype dtype, const SpanLaunch &launch) {
+#define IGNIS_CASE(type) \
+  case type: return launch_gated<type>(launch);
+  switch (dtype) {
+    IGNIS_SPAN_TYPES(IGNIS_CASE)
+    default: return false;
+  }
+#undef IGNIS_CASE
+}
+
+static SpanJob job_of(const LinearJob &job, uint32_t K) {
+  const uint8_t *packed = static_cast<const uint8_t *>(job.packed);
+  const float *row_scales = reinterpret_cast<const float *>(packed + row_scales_offset(job.dtype, job.rows, K));
+  return SpanJob{packed, row_scales, job.y, job.rows, job.ldy, job.accumulates, 0};
+}
+
+bool span_linear_gated(const LinearJob &gate, const LinearJob &up, const void *memory, uint32_t T, uint32_t K, uint32_t num_multiprocessors,
+                       uint32_t code, cudaStream_t stream) {
+  if (gate.dtype != up.dtype || gate.dtype == IGNIS_F32 || gate.rows != up.rows || reads_eights(gate.dtype, code)) return false;
+  SpanLaunch both{{}, static_cast<const uint8_t *>(memory), T, K, num_multiprocessors, code, stream};
+  both.jobs.job[0] = job_of(gate, K);
+  both.jobs.job[1] = job_of(up, K);
+  both.jobs.num = 2;
+  return launch_both(gate.dtype, both);
 }
 
 void span_linear(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K,
@@ -44,9 +68,7 @@ void span_linear(const LinearJob *jobs, uint32_t num, const void *memory, const 
     for (uint32_t j = i; j < num && each.jobs.num < MAX_SPAN_JOBS; j++) {
       if ((done >> j & 1) || jobs[j].dtype != dtype) continue;
       done |= 1u << j;
-      const uint8_t *packed = static_cast<const uint8_t *>(jobs[j].packed);
-      const float *row_scales = reinterpret_cast<const float *>(packed + row_scales_offset(dtype, jobs[j].rows, K));
-      each.jobs.job[each.jobs.num++] = SpanJob{packed, row_scales, jobs[j].y, jobs[j].rows, jobs[j].ldy, jobs[j].accumulates, 0};
+      each.jobs.job[each.jobs.num++] = job_of(jobs[j], K);
     }
     launch(dtype, each);
   }

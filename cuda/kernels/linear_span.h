@@ -1,7 +1,7 @@
 // linear_span.h: y = x w^T for the rows of a prefill span, packed weights of every type, bit-equal for any number of rows.
 //
-// The sum of an output is one chain of products of sixteen columns in rising k, in float32, whatever the tile (E4M3: linear_span_eight.cuh). Decode's (linear.h) is cut
-// into slices that the whole card shares: the two do not agree bit for bit.
+// The sum of an output is one chain of products of sixteen columns in rising k, in float32, whatever the tile
+// (E4M3: linear_span_eight.cuh). Decode's (linear.h) is cut into slices that the whole card shares: the two do not agree bit for bit.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -30,5 +30,10 @@ void span_prepare_swiglu(void *memory, const float *gate, const float *up, uint3
 // num_multiprocessors decides grids only, never a bit; code is Device's.
 void span_linear(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K,
                  uint32_t num_multiprocessors, uint32_t code, cudaStream_t stream);
+
+// y of gate becomes silu(gate) up, up's y anything, in one kernel; false, and nothing done, where there is none for these jobs. Then span_linear
+// and span_prepare_swiglu give the same bits. T is at least 1.
+bool span_linear_gated(const LinearJob &gate, const LinearJob &up, const void *memory, uint32_t T, uint32_t K, uint32_t num_multiprocessors,
+                       uint32_t code, cudaStream_t stream);
 
 }  // namespace ignis

@@ -38,16 +38,14 @@ inline void describe_targets(SpanLaunch *launch, SpanTargets *targets) {
   }
 }
 
-template <ignis_dtype DTYPE, uint32_t GROUPS, uint32_t TOKENS>
-static void launch_group(SpanLaunch &launch) {
-  constexpr uint32_t shared_bytes = SpanTile<DTYPE, GROUPS, TOKENS>::SHARED_BYTES;
-  cudaFuncSetAttribute(span_group_kernel<DTYPE, GROUPS, TOKENS>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  const uint32_t places = set_items(&launch.jobs, GROUPS * 64) * ((launch.T + TOKENS - 1) / TOKENS);
-  SpanTargets targets{};
-  if constexpr (SpanTile<DTYPE, GROUPS, TOKENS>::IS_STAGED) describe_targets(&launch, &targets);
+template <ignis_dtype DTYPE, uint32_t GROUPS, uint32_t TOKENS, bool IS_GATED = false>
+static void launch_group(SpanLaunch &launch, const SpanTargets &targets) {
+  using Tile = SpanTile<DTYPE, GROUPS, TOKENS>;
+  const auto kernel = span_group_kernel<DTYPE, GROUPS, TOKENS, IS_GATED>;
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Tile::SHARED_BYTES);
+  const uint32_t places = set_items(&launch.jobs, GROUPS * (IS_GATED ? 32 : 64)) * ((launch.T + TOKENS - 1) / TOKENS);
   const uint32_t turns = (places + launch.num_multiprocessors - 1) / launch.num_multiprocessors;
-  span_group_kernel<DTYPE, GROUPS, TOKENS><<<(places + turns - 1) / turns, GROUPS * 128 + 128, shared_bytes, launch.stream>>>(
-      launch.jobs, targets, launch.input, launch.T, launch.K);
+  kernel<<<(places + turns - 1) / turns, Tile::THREADS, Tile::SHARED_BYTES, launch.stream>>>(launch.jobs, targets, launch.input, launch.T, launch.K);
 }
 
 template <ignis_dtype DTYPE, class Tile>
@@ -82,12 +80,14 @@ uint32_t cheapest_shape(SpanLaunch *launch, const SpanShape (&shapes)[NUM]) {
 
 template <ignis_dtype DTYPE>
 static void launch_shape(SpanLaunch &launch, uint32_t shape) {
+  SpanTargets targets{};
+  describe_targets(&launch, &targets);
   switch (shape) {
-    case 0: launch_group<DTYPE, 2, 256>(launch); break;
-    case 1: launch_group<DTYPE, 2, 128>(launch); break;
-    case 2: launch_group<DTYPE, 1, 128>(launch); break;
-    case 3: launch_group<DTYPE, 1, 64>(launch); break;
-    default: launch_group<DTYPE, 1, 8>(launch); break;
+    case 0: launch_group<DTYPE, 2, 256>(launch, targets); break;
+    case 1: launch_group<DTYPE, 2, 128>(launch, targets); break;
+    case 2: launch_group<DTYPE, 1, 128>(launch, targets); break;
+    case 3: launch_group<DTYPE, 1, 64>(launch, targets); break;
+    default: launch_group<DTYPE, 1, 8>(launch, targets); break;
   }
 }
 
@@ -99,6 +99,17 @@ void launch_span(SpanLaunch launch) {
     launch_warps<DTYPE, NarrowWarpTile<DTYPE>>(launch);
   else
     launch_warps<DTYPE, WideWarpTile<DTYPE>>(launch);
+}
+
+template <ignis_dtype DTYPE>
+bool launch_gated(SpanLaunch launch) {
+  if (launch.code != 90 || cheapest_shape(&launch, SPAN_SHAPES) != 0) return false;
+  SpanTargets targets{};
+  launch.jobs.num = 1;  // y of gate alone is written
+  describe_targets(&launch, &targets);
+  if (!launch.jobs.job[0].is_tensor) return false;
+  launch_group<DTYPE, 2, 256, true>(launch, targets);
+  return true;
 }
 
 }  // namespace ignis

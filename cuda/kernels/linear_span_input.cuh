@@ -36,4 +36,9 @@ __host__ __device__ inline SpanInput span_input(uint32_t T, uint32_t K) {
 // The other form lies behind it (linear_span_eight_input.cuh).
 __host__ __device__ inline uint64_t eights_offset(uint32_t T, uint32_t K) { return (span_input(T, K).size_bytes + 255) / 256 * 256; }
 
+#if defined(__CUDACC__)
+// silu(gate) up, in prefill: where rows are prepared or where products end, the same bits.
+static __device__ __forceinline__ float gated(float gate, float up) { return __fdividef(gate, 1.0f + __expf(-gate)) * up; }
+#endif
+
 }  // namespace ignis

@@ -63,12 +63,15 @@ static void launch_prepare(void *memory, const Rows &rows, uint32_t T, cudaStrea
   const uint32_t steps = span_input(T, rows.K).pieces * 4;
   uint8_t *to = static_cast<uint8_t *>(memory);
   const auto threads = [&](uint32_t parts) { return (steps + 32 * parts - 1) / (32 * parts) * 32; };
-  if (steps <= 1024)
-    span_prepare_kernel<1, 1024><<<T, threads(1), 0, stream>>>(to, rows, T);
+  // Small blocks: while one finds its scale, others of the multiprocessor fetch or write.
+  if (steps <= 512)
+    span_prepare_kernel<1, 512><<<T, threads(1), 0, stream>>>(to, rows, T);
+  else if (steps <= 1024)
+    span_prepare_kernel<2, 512><<<T, threads(2), 0, stream>>>(to, rows, T);
   else if (steps <= 2048)
     span_prepare_kernel<4, 512><<<T, threads(4), 0, stream>>>(to, rows, T);
   else
-    span_prepare_kernel<16, 512><<<T, threads(16), 0, stream>>>(to, rows, T);  // 131072 columns; registers spill
+    span_prepare_kernel<16, 512><<<T, threads(16), 0, stream>>>(to, rows, T);  // up to 131072 columns; registers spill
 }
 
 static void *eights_of(void *memory, uint32_t T, uint32_t K) { return static_cast<uint8_t *>(memory) + eights_offset(T, K); }

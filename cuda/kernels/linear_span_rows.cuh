@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "linear_span_input.cuh"
+
 namespace ignis {
 
 // Sixteen columns from k on; those behind the last one are 0.
@@ -40,7 +42,7 @@ struct GateSpan {
     load_columns(v, gate + token * K, k, K);
     load_columns(other, up + token * K, k, K);
 #pragma unroll
-    for (uint32_t e = 0; e < 16; e++) v[e] = v[e] / (1.0f + expf(-v[e])) * other[e];
+    for (uint32_t e = 0; e < 16; e++) v[e] = gated(v[e], other[e]);
   }
 };
 
