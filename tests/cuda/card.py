@@ -35,4 +35,10 @@ def why_not() -> str | None:
     return None if status == leaf.OK else str(cuda().ignis_last_error().decode())
 
 
+def multiplies_eights() -> bool:
+    """Whether its tensor cores multiply E4M3 codes in prefill (cuda/kernels/linear_span_eight.h)."""
+    _, info = probe(cuda())
+    return bool(info.isa == b"sm_90")
+
+
 needs_card = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")

@@ -52,11 +52,22 @@ def quantized(values: Floats) -> tuple[Bytes, Floats]:
 
 
 def nearest_codes(values: Floats) -> Bytes:
-    """Of values within the largest code; of two as near, either."""
+    """Of values within the largest code; of two as near, the even one."""
     positive = VALUES[:127]
     upper = np.clip(np.searchsorted(positive, np.abs(values)), 1, 126)
-    is_lower = np.abs(values) - positive[upper - 1] < positive[upper] - np.abs(values)
+    below, above = np.abs(values) - positive[upper - 1], positive[upper] - np.abs(values)
+    is_lower = (below < above) | ((below == above) & (upper % 2 == 1))
     return (np.where(is_lower, upper - 1, upper) + 128 * (values < 0)).astype(np.uint8)
+
+
+def activations(x: npt.NDArray[np.floating]) -> Floats:
+    """Rows as an FP8 product takes them: E4M3 codes with a scale for each 128 columns of a row. [T, K] any K."""
+    rows, cols = x.shape
+    padded = np.zeros((rows, num_blocks(cols), BLOCK), np.float32)
+    padded.reshape(rows, -1)[:, :cols] = x
+    largest = np.maximum(np.abs(padded).max(-1, keepdims=True), np.float32(2.0**-100))
+    codes = nearest_codes(np.clip(padded * (np.float32(LARGEST) / largest), -LARGEST, LARGEST))
+    return (VALUES[codes] * (largest / np.float32(LARGEST))).reshape(rows, -1)[:, :cols]
 
 
 def as_bytes(codes: Bytes, scales: Floats) -> Bytes:
