@@ -1,7 +1,7 @@
 // weights.cuh: how matrices lie on the card, and how a warp turns a piece of one into operands of the tensor cores.
 //
 // Sixteen rows are a tile: the M of mma.m16n8k16, whose A operand the weights are, for one token as for thousands. Every type becomes
-// float16 there, exactly: activations are float16 too (activations.cuh), and one kind of operand serves all types.
+// float16 there, exactly: activations are float16 too (round_input.cuh, linear_span_input.cuh), and one kind of operand serves all types.
 //
 //   matrix   tile 0, 1, ... of 16 rows (the last filled up with zeros) | row scales [rows rounded up to 16] float32: powers of two that
 //            results are multiplied by; other types than F16 and BF16 need them in prefill only (linear_span_weights.cuh)
@@ -234,44 +234,6 @@ struct BlockScales {
     return __uint_as_float(__byte_perm(word, 0x4b000000u, 0x7540u + i)) - 8388608.0f;
   }
 };
-
-// The activations of 32 columns and 8 tokens, as a lane holds them: x, y of step 0 and z, w of step 1; and the sums of 16 columns for
-// tokens 2t and 2t + 1 (first, second half of each).
-struct BlockInput {
-  uint4 b;
-  float4 sums;
-};
-
-// acc += the 32 columns' product. This is the whole arithmetic of a linear layer; every kernel calls it in rising k within a slice.
-template <ignis_dtype DTYPE>
-static __device__ __forceinline__ void multiply_block(float acc[4], const uint32_t a[2][4], const BlockScales<DTYPE> &scales,
-                                                      const BlockInput &in) {
-  if constexpr (weight_layout(DTYPE).has_row_scales) {
-    multiply(acc, a[0], in.b.x, in.b.y);
-    multiply(acc, a[1], in.b.z, in.b.w);
-  } else if constexpr (DTYPE == IGNIS_Q6_K) {
-    constexpr float offset = -code_offset(DTYPE);
-    float first[4] = {offset * in.sums.x, offset * in.sums.z, offset * in.sums.x, offset * in.sums.z};
-    float second[4] = {offset * in.sums.y, offset * in.sums.w, offset * in.sums.y, offset * in.sums.w};
-    multiply(first, a[0], in.b.x, in.b.y);
-    multiply(second, a[1], in.b.z, in.b.w);
-#pragma unroll
-    for (uint32_t i = 0; i < 4; i++) acc[i] = fmaf(scales.scale[2 + i / 2], second[i], fmaf(scales.scale[i / 2], first[i], acc[i]));
-  } else {
-    const float sums[2] = {in.sums.x + in.sums.y, in.sums.z + in.sums.w};
-    constexpr float offset = -code_offset(DTYPE);
-    float chain[4];
-#pragma unroll
-    for (uint32_t i = 0; i < 4; i++) chain[i] = offset != 0.0f ? offset * sums[i % 2] : 0.0f;
-    multiply(chain, a[0], in.b.x, in.b.y);
-    multiply(chain, a[1], in.b.z, in.b.w);
-#pragma unroll
-    for (uint32_t i = 0; i < 4; i++) {
-      acc[i] = fmaf(scales.scale[i / 2], chain[i], acc[i]);
-      if constexpr (has_minimum(DTYPE)) acc[i] = fmaf(scales.minimum[i / 2], sums[i % 2], acc[i]);
-    }
-  }
-}
 
 // The factor that a row's finished sum is multiplied by, beside its token's scale: a power of two, exact.
 template <ignis_dtype DTYPE>

@@ -140,7 +140,8 @@ ignis_status ignis_ops_linear(ignis_ops *ops, float *const *ys, const ignis_tens
   }
   Activations activations;
   const float *input = scratch.floats(x, uint64_t{T} * K);
-  activations.memory = scratch.zeros(activations_bytes(T, K));
+  activations.size_bytes = activations_bytes(T, K);
+  activations.memory = scratch.zeros(activations.size_bytes);
   CHECK(scratch.status());
   step_begin(device, StepInputs{ops->phase, nullptr, 0, 0, nullptr, 0, nullptr, 0});
   const auto run = [&] {

@@ -69,6 +69,7 @@ uint64_t lay_out_workspace(Arena *arena, const LoadPlan &plan, const ignis_load_
   work->up = line.floats(T, F);
   work->angles = line.floats(T, 2 * uint64_t{shape.head_dim});
   work->activations.memory = line.take(plan.activations_bytes);
+  work->activations.size_bytes = plan.activations_bytes;
   work->attention = line.take(plan.attention_bytes);
   return line.total_bytes;
 }

@@ -90,8 +90,10 @@ void project(Decoder &decoder, const Step &step, uint32_t layer) {
   DecoderWork &work = decoder.work;
   const DecoderLayer &weights = decoder.weights.layers[layer];
   const ignis_shape &shape = decoder.shape;
-  const Matrix *const users[] = {&weights.q, &weights.k, &weights.v};
-  prepare_norm(device, &work.activations, work.normed, work.x, weights.attention_norm, shape.rms_eps, step.T, shape.hidden_size, users, 3);
+  if (layer == 0) {  // later ones' rows are prepared by the layer before
+    const Matrix *const users[] = {&weights.q, &weights.k, &weights.v};
+    prepare_norm(device, &work.activations, work.normed, work.x, weights.attention_norm, shape.rms_eps, step.T, shape.hidden_size, users, 3);
+  }
   const Linear jobs[] = {{work.q, &weights.q, weights.q.rows, false},
                          {work.k, &weights.k, weights.k.rows, false},
                          {work.v, &weights.v, weights.v.rows, false}};
@@ -111,7 +113,8 @@ void attend(Decoder &decoder, const Step &step, uint32_t layer) {
   const Matrix *const users[] = {&weights.output};
   prepare(device, &work.activations, work.attended + uint64_t{first} * weights.output.cols, T, weights.output.cols, users, 1);
   const Linear job{work.x + uint64_t{first} * shape.hidden_size, &weights.output, shape.hidden_size, true};
-  linear(device, &job, 1, work.activations);
+  const Matrix *const next_users[] = {&weights.gate, &weights.up};
+  linear_norm(device, job, &work.activations, work.normed, weights.ffn_norm, shape.rms_eps, next_users, 2);
 }
 
 void feed_forward(Decoder &decoder, const Step &step, uint32_t layer) {
@@ -119,22 +122,30 @@ void feed_forward(Decoder &decoder, const Step &step, uint32_t layer) {
   DecoderWork &work = decoder.work;
   const DecoderLayer &weights = decoder.weights.layers[layer];
   const uint32_t H = decoder.shape.hidden_size, F = decoder.shape.ffn_size;
-  const uint32_t first = first_row(decoder, step, layer), T = step.T - first;
-  if (T == 0) return;
-  float *x = work.x + uint64_t{first} * H;
-  const Matrix *const users[] = {&weights.gate, &weights.up};
-  prepare_norm(device, &work.activations, work.normed, x, weights.ffn_norm, decoder.shape.rms_eps, T, H, users, 2);
-  const Linear jobs[] = {{work.gate, &weights.gate, F, false}, {work.up, &weights.up, F, false}};
-  linear(device, jobs, 2, work.activations);
+  const float eps = decoder.shape.rms_eps;
+  const uint32_t first = first_row(decoder, step, layer);
+  if (first == step.T) return;
+  const Linear gate{work.gate, &weights.gate, F, false}, up{work.up, &weights.up, F, false};
   const Matrix *const down_user[] = {&weights.down};
-  prepare_swiglu(device, &work.activations, work.gate, work.gate, work.up, T, F, down_user, 1);
-  const Linear down{x, &weights.down, H, true};
-  linear(device, &down, 1, work.activations);
+  linear_swiglu(device, gate, up, &work.activations, work.gate, down_user, 1);
+  const Linear down{work.x + uint64_t{first} * H, &weights.down, H, true};
+  work.has_head_rows = false;
+  if (layer + 1 < decoder.shape.num_layers) {
+    const DecoderLayer &next = decoder.weights.layers[layer + 1];
+    const Matrix *const users[] = {&next.q, &next.k, &next.v};
+    linear_norm(device, down, &work.activations, work.normed, next.attention_norm, eps, users, 3);
+  } else if (step.num_groups == step.T) {  // logits are asked for of all rows at once
+    const Matrix *const users[] = {&decoder.weights.head};
+    linear_norm(device, down, &work.activations, work.normed, decoder.weights.output_norm, eps, users, 1);
+    work.has_head_rows = true;
+  } else {
+    linear(device, &down, 1, work.activations);
+  }
 }
 
 void end(Decoder &decoder, const Step &step) {
   const uint32_t H = decoder.shape.hidden_size, first = step.first_wanted;
-  if (first == step.T) return;
+  if (first == step.T || decoder.work.has_head_rows) return;
   rms_norm(*decoder.device, decoder.work.normed, decoder.work.x + uint64_t{first} * H, decoder.weights.output_norm, step.T - first, H,
            decoder.shape.rms_eps);
 }
@@ -143,7 +154,7 @@ void logits(Decoder &decoder, float *y, uint32_t first, uint32_t num) {
   Device &device = *decoder.device;
   const uint32_t H = decoder.shape.hidden_size;
   const Matrix *const users[] = {&decoder.weights.head};
-  prepare(device, &decoder.work.activations, decoder.work.normed + uint64_t{first} * H, num, H, users, 1);
+  if (!decoder.work.has_head_rows) prepare(device, &decoder.work.activations, decoder.work.normed + uint64_t{first} * H, num, H, users, 1);
   const Linear job{y, &decoder.weights.head, decoder.shape.vocab_size, false};
   linear(device, &job, 1, decoder.work.activations);
 }

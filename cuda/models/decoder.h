@@ -34,6 +34,7 @@ struct DecoderWork {
   float *gate, *up;             // [T, F]
   float *angles;                // [T, 2 D]
   Activations activations;
+  bool has_head_rows;           // activations are the wanted rows', as the head reads them
   void *attention;
 };
 

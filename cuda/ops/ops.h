@@ -149,7 +149,10 @@ void step_begin(Device &device, const StepInputs &inputs);
 struct Activations {
   uint32_t T = 0, K = 0;
   const float *x = nullptr;  // [T, K], the source itself
-  void *memory = nullptr;    // activations_bytes(max T, max K)
+  void *memory = nullptr;    // [size_bytes]
+  uint64_t size_bytes = 0;   // activations_bytes(max T, max K)
+  uint32_t half = 0;         // a device may keep two sets of rows in it, one being read while the other is made: which one is in use
+  float eps = -1.0f;         // of a norm whose 1 / sqrt(mean(x^2) + eps) the rows still lack; < 0: they lack nothing
 };
 uint64_t activations_bytes(uint32_t max_T, uint32_t max_K);
 // After this, `a` serves linear() with any of `num` matrices (all with K columns).
@@ -169,6 +172,10 @@ struct Linear {
   bool accumulates;  // y += instead of y =: the residual add. y's old value is added last.
 };
 void linear(Device &device, const Linear *jobs, uint32_t num, const Activations &a);
+// linear(), and prepare_norm() of its result, or prepare_swiglu() of its two: `a` is read, then holds the rows for `users`. One call,
+// because a device may do it in one kernel. What the products and y are is as above; gate's and up's y may be left unwritten.
+void linear_norm(Device &device, const Linear &job, Activations *a, float *y, const float *w, float eps, const Matrix *const *users, uint32_t num);
+void linear_swiglu(Device &device, const Linear &gate, const Linear &up, Activations *a, float *y, const Matrix *const *users, uint32_t num);
 
 // --- everything else ------------------------------------------------------------------------------------------------------------
 

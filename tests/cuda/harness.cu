@@ -1,176 +1,25 @@
 // harness.cu: the card's linear layers against float64, their row invariance bit for bit, and their speed. Stand-alone:
-//   nvcc -std=c++20 -O3 -fmad=false -gencode=arch=compute_90a,code=sm_90a -o harness tests/cuda/harness.cu cuda/kernels/{pack,activations,
-//        linear,linear_floats,linear_four,linear_five,linear_span,linear_span_prepare,linear_span_floats,linear_span_four,
-//        linear_span_five,linear_span_eight}.cu cuda/quant/dequantize.cpp
+//   nvcc -std=c++20 -O3 -fmad=false -gencode=arch=compute_90a,code=sm_90a -o harness tests/cuda/harness.cu cuda/kernels/{pack,linear,
+//        linear_round,linear_round_floats,linear_round_four,linear_round_five,round_input,linear_span,linear_span_prepare,
+//        linear_span_floats,linear_span_four,linear_span_five,linear_span_eight}.cu cuda/quant/dequantize.cpp
 // `harness check` ends with 0 where everything holds, `harness race` is a short part of it; `harness time` prints figures.
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "harness.cuh"
 
-#include <algorithm>
-#include <functional>
-#include <string>
-#include <vector>
-
+#include "../../cuda/kernels/linear_round.h"
 #include "../../cuda/kernels/linear_span.h"
-#include "../../cuda/kernels/pack.h"
-#include "../../cuda/quant/dequantize.h"
-#include "../../cuda/quant/formats.h"
-
-using namespace ignis;
-
-#define CHECK(call)                                                                                  \
-  do {                                                                                               \
-    const cudaError_t error_ = (call);                                                               \
-    if (error_ != cudaSuccess) {                                                                     \
-      printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error_));              \
-      exit(2);                                                                                       \
-    }                                                                                                \
-  } while (0)
-
-static int num_failures = 0;
-static uint32_t num_multiprocessors = 132;
-#ifndef TARGET_CODE
-#define TARGET_CODE 90  // what this is compiled for
-#endif
-static cudaStream_t stream;
-
-static __host__ __device__ uint32_t hashed(uint64_t x) {
-  x ^= x >> 33, x *= 0xff51afd7ed558ccdull, x ^= x >> 33, x *= 0xc4ceb9fe1a85ec53ull, x ^= x >> 33;
-  return static_cast<uint32_t>(x);
-}
-static __host__ __device__ float uniform(uint64_t seed) { return hashed(seed) * 0x1p-31f - 1.0f; }  // [-1, 1)
-
-static __global__ void fill_floats(float *x, uint64_t num, uint64_t seed, bool has_outliers) {
-  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < num; i += uint64_t{gridDim.x} * blockDim.x) {
-    const float a = uniform(seed * 7919 + 3 * i) + uniform(seed * 7919 + 3 * i + 1);
-    x[i] = has_outliers && hashed(seed + 5 * i) % 997 == 0 ? 60.0f * a : a;
-  }
-}
-static __global__ void poison(float *x, uint64_t num) {
-  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < num; i += uint64_t{gridDim.x} * blockDim.x) x[i] = __int_as_float(0x7fc0dead);
-}
-
-// Stored weights of any type: random codes, scales that are finite and of sensible size.
-static __global__ void fill_stored(uint8_t *data, ignis_dtype dtype, uint32_t block_size, uint64_t num_blocks, uint64_t seed) {
-  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < num_blocks; i += uint64_t{gridDim.x} * blockDim.x) {
-    uint8_t *block = data + i * block_size;
-    const uint64_t base = (seed << 40) + i * 256;
-    const auto half_to = [&](uint8_t *to, float value) {
-      const uint16_t bits = __half_as_ushort(__float2half_rn(value));
-      to[0] = bits & 255, to[1] = bits >> 8;
-    };
-    const float d = (1.5f + uniform(base + 250)) * 0.004f;
-    if (dtype == IGNIS_F32) {
-      *reinterpret_cast<float *>(block) = uniform(base) * 0.05f;
-    } else if (dtype == IGNIS_F16) {
-      half_to(block, uniform(base) * uniform(base + 1) * 0.05f);
-    } else if (dtype == IGNIS_F8_E4M3) {
-      const uint32_t code = hashed(base) & 255;
-      block[0] = static_cast<uint8_t>((code & 127) == 127 ? code - 1 : code);
-    } else if (dtype == IGNIS_BF16) {
-      const uint32_t bits = __float_as_uint(uniform(base) * uniform(base + 1) * uniform(base + 2) * 0.05f);
-      block[0] = bits >> 16 & 255, block[1] = bits >> 24;
-    } else {
-      for (uint32_t b = 0; b < block_size; b += 4) {
-        const uint32_t word = hashed(base + b);
-        for (uint32_t e = 0; e < 4 && b + e < block_size; e++) block[b + e] = word >> (8 * e) & 255;
-      }
-      if (dtype == IGNIS_Q6_K) {
-        half_to(block + 208, d * 0.01f);
-      } else {
-        half_to(block, dtype == IGNIS_Q4_K || dtype == IGNIS_Q5_K ? d * 0.03f : d);
-        if (dtype == IGNIS_Q4_1 || dtype == IGNIS_Q5_1) half_to(block + 2, uniform(base + 251) * 0.03f);
-        if (dtype == IGNIS_Q4_K || dtype == IGNIS_Q5_K) half_to(block + 2, d * 0.2f);
-      }
-    }
-  }
-}
-
-static __global__ void reference_linear(double *y, const float *x, const float *w, uint32_t T, uint32_t rows, uint32_t K) {
-  const uint32_t row = blockIdx.x * blockDim.x + threadIdx.x, token = blockIdx.y;
-  if (row >= rows) return;
-  double sum = 0;
-  for (uint32_t k = 0; k < K; k++) sum += static_cast<double>(w[uint64_t{row} * K + k]) * x[uint64_t{token} * K + k];
-  y[uint64_t{token} * rows + row] = sum;
-}
-
-template <class T>
-static T *device_memory(uint64_t num) {
-  void *p;
-  CHECK(cudaMalloc(&p, num * sizeof(T) + 256));
-  return static_cast<T *>(p);
-}
-
-static const char *name_of(ignis_dtype dtype) {
-  switch (dtype) {
-    case IGNIS_F32: return "f32";
-    case IGNIS_F16: return "f16";
-    case IGNIS_BF16: return "bf16";
-    case IGNIS_Q4_0: return "q4_0";
-    case IGNIS_Q4_1: return "q4_1";
-    case IGNIS_Q5_0: return "q5_0";
-    case IGNIS_Q5_1: return "q5_1";
-    case IGNIS_Q8_0: return "q8_0";
-    case IGNIS_F8_E4M3: return "fp8";
-    case IGNIS_Q4_K: return "q4_K";
-    case IGNIS_Q5_K: return "q5_K";
-    case IGNIS_Q6_K: return "q6_K";
-  }
-  return "?";
-}
-
-static constexpr float BLOCK_SCALE = 0.0123f;  // F8_E4M3's, of every block
-
-static void *packed_random(ignis_dtype dtype, uint32_t rows, uint32_t cols, uint64_t seed, std::vector<uint8_t> *stored_copy) {
-  const uint64_t size = rows * row_bytes(dtype, cols);
-  uint8_t *stored = device_memory<uint8_t>(size);
-  fill_stored<<<1024, 256, 0, stream>>>(stored, dtype, block_bytes(dtype), uint64_t{rows} * cols / block_values(dtype), seed);
-  const uint64_t packed_size = packed_bytes(dtype, rows, cols);
-  uint8_t *packed = device_memory<uint8_t>(packed_size);
-  CHECK(cudaMemsetAsync(packed, 0xff, packed_size, stream));
-  if (has_block_scales(dtype)) fill_block_scales(packed, dtype, rows, cols, BLOCK_SCALE, stream);
-  for (uint32_t row = 0; row < rows;) {
-    const uint32_t num = std::min(rows - row, stored_copy ? 3 * PACK_ROWS : 1u << 20);
-    const uint8_t *from = stored + row * row_bytes(dtype, cols);
-    uint8_t *aligned = nullptr;
-    if (reinterpret_cast<uintptr_t>(from) % 16) {
-      aligned = device_memory<uint8_t>(num * row_bytes(dtype, cols));
-      CHECK(cudaMemcpyAsync(aligned, from, num * row_bytes(dtype, cols), cudaMemcpyDeviceToDevice, stream));
-    }
-    pack_rows(packed, aligned ? aligned : from, dtype, rows, cols, row, num, stream);
-    CHECK(cudaGetLastError());
-    row += num;
-    if (aligned) {
-      CHECK(cudaStreamSynchronize(stream));
-      CHECK(cudaFree(aligned));
-    }
-  }
-  CHECK(cudaStreamSynchronize(stream));
-  if (stored_copy) {
-    stored_copy->resize(size);
-    CHECK(cudaMemcpy(stored_copy->data(), stored, size, cudaMemcpyDeviceToHost));
-  }
-  CHECK(cudaFree(stored));
-  return packed;
-}
-
-static void report(bool is_right, const std::string &what) {
-  if (is_right) return;
-  if (num_failures++ < 40) printf("FAILED %s\n", what.c_str());
-}
 
 // Memory for prepared rows, their preparation, and the products, of either phase.
-static uint64_t input_bytes(Phase phase, uint32_t T, uint32_t K) { return phase == Phase::prefill ? span_input_bytes(T, K) : linear_input_bytes(T, K); }
+static uint64_t input_bytes(Phase phase, uint32_t T, uint32_t K) { return phase == Phase::prefill ? span_input_bytes(T, K) : round_input_bytes(K); }
+static RoundInput round_rows(void *memory, uint32_t T, uint32_t K) { return RoundInput{static_cast<uint8_t *>(memory), T, K, -1.0f, nullptr}; }
 static constexpr SpanForms BOTH_FORMS{true, true};
 static void prepare(Phase phase, void *memory, const float *x, uint32_t T, uint32_t K) {
-  phase == Phase::prefill ? span_prepare(memory, x, T, K, BOTH_FORMS, stream) : linear_prepare(memory, x, T, K, stream);
+  phase == Phase::prefill ? span_prepare(memory, x, T, K, BOTH_FORMS, stream) : round_prepare(round_rows(memory, T, K), x, TARGET_CODE, stream);
 }
-static void run_jobs(Phase phase, const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K) {
-  (phase == Phase::prefill ? span_linear : linear_run)(jobs, num, memory, x, T, K, num_multiprocessors, TARGET_CODE, stream);
+static void run_jobs(Phase phase, const LinearJob *jobs, uint32_t num, void *memory, const float *x, uint32_t T, uint32_t K) {
+  if (phase == Phase::prefill)
+    span_linear(jobs, num, memory, x, T, K, num_multiprocessors, TARGET_CODE, stream);
+  else
+    round_linear(jobs, num, round_rows(memory, T, K), x, RoundOutlet{}, num_multiprocessors, TARGET_CODE, stream);
 }
 
 // One weight, many widths: against float64, and each row alone against the row among others, in one of the two phases.
@@ -282,9 +131,9 @@ static void check_jobs(Phase phase) {
 }
 
 // Rows that are made on the way: against float64, and a few rows against many.
-static void check_fused(uint32_t K, Phase phase) {
-  const bool is_span = phase == Phase::prefill;
-  const uint32_t most = is_span ? 150 : IGNIS_MAX_LANES, rows = 64, first_row = is_span ? 11 : 0, step = is_span ? 7 : 1;
+static void check_fused(uint32_t K) {
+  const Phase phase = Phase::prefill;
+  const uint32_t most = 150, rows = 64, first_row = 11, step = 7;
   const float eps = 1e-6f;
   std::vector<uint8_t> stored;
   void *packed = packed_random(IGNIS_Q8_0, rows, K, 5, &stored);
@@ -304,11 +153,9 @@ static void check_fused(uint32_t K, Phase phase) {
     const auto run = [&](std::vector<float> &to, uint32_t first, uint32_t T) {
       const float *rows_x = device_x + uint64_t{first} * K, *rows_up = device_up + uint64_t{first} * K;
       if (is_norm)
-        is_span ? span_prepare_norm(memory, rows_x, device_w, eps, T, K, BOTH_FORMS, stream)
-                : linear_prepare_norm(memory, rows_x, device_w, eps, T, K, stream);
+        span_prepare_norm(memory, rows_x, device_w, eps, T, K, BOTH_FORMS, stream);
       else
-        is_span ? span_prepare_swiglu(memory, rows_x, rows_up, T, K, BOTH_FORMS, stream)
-                : linear_prepare_swiglu(memory, rows_x, rows_up, T, K, stream);
+        span_prepare_swiglu(memory, rows_x, rows_up, T, K, BOTH_FORMS, stream);
       const LinearJob job{y, packed, IGNIS_Q8_0, rows, rows, false};
       run_jobs(phase, &job, 1, memory, nullptr, T, K);
       CHECK(cudaGetLastError());
@@ -332,7 +179,7 @@ static void check_fused(uint32_t K, Phase phase) {
         norm += right * right;
       }
     }
-    const std::string label = std::string(is_norm ? "norm" : "swiglu") + " and linear of " + std::to_string(K) + (is_span ? " in prefill" : " in decode");
+    const std::string label = std::string(is_norm ? "norm" : "swiglu") + " and linear of " + std::to_string(K) ;
     report(sqrt(error / norm) < 5e-4, label + ": relative error " + std::to_string(sqrt(error / norm)));
     for (uint32_t T : {1u, 5u, 8u, 20u}) {
       if (T > most) continue;
@@ -398,44 +245,12 @@ static int check() {
   check_linear(IGNIS_Q4_K, 12000, 512, new double(0), Phase::decode);
   for (Phase phase : {Phase::prefill, Phase::decode}) check_jobs(phase);
   for (ignis_dtype dtype : {IGNIS_BF16, IGNIS_Q8_0, IGNIS_Q4_K}) check_gated(dtype);
-  for (Phase phase : {Phase::prefill, Phase::decode})
-    for (uint32_t K : {96u, 576u, 4096u, 5120u}) check_fused(K, phase);
+  for (uint32_t K : {96u, 576u, 4096u, 5120u}) check_fused(K);
   printf("%d failures\n", num_failures);
   return num_failures != 0;
 }
 
 // Speed -------------------------------------------------------------------------------------------------------------------------------
-
-static constexpr double READ_RATE = 4.44e12;
-
-// Median microseconds of the launches of `body`, captured once.
-static double graph_us(const std::function<void()> &body, double about_us) {
-  cudaGraph_t graph;
-  cudaGraphExec_t exec;
-  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-  body();
-  CHECK(cudaStreamEndCapture(stream, &graph));
-  CHECK(cudaGraphInstantiate(&exec, graph, 0));
-  cudaEvent_t start, stop;
-  CHECK(cudaEventCreate(&start));
-  CHECK(cudaEventCreate(&stop));
-  const int warm = std::max(2, static_cast<int>(30e3 / about_us));
-  for (int i = 0; i < warm; i++) CHECK(cudaGraphLaunch(exec, stream));
-  std::vector<float> times;
-  for (int i = 0; i < 7; i++) {
-    CHECK(cudaEventRecord(start, stream));
-    CHECK(cudaGraphLaunch(exec, stream));
-    CHECK(cudaEventRecord(stop, stream));
-    CHECK(cudaEventSynchronize(stop));
-    float ms;
-    CHECK(cudaEventElapsedTime(&ms, start, stop));
-    times.push_back(ms);
-  }
-  std::sort(times.begin(), times.end());
-  CHECK(cudaGraphExecDestroy(exec));
-  CHECK(cudaGraphDestroy(graph));
-  return times[3] * 1e3;
-}
 
 struct Operator {
   const char *name;
@@ -478,22 +293,6 @@ static void time_linear(uint32_t num_layers) {
       if (prepares) prepare(phase, memory, x, T, each.K);
       run_jobs(phase, jobs, each.num, memory, x, T, each.K);
     };
-    for (uint32_t T : {1u, 8u}) {
-      printf("decode %-5s T %u, us (share):", name_of(dtype), T);
-      for (uint32_t op = 0; op < 5; op++) {
-        const uint32_t repeats = op == 4 ? 4 : num_layers;
-        prepare(Phase::decode, memory, x, T, op == 4 ? HEAD.K : OPERATORS[op].K);
-        const double us = graph_us([&] { for (uint32_t i = 0; i < repeats; i++) run(Phase::decode, op, i, T, false); }, 500) / repeats;
-        printf("  %s %.1f (%.0f)", op == 4 ? HEAD.name : OPERATORS[op].name, us, bytes[op] / us * 1e6 / READ_RATE * 100);
-      }
-      const double us = graph_us([&] {
-        for (uint32_t layer = 0; layer < num_layers; layer++)
-          for (uint32_t op = 0; op < 4; op++) run(Phase::decode, op, layer, T, true);
-        run(Phase::decode, 4, 0, T, true);
-      }, 3000);
-      printf("  all linears with their preparation %.0f us (%.1f)\n", us, step_bytes / us * 1e6 / READ_RATE * 100);
-      fflush(stdout);
-    }
     if (!is_main) continue;
     for (uint32_t T : {1u, 64u, 512u, 2048u, 8192u}) {
       printf("prefill %-5s T %u, TFLOP/s:", name_of(dtype), T);
@@ -534,7 +333,7 @@ int main(int argc, char **argv) {
       check_linear(IGNIS_BF16, 272, 576, &worst, phase);
       check_linear(IGNIS_Q4_1, 272, 576, &worst, phase);
       check_linear(IGNIS_Q6_K, 40, 512, &worst, phase);
-      check_fused(576, phase);
+      if (phase == Phase::prefill) check_fused(576);
     }
     printf("%d failures\n", num_failures);
     result = num_failures != 0;
