@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,9 +17,6 @@ pytestmark = card.needs_card
 
 PAGES = [3, 0, 5, 1, 7, 2]
 LENGTH = 150
-# Of FP8 weights, in the norm: prefill's activations may be E4M3, and decode reads the cache that prefill wrote. Logits
-# of models as small as these are off by 6 to 18 % then, in float64 too. test_operators.py holds it closely.
-EIGHT_TOLERANCE = 0.3
 # As SmolLM2-135M is, with fewer layers.
 SMOL = TinyConfig("smol", leaf.LLAMA, 4, 576, 1536, 9, 3, 64, 49152)
 
@@ -77,8 +75,8 @@ def test_logits_are_the_oracles(config: TinyConfig, kv_dtype: int) -> None:
 
 
 @pytest.mark.parametrize("config", [tiny.WIDE_QWEN3, tiny.QWEN3, tiny.LLAMA_UNTIED], ids=lambda config: config.name)
-def test_fp8_weights_give_the_logits_of_their_values(config: TinyConfig) -> None:
-    checkpoint = tiny.make(config)
+def test_one_layer_of_fp8_weights_gives_the_logits_of_its_values(config: TinyConfig) -> None:
+    checkpoint = tiny.make(replace(config, num_layers=1))
     arrays = {
         name: fp8.dequantized(*fp8.quantized(values)) if values.ndim == 2 and name != "token_embd.weight" else values
         for name, values in checkpoint.arrays.items()
@@ -88,12 +86,14 @@ def test_fp8_weights_give_the_logits_of_their_values(config: TinyConfig) -> None
         return (leaf.F32, tiny.as_bytes(values)) if arrays[name] is values else float8(values)
 
     tokens = tiny.prompt(config, LENGTH)
-    expected = oracle.forward(tiny.Tiny(config, arrays), tokens)
+    takes_eights = card.multiplies_eights()
+    expected = oracle.forward(
+        tiny.Tiny(checkpoint.config, arrays), tokens, rounds_input=fp8.activations if takes_eights else None
+    )
     with open_model(checkpoint.weights(store), kv_dtype=leaf.F32) as model:
         _, got = model.prefill(tokens, PAGES, wants_logits=True)
-        _, last = model.decode([(0, int(tokens[-1]), LENGTH - 1, PAGES)], wants_logits=True)
-    for found, wanted in ((got, expected), (last, expected[-1:])):
-        assert np.linalg.norm(found - wanted) < EIGHT_TOLERANCE * np.linalg.norm(wanted)
+    # What is 1e-4 beside a value may be rounded to another code: in float64 that moves these logits by 4 % in the norm.
+    assert np.linalg.norm(got - expected) < (8e-2 if takes_eights else 2e-3) * np.linalg.norm(expected)
 
 
 @pytest.mark.parametrize("name", ["F32", "BF16", "F8_E4M3", "Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q6_K"])
@@ -118,10 +118,9 @@ def test_bits_do_not_depend_on_cuts_or_widths(config: TinyConfig, name: str) -> 
             for chosen in (slice(width), slice(8 - width, 8)):
                 _, logits = model.decode(rows[chosen], wants_logits=True)
                 np.testing.assert_array_equal(logits, alone[chosen], err_msg=f"{width} {chosen}")
-        # The other phase's logits are other bits of the same numbers.
-        assert oracle.relative_error(alone, whole[[row[2] for row in rows]]) < (
-            EIGHT_TOLERANCE if name == "F8_E4M3" else 2e-2
-        )
+        # The other phase's logits are other bits of the same numbers, but where its activations are E4M3.
+        if name != "F8_E4M3":
+            assert oracle.relative_error(alone, whole[[row[2] for row in rows]]) < 2e-2
 
 
 @pytest.mark.parametrize("kv_dtype", leaf.KV_DTYPES)

@@ -1,5 +1,7 @@
 """The dense decoders' forward pass in numpy float64, one whole sequence at a time: what the leaf is held against."""
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -51,16 +53,29 @@ def kept(values: Wide, kv_dtype: int) -> Wide:
     return values
 
 
-def forward(tiny: Tiny, tokens: leaf.Ids, *, kv_dtype: int = leaf.F32) -> Wide:
-    """Logits [T, V] of every position; K and V are kept as kv_dtype, or as they are where it is F32."""
+def forward(
+    tiny: Tiny,
+    tokens: leaf.Ids,
+    *,
+    kv_dtype: int = leaf.F32,
+    rounds_input: Callable[[Wide], npt.NDArray[np.floating]] | None = None,
+) -> Wide:
+    """Logits [T, V] of every position; K and V are kept as kv_dtype, or as they are where it is F32.
+
+    rounds_input: what becomes of the rows that linear layers take, but for an embedding as a head.
+    """
     config = tiny.config
     arrays = {name: values.astype(np.float64) for name, values in tiny.arrays.items()}
     inv_freq = tiny.inv_freq.astype(np.float64)
     num_rows = len(tokens)
 
+    def linear(name: str, rows: Wide) -> Wide:
+        taken = rows if rounds_input is None or name == "token_embd.weight" else rounds_input(rows).astype(np.float64)
+        product: Wide = taken @ arrays[name].T
+        return product
+
     def heads(name: str, normed: Wide) -> Wide:
-        projected: Wide = (normed @ arrays[name].T).reshape(num_rows, -1, config.head_dim)
-        return projected
+        return linear(name, normed).reshape(num_rows, -1, config.head_dim)
 
     x = arrays["token_embd.weight"][tokens]
     for layer in range(config.num_layers):
@@ -71,13 +86,12 @@ def forward(tiny: Tiny, tokens: leaf.Ids, *, kv_dtype: int = leaf.F32) -> Wide:
             q = rms_norm(q, arrays[block + "attn_q_norm.weight"], config.rms_eps)
             k = rms_norm(k, arrays[block + "attn_k_norm.weight"], config.rms_eps)
         q, k = rope(q, inv_freq, config.rope_scale), rope(k, inv_freq, config.rope_scale)
-        x = x + attention(q, kept(k, kv_dtype), kept(v, kv_dtype)) @ arrays[block + "attn_output.weight"].T
+        x = x + linear(block + "attn_output.weight", attention(q, kept(k, kv_dtype), kept(v, kv_dtype)))
         normed = rms_norm(x, arrays[block + "ffn_norm.weight"], config.rms_eps)
-        gate, up = normed @ arrays[block + "ffn_gate.weight"].T, normed @ arrays[block + "ffn_up.weight"].T
-        x = x + (gate / (1 + np.exp(-gate)) * up) @ arrays[block + "ffn_down.weight"].T
+        gate, up = linear(block + "ffn_gate.weight", normed), linear(block + "ffn_up.weight", normed)
+        x = x + linear(block + "ffn_down.weight", gate / (1 + np.exp(-gate)) * up)
     normed = rms_norm(x, arrays["output_norm.weight"], config.rms_eps)
-    logits: Wide = normed @ arrays["token_embd.weight" if config.is_tied else "output.weight"].T
-    return logits
+    return linear("token_embd.weight" if config.is_tied else "output.weight", normed)
 
 
 def relative_error(got: npt.NDArray[np.floating], expected: npt.NDArray[np.floating]) -> float:
