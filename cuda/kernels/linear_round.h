@@ -43,4 +43,9 @@ void round_linear(const LinearJob *jobs, uint32_t num, const RoundInput &input, 
 // Whether two jobs of such weights may have the outlet GATE: on cards with little shared memory pairs of tiles of some types have no room.
 bool round_gates(ignis_dtype dtype, uint32_t code);
 
+// F32 weights read the rows themselves, all others what is prepared of them.
+bool reads_rows(const Matrix *const *users, uint32_t num);
+// Where in `a` a kernel of a round may write T rows of K columns itself, as they are; x is where F32 weights would read them.
+RoundInput rows_to_write(Activations *a, const float *x, uint32_t T, uint32_t K);
+
 }  // namespace ignis

@@ -23,12 +23,16 @@ static void set_rows(Activations *a, const float *x, uint32_t T, uint32_t K, flo
   a->eps = eps;
 }
 
-// F32 weights read the rows themselves, all others what is prepared of them.
-static bool reads_rows(const Matrix *const *users, uint32_t num) {
+bool reads_rows(const Matrix *const *users, uint32_t num) {
   for (uint32_t i = 0; i < num; i++)
     if (users[i]->dtype == IGNIS_F32) return true;
   return false;
 }
+RoundInput rows_to_write(Activations *a, const float *x, uint32_t T, uint32_t K) {
+  set_rows(a, x, T, K, -1.0f);
+  return round_rows(*a);
+}
+
 static bool reads_prepared(const Matrix *const *users, uint32_t num) {
   for (uint32_t i = 0; i < num; i++)
     if (users[i]->dtype != IGNIS_F32) return true;

@@ -70,6 +70,17 @@ static __device__ __forceinline__ void store_group(uint8_t *memory, uint32_t tok
   }
 }
 
+// N columns side by side, 2 or 4, from `column` on, a multiple of N.
+template <uint32_t N>
+static __device__ __forceinline__ void store_columns(uint8_t *memory, uint32_t token, uint32_t column, const float values[N], const RoundScale &scale) {
+  uint8_t *to = memory + (uint64_t{column / 32} * ROUND_TOKENS + token) * 64 + column % 16 / 4 * 16 + column / 16 % 2 * 8 + column % 4 * 2;
+#pragma unroll
+  for (uint32_t i = 0; i < N; i += 2) {
+    const float factor = (column + i) % 4 < 2 ? scale.factor() : scale.factor() * 0.0625f;
+    *reinterpret_cast<__half2 *>(to + i * 2) = __floats2half2_rn(values[i] * factor, values[i + 1] * factor);
+  }
+}
+
 // What a group adds to its row's sum of squares: the sixteen lanes' `value`s, in one order.
 static __device__ __forceinline__ void store_squares(uint8_t *memory, const RoundLayout &layout, uint32_t token, uint32_t group, float value,
                                                      bool is_wanted = true) {
