@@ -2,8 +2,8 @@
 //
 // A block is eight warps and owns TILES tiles of 16 weight rows at a time; warp s owns K slice s of them. Each warp copies its slice through
 // a private ring in shared memory, STAGES deep and across tile borders, so that copies never wait for sums; the ring is filled before the
-// kernel waits for the one before, whose rows it reads: weights do not depend on it. A warp's activations lie in registers, 512 columns of
-// them; of a longer slice the next 512 are fetched while these are used. The warps' partial tiles meet in shared memory and are added in
+// kernel waits for the one before, whose rows it reads: weights do not depend on it. Rows come through the first-level cache in operand
+// order: kept in registers they cost a fifth of the memory's rate (measured). The warps' partial tiles meet in shared memory and are added in
 // rising slice order. Always eight tokens: absent ones are zeros, so every width is the same code.
 //
 // What a row's bits depend on: K slices (weights.cuh), within a slice one chain of the tensor core for F16 and BF16, else a chain for each
@@ -43,7 +43,6 @@ __host__ __device__ constexpr bool is_16_bit(ignis_dtype dtype) { return dtype =
 __host__ __device__ constexpr uint32_t unit_pieces(ignis_dtype dtype) { return is_16_bit(dtype) ? 1 : weight_layout(dtype).record_cols / PIECE_COLS; }
 __host__ __device__ constexpr uint32_t unit_bytes(ignis_dtype dtype) { return unit_pieces(dtype) * piece_bytes(dtype) + weight_layout(dtype).super_bytes; }
 
-inline constexpr uint32_t WINDOW_PIECES = 8;  // of activations in registers
 inline constexpr uint32_t PARTIAL_FLOATS = ROUND_TOKENS * TILE_ROWS;
 
 // Where a partial tile has a token's row: an order in which a warp's writes meet no bank twice.
@@ -140,7 +139,6 @@ template <ignis_dtype DTYPE, uint32_t TILES>
 static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) round_linear_kernel(const __grid_constant__ RoundProduct args) {
   constexpr WeightLayout layout = weight_layout(DTYPE);
   constexpr uint32_t UNIT = unit_bytes(DTYPE), PIECES = unit_pieces(DTYPE), STAGES = round_stages<DTYPE, TILES>(TARGET);
-  constexpr uint32_t WINDOW = WINDOW_PIECES / PIECES;
   extern __shared__ __align__(16) uint8_t shared[];
   __shared__ float token_factors[ROUND_TOKENS];
   __shared__ RoundScale next_scales[ROUND_TOKENS];
@@ -208,15 +206,7 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
 #endif
 
   const bool has_token = g < T;
-  const uint32_t own_blocks = own * PIECES * 2;
   const uint8_t *rows = args.in.memory + (uint64_t{first_unit} * PIECES * 2 * ROUND_TOKENS + g) * 64 + t * 16;
-  const auto load_rows = [&](uint32_t block) {
-    return has_token ? *reinterpret_cast<const uint4 *>(rows + block * (ROUND_TOKENS * 64)) : make_uint4(0, 0, 0, 0);
-  };
-  uint4 b[WINDOW_PIECES * 2];
-#pragma unroll
-  for (uint32_t i = 0; i < WINDOW_PIECES * 2; i++) b[i] = i < own_blocks ? load_rows(i) : make_uint4(0, 0, 0, 0);
-  const bool moves = own > WINDOW;
 
   // A warp has a token: what its finished sums are multiplied by, and the scale of the row that becomes of them.
   if (warp < T) {
@@ -261,26 +251,22 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
     for (uint32_t tile = 0; tile < TILES; tile++)
 #pragma unroll
       for (uint32_t i = 0; i < 4; i++) acc[tile][i] = 0.0f;
-    for (uint32_t first = 0; first < own; first += WINDOW) {
+    const uint8_t *own_rows = rows;
+    for (uint32_t unit = 0; unit < own; unit++) {
+      uint4 b[PIECES * 2];
 #pragma unroll
-      for (uint32_t j = 0; j < WINDOW; j++) {
-        const uint32_t unit = first + j;
-        if (unit >= own) break;
-        copy_wait<STAGES - 2>();
-        __syncwarp();  // every lane's copies are here, and every lane has read the stage that is filled next
-        copy_next();
-        uint4 *own_b = b + j * PIECES * 2;
-        float chain[TILES][4];
-#pragma unroll
-        for (uint32_t piece = 0; piece < PIECES; piece++)
-          multiply_piece<DTYPE, TILES>(acc, chain, ring + stage * (TILES * UNIT), piece, own_b + piece * 2, constant, lane);
-        if (moves) {
-          const uint32_t next = unit + WINDOW < own ? unit + WINDOW : j;
-#pragma unroll
-          for (uint32_t i = 0; i < PIECES * 2; i++) own_b[i] = load_rows(next * PIECES * 2 + i);
-        }
-        stage = stage + 1 == STAGES ? 0 : stage + 1;
+      for (uint32_t i = 0; i < PIECES * 2; i++) {
+        b[i] = has_token ? *reinterpret_cast<const uint4 *>(own_rows) : make_uint4(0, 0, 0, 0);
+        own_rows += ROUND_TOKENS * 64;
       }
+      copy_wait<STAGES - 2>();
+      __syncwarp();  // every lane's copies are here, and every lane has read the stage that is filled next
+      copy_next();
+      float chain[TILES][4];
+#pragma unroll
+      for (uint32_t piece = 0; piece < PIECES; piece++)
+        multiply_piece<DTYPE, TILES>(acc, chain, ring + stage * (TILES * UNIT), piece, b + piece * 2, constant, lane);
+      stage = stage + 1 == STAGES ? 0 : stage + 1;
     }
 
     float *parts = partials + buffer * (ROUND_WARPS * TILES * PARTIAL_FLOATS);
