@@ -1,46 +1,10 @@
 // rows.cu: embedding, norms and SwiGLU. A row's arithmetic is the same whatever the number of rows: a block, or a warp, has one.
-#include "../quant/blocks.h"
-#include "../quant/formats.h"
 #include "device.h"
 #include "launch.cuh"
 
 namespace ignis {
 
 static constexpr uint32_t THREADS = 256;
-
-// --- embedding ----------------------------------------------------------------------------------------------------------------
-
-static __device__ void decode_block(float *y, const uint8_t *block, ignis_dtype dtype) {
-  switch (dtype) {
-    case IGNIS_Q4_0: return block_q4_0(y, block);
-    case IGNIS_Q4_1: return block_q4_1(y, block);
-    case IGNIS_Q5_0: return block_q5_0(y, block);
-    case IGNIS_Q5_1: return block_q5_1(y, block);
-    case IGNIS_Q8_0: return block_q8_0(y, block);
-    case IGNIS_Q4_K: return block_q4_k(y, block);
-    case IGNIS_Q5_K: return block_q5_k(y, block);
-    case IGNIS_Q6_K: return block_q6_k(y, block);
-    case IGNIS_F32: *y = float_of_bits(read_u32(block)); return;
-    case IGNIS_F16: *y = float_of_half(read_u16(block)); return;
-    case IGNIS_BF16: *y = float_of_bfloat(read_u16(block)); return;
-    case IGNIS_F8_E4M3: *y = float_of_e4m3(*block); return;
-  }
-}
-
-// A block has one row, a thread some of its stored blocks.
-static __global__ void __launch_bounds__(THREADS) embed_rows(float *x, const uint8_t *table, ignis_dtype dtype, uint32_t values,
-                                                             uint32_t bytes, const int32_t *tokens, uint32_t H) {
-  begin();
-  const uint32_t num_blocks = H / values;
-  const uint8_t *row = table + static_cast<uint64_t>(tokens[blockIdx.x]) * num_blocks * bytes;
-  float *y = x + static_cast<uint64_t>(blockIdx.x) * H;
-  for (uint32_t i = threadIdx.x; i < num_blocks; i += THREADS) decode_block(y + i * values, row + static_cast<uint64_t>(i) * bytes, dtype);
-}
-
-void embed(Device &device, float *x, const Matrix &table, const int32_t *, uint32_t T) {
-  launch(device, "embed", embed_rows, dim3(T), THREADS, x, static_cast<const uint8_t *>(table.source), table.dtype,
-         block_values(table.dtype), block_bytes(table.dtype), device.step.tokens, table.cols);
-}
 
 // --- norms --------------------------------------------------------------------------------------------------------------------
 

@@ -77,7 +77,7 @@ struct Worklist {
     for (uint32_t i = 0; i < binding.num; i++) {
       const TensorSlot &slot = binding.slots[turns[i].slot];
       const Matrix matrix = matrix_of(params, tensor_of(binding, turns[i].slot));
-      if (slot.vector || held_bytes(binding, slot, matrix) == 0) continue;
+      if (slot.vector || is_in_head(binding, slot, matrix) || held_bytes(binding, slot, matrix) == 0) continue;
       stored[num_stored++] = Stored{matrix, params.files[turns[i].file].descriptor, turns[i].offset, is_embedding(binding, slot)};
     }
   }
@@ -105,6 +105,7 @@ static ignis_status fill_slots(ignis_model *model, const ignis_load_params &para
     if (status != IGNIS_OK) return status;
     const TensorSlot &slot = binding.slots[work.turns[i].slot];
     const Matrix matrix = matrix_of(params, tensor_of(binding, work.turns[i].slot));
+    if (is_in_head(binding, slot, matrix)) continue;
     if (reads_mapping() && i + 1 < binding.num) {
       const Matrix next = matrix_of(params, tensor_of(binding, work.turns[i + 1].slot));
       if (next.source) read_ahead(next.source, stored_bytes(next));
@@ -146,6 +147,7 @@ static ignis_status move_weights(ignis_model *model, const ignis_load_params &pa
   decoder.rope = Rope{inv_freq, shape.rope_scale, static_cast<ignis_rope_pairs>(shape.rope_pairs)};
   const ignis_status status = load_weights(model, params, *binding, staging, watch);
   decoder.weights = binding->weights;
+  if (decoder.weights.embedding.rows == 0) decoder.weights.embedding = decoder.weights.head;
   binding->weights.layers = nullptr;  // the model's now
   return status;
 }

@@ -154,18 +154,21 @@ ignis_status ignis_ops_linear(ignis_ops *ops, float *const *ys, const ignis_tens
   return time_rounds(device, num_rounds, seconds, run);
 }
 
-ignis_status ignis_ops_embed(ignis_ops *ops, float *x, const ignis_tensor *table, const void *data, const int32_t *tokens, uint32_t T) {
+ignis_status ignis_ops_embed(ignis_ops *ops, float *x, const ignis_tensor *table, const void *data, const int32_t *tokens, uint32_t T,
+                             uint32_t is_head) {
   clear_last_error();
   Device &device = *ops->device;
   Scratch scratch(ops);
   Matrix matrix = matrix_of(*table, data);
+  const bool is_packed = is_head && embeds_packed(matrix.dtype);
   const StepLimits limits{T, 1, 1, 1};
-  const uint64_t stored_bytes = table_bytes(matrix.dtype, matrix.rows, matrix.cols), num = uint64_t{T} * matrix.cols;
+  const uint64_t stored_bytes = (is_packed ? matrix_bytes : table_bytes)(matrix.dtype, matrix.rows, matrix.cols);
+  const uint64_t num = uint64_t{T} * matrix.cols;
   void *stored = scratch.take(stored_bytes);
   void *step_memory = scratch.zeros(step_bytes(limits));
   float *result = scratch.poisoned(num);
   CHECK(scratch.status());
-  table_store(device, &matrix, stored);
+  (is_packed ? matrix_pack : table_store)(device, &matrix, stored);
   step_place(device, limits, step_memory);
   const int32_t page_table[] = {0};
   const Group group{0, 1, 0, page_table};

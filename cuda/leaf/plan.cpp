@@ -25,6 +25,11 @@ Matrix matrix_of(const ignis_load_params &params, uint32_t tensor_index) {
 
 bool is_embedding(const Binding &binding, const TensorSlot &slot) { return slot.matrix == &binding.weights.embedding; }
 
+bool is_in_head(const Binding &binding, const TensorSlot &slot, const Matrix &matrix) {
+  const bool is_tied = binding.slots[1].matrix == &binding.weights.head && binding.tensors[1] == NO_TENSOR;
+  return is_tied && is_embedding(binding, slot) && embeds_packed(matrix.dtype);
+}
+
 // Bytes of the arena that a matrix takes.
 uint64_t held_bytes(const Binding &binding, const TensorSlot &slot, const Matrix &matrix) {
   const uint64_t size_bytes = is_embedding(binding, slot) ? table_bytes(matrix.dtype, matrix.rows, matrix.cols)
@@ -98,6 +103,7 @@ static void plan_weights(LoadPlan *plan, const ignis_load_params &params, const 
   for (uint32_t i = 0; i < binding.num; i++) {
     const TensorSlot &slot = binding.slots[i];
     const Matrix matrix = matrix_of(params, tensor_of(binding, i));
+    if (is_in_head(binding, slot, matrix)) continue;
     plan->stored_bytes += stored_bytes(matrix);
     if (slot.vector) {
       plan->weights_bytes += aligned(uint64_t{slot.cols} * sizeof(float));

@@ -9,6 +9,8 @@ namespace ignis {
 Matrix matrix_of(const ignis_load_params &params, uint32_t tensor_index);
 // The tensor that a slot is filled from: the embedding's (always slot 0) for a tied head.
 uint32_t tensor_of(const Binding &binding, uint32_t slot);
+// Whether a slot is the embedding of a tied model on a device that reads its rows from the head: then nothing is stored for it.
+bool is_in_head(const Binding &binding, const TensorSlot &slot, const Matrix &matrix);
 bool is_embedding(const Binding &binding, const TensorSlot &slot);
 // Bytes of the arena that a matrix takes; 0 where it is used as it is stored.
 uint64_t held_bytes(const Binding &binding, const TensorSlot &slot, const Matrix &matrix);

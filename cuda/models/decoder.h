@@ -21,7 +21,7 @@ struct DecoderLayer {
 };
 
 struct DecoderWeights {
-  Matrix embedding;  // [V, H], rows are read from its source
+  Matrix embedding;  // [V, H], its rows are read by number; the head itself where is_in_head (leaf/plan.h)
   Matrix head;       // [V, H]; of the embedding's source where tied
   const float *output_norm;
   DecoderLayer *layers;  // [num_layers]

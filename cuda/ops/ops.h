@@ -179,6 +179,9 @@ void linear_swiglu(Device &device, const Linear &gate, const Linear &up, Activat
 
 // --- everything else ------------------------------------------------------------------------------------------------------------
 
+// Rows are read from table.source. Where embeds_packed() says so, a matrix of that type without a source will do, read from what matrix_pack
+// made of it: so a model whose head is the embedding holds it once.
+bool embeds_packed(ignis_dtype dtype);
 void embed(Device &device, float *x, const Matrix &table, const int32_t *tokens, uint32_t T);                       // x [T, H]
 void rms_norm(Device &device, float *y, const float *x, const float *w, uint32_t T, uint32_t H, float eps);         // w [H]
 void swiglu(Device &device, float *y, const float *gate, const float *up, uint32_t T, uint32_t F);                  // silu(gate) * up

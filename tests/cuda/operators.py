@@ -90,11 +90,11 @@ class Operators:
         self.seconds = seconds.value
         return ys
 
-    def embed(self, table: Stored, tokens: Ids) -> Floats:
+    def embed(self, table: Stored, tokens: Ids, *, is_head: bool = False) -> Floats:
         x = np.empty((len(tokens), table.cols), np.float32)
         tensor = table.tensor(0)
         status = self.library.ignis_ops_embed(
-            self._ops, at(x), ctypes.byref(tensor), at(table.data), at(tokens), len(tokens)
+            self._ops, at(x), ctypes.byref(tensor), at(table.data), at(tokens), len(tokens), is_head
         )
         self._check(status)
         return x

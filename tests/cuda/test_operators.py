@@ -116,6 +116,14 @@ def test_an_embedding_has_the_formats_own_values(cuda: Operators, name: str) -> 
     np.testing.assert_array_equal(cuda.embed(table, tokens), table.values()[tokens])
 
 
+@pytest.mark.parametrize("cols", [256, 768, 1280])
+@pytest.mark.parametrize("name", [name for name in stored.TYPES if name != "F8_E4M3"])
+def test_an_embedding_that_is_the_head_has_them_too(cuda: Operators, name: str, cols: int) -> None:
+    table = stored.random(name, 300, cols, seed=7)
+    tokens = np.random.default_rng(8).integers(0, 300, 70).astype(np.int32)
+    np.testing.assert_array_equal(cuda.embed(table, tokens, is_head=True), table.values()[tokens])
+
+
 def test_every_e4m3_code_and_scale_is_read_exactly(cuda: Operators) -> None:
     codes = np.resize(np.arange(256, dtype=np.uint8), (300, 384))
     codes[(codes & 127) == 127] = 0
