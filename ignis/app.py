@@ -137,9 +137,14 @@ class _App:
                     load_tokenizer(checkpoint.vocabulary, checkpoint.special, checkpoint.shape.vocab_size)
                 )
 
-        async with trio.open_nursery() as both:
-            both.start_soon(trio.to_thread.run_sync, make_tokenizer)
-            both.start_soon(self._engine.load, checkpoint)
+        try:
+            async with trio.open_nursery() as both:
+                both.start_soon(trio.to_thread.run_sync, make_tokenizer)
+                both.start_soon(self._engine.load, checkpoint)
+        except BaseException:
+            if self._engine.loaded is None:
+                checkpoint.close()
+            raise
         loaded = self._engine.loaded
         assert loaded is not None
         model = describe(

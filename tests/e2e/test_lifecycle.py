@@ -64,6 +64,37 @@ def test_the_ninth_request_is_told_when_to_come_back(server: Server) -> None:
     server.wait_metric("ignis_scheduler_requests", 0, state="running")
 
 
+def test_a_load_that_the_device_refuses_leaves_a_server_that_says_so(start_server: Any) -> None:
+    server: Server = start_server(
+        "--vram-budget-bytes",
+        "900G",
+        "--vram-allow-oversubscription",
+        "--vram-kv-pool-bytes",
+        "800G",
+        "--device",
+        "cpu",
+    )
+    while not parse_events(server.log_text(), "ignis.model.load_failed"):
+        assert server.process.poll() is None, server.log_text()
+        time.sleep(0.02)
+    body = {"messages": [{"role": "user", "content": "Hi"}]}
+    status, _, content = server.client.request("POST", "/v1/chat/completions", body)
+    error = json.loads(content)["error"]
+    assert (status, error["code"]) == (503, "server_not_ready")
+    assert "of KV pages" in error["message"] and "/" not in error["message"]
+    listed = json.loads(server.client.request("GET", "/v1/models")[2])
+    assert (listed["status"], listed["data"]) == ("failed", [])
+    assert server.stop() == 0
+
+
+def test_a_plan_that_cannot_be_ends_the_start_by_line_and_field(start_server: Any) -> None:
+    server: Server = start_server("--vram-budget-bytes", "100M", "--device", "cpu")
+    server.process.wait(30)
+    assert server.stop() == 1
+    assert "line kv_pool" in server.log_text() or "line mapped_files" in server.log_text()
+    assert "vram.budget_bytes" in server.log_text()
+
+
 def test_health_tells_the_model(server: Server) -> None:
     status, _, content = server.client.request("GET", "/health")
     assert status == 200 and json.loads(content)["status"] == "ok"
