@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "status.h"
+
 namespace ignis {
 
 static constexpr int32_t UNREAD = -1;
@@ -37,7 +39,7 @@ static void advise(const Reader &reader, uint64_t index) {
     posix_fadvise(job.descriptor, static_cast<off_t>(job.offset), static_cast<off_t>(job.size_bytes), POSIX_FADV_WILLNEED);
 }
 
-static int32_t read_job(const ReadJob &job, uint8_t *buffer) {
+int read_now(const ReadJob &job, uint8_t *buffer) {
   if (job.descriptor < 0) {
     if (job.memory) memcpy(buffer, job.memory, job.size_bytes);
     return 0;
@@ -51,6 +53,11 @@ static int32_t read_job(const ReadJob &job, uint8_t *buffer) {
   return 0;
 }
 
+ignis_status reading_failed(int error) {
+  if (error == ENODATA) return fail(IGNIS_INVALID, "a file of the model ends before its last tensor: it changed while it was read");
+  return fail(IGNIS_INVALID, "a file of the model cannot be read: %s", strerror(error));
+}
+
 static void *run(void *argument) {
   Reader &reader = *static_cast<Reader *>(argument);
   pthread_mutex_lock(&reader.mutex);
@@ -61,7 +68,7 @@ static void *run(void *argument) {
     const uint64_t index = reader.next++;
     pthread_mutex_unlock(&reader.mutex);
     advise(reader, index + reader.num_buffers);
-    const int32_t result = read_job(reader.jobs[index], reader.buffers[index % reader.num_buffers]);
+    const int32_t result = read_now(reader.jobs[index], reader.buffers[index % reader.num_buffers]);
     pthread_mutex_lock(&reader.mutex);
     reader.results[index] = result;
     pthread_cond_signal(&reader.is_read);

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "../include/ignis_step.h"
+
 namespace ignis {
 
 // One buffer's worth of bytes: of an open file, or, where descriptor is -1, of memory. Neither (memory null): the buffer is left as it is.
@@ -16,11 +18,16 @@ struct ReadJob {
   uint64_t size_bytes;
 };
 
+// Reads one job in the caller's thread. 0, or the errno of what went wrong; ENODATA where the file ends before the job.
+int read_now(const ReadJob &job, uint8_t *buffer);
+// What to say of such an errno: always IGNIS_INVALID.
+ignis_status reading_failed(int error);
+
 struct Reader;
 
 // Starts the threads. `jobs` and `buffers` are the caller's until reader_stop. Null when a thread cannot be made.
 Reader *reader_start(const ReadJob *jobs, uint64_t num_jobs, uint8_t *const *buffers, uint32_t num_buffers, uint32_t num_threads);
-// Waits until job `index` is in its buffer; one thread alone may wait. 0, or the errno of what went wrong; ENODATA where the file ends before the job.
+// Waits until job `index` is in its buffer, and returns what read_now would; one thread alone may wait.
 int reader_wait(Reader &reader, uint64_t index);
 // Buffers of all jobs below `stop` may be filled again. `stop` never falls.
 void reader_release(Reader &reader, uint64_t stop);

@@ -1,11 +1,9 @@
 // store.cu: stored weights from their files to the card. Three things go on at once, each on the next chunk of a matrix:
 //
 //   threads      file -> pinned buffer          up to MAX_BUFFERS of them in turn
-//   copies       pinned buffer -> slot          the bus's own engine; NUM_SLOTS on the card in turn
-//   the stream   slot -> packed matrix          kernels of pack.cu; tables and float32 go from the buffer to their place at once
-#include <errno.h>
+//   the bus      pinned buffer -> slot          NUM_SLOTS on the card in turn, each with a stream of its own,
+//   kernels      slot -> packed matrix          on which copies and kernels alternate; tables and float32 go to their place at once
 #include <stdlib.h>
-#include <string.h>
 
 #include "../base/machine.h"
 #include "../base/reader.h"
@@ -17,14 +15,14 @@
 
 namespace ignis {
 
-// Of an H200's 55 GB/s, copies of 1, 4 and 16 MB reach 23, 53 and 55; and threads fill buffers of 4 MB, which a core's cache still has
-// when it begins the next one, faster than larger ones (8 threads: 41 GB/s, 31 with 16 MB).
-static constexpr uint64_t CHUNK_BYTES = 4 << 20;
+// Every call of the driver costs some 20 us of the one thread that makes them, 130 us a chunk: with 4 MB that is what the bus would wait
+// for. Copies of 1, 4 and 16 MB reach 23, 53 and 55 GB/s by themselves.
+static constexpr uint64_t CHUNK_BYTES = 8 << 20;
 static constexpr uint64_t MAX_CHUNK_BYTES = 16 << 20;  // of matrices whose PACK_ROWS rows are longer: 32768 columns of float32
-static constexpr uint64_t PINNED_BYTES = 96 << 20;     // taking more costs more than it saves
+static constexpr uint64_t PINNED_BYTES = 160 << 20;    // 0.3 ms a megabyte; room for all threads and the copies under way
 static constexpr uint32_t MAX_BUFFERS = PINNED_BYTES / CHUNK_BYTES, NUM_SLOTS = 3;
-static constexpr uint32_t MAX_THREADS = 16;  // one thread copies 6 GB/s out of the page cache
-static constexpr uint64_t COPIES_AHEAD = 4;  // copies that are queued while the one before is waited for
+static constexpr uint32_t MAX_THREADS = 16;  // one thread copies 6 GB/s out of the page cache, 16 copy 50
+static constexpr uint64_t COPIES_AHEAD = 3;  // copies that are queued while the one before is waited for
 static_assert(PINNED_BYTES / MAX_CHUNK_BYTES > COPIES_AHEAD + 1);
 
 // A matrix's part that travels at once.
@@ -46,8 +44,8 @@ struct Store {
   bool is_pinned;
   uint8_t *buffers[MAX_BUFFERS];
   uint8_t *slots, *own_slots;  // [NUM_SLOTS, buffer_bytes]; own: taken here, because the caller gave none
-  cudaStream_t copies;
-  cudaEvent_t is_copied[MAX_BUFFERS], is_packed[NUM_SLOTS], is_begun;
+  cudaStream_t streams[NUM_SLOTS];
+  cudaEvent_t is_copied[MAX_BUFFERS], is_begun;
   int failure;  // errno of a read
 };
 
@@ -84,14 +82,14 @@ void store_close(Device *device) {
   Store *store = device->store;
   if (!store) return;
   reader_stop(store->reader);
-  if (store->copies) cudaStreamSynchronize(store->copies);
+  for (cudaStream_t stream : store->streams)
+    if (stream) cudaStreamSynchronize(stream);
   cudaStreamSynchronize(device->stream);
   for (cudaEvent_t event : store->is_copied)
     if (event) cudaEventDestroy(event);
-  for (cudaEvent_t event : store->is_packed)
-    if (event) cudaEventDestroy(event);
   if (store->is_begun) cudaEventDestroy(store->is_begun);
-  if (store->copies) cudaStreamDestroy(store->copies);
+  for (cudaStream_t stream : store->streams)
+    if (stream) cudaStreamDestroy(stream);
   if (store->is_pinned) cudaHostUnregister(store->pinned.base);
   arena_close(&store->pinned);
   if (store->own_slots) cudaFree(store->own_slots);
@@ -102,6 +100,12 @@ void store_close(Device *device) {
 }
 
 uint64_t staging_bytes() { return NUM_SLOTS * MAX_CHUNK_BYTES; }
+
+// What the device's stream was told before, such as the zeros of the arena or the scales of a matrix, comes before what follows.
+static void wait_for_stream(Device &device, Store &store) {
+  IGNIS_CUDA(device, cudaEventRecord(store.is_begun, device.stream));
+  for (cudaStream_t stream : store.streams) IGNIS_CUDA(device, cudaStreamWaitEvent(stream, store.is_begun));
+}
 
 // Memory and threads of a store; false with device.error where they are refused.
 static bool open_store(Device &device, Store &store, void *staging) {
@@ -126,16 +130,13 @@ static bool open_store(Device &device, Store &store, void *staging) {
     IGNIS_CUDA(device, cudaMalloc(reinterpret_cast<void **>(&store.own_slots), NUM_SLOTS * store.buffer_bytes));
     store.slots = store.own_slots;
   }
-  IGNIS_CUDA(device, cudaStreamCreateWithFlags(&store.copies, cudaStreamNonBlocking));
+  for (cudaStream_t &stream : store.streams) IGNIS_CUDA(device, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   IGNIS_CUDA(device, cudaEventCreateWithFlags(&store.is_begun, cudaEventDisableTiming));
   for (uint32_t i = 0; i < store.num_buffers; i++) {
     store.buffers[i] = store.pinned.base + i * store.buffer_bytes;
     IGNIS_CUDA(device, cudaEventCreateWithFlags(&store.is_copied[i], cudaEventDisableTiming));
   }
-  for (cudaEvent_t &event : store.is_packed) IGNIS_CUDA(device, cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-  // What the stream was told before, such as the zeros of the arena, comes first.
-  IGNIS_CUDA(device, cudaEventRecord(store.is_begun, device.stream));
-  IGNIS_CUDA(device, cudaStreamWaitEvent(store.copies, store.is_begun));
+  wait_for_stream(device, store);
   if (device.error != cudaSuccess) return false;
   uint32_t num_threads = usable_cores();
   if (num_threads > MAX_THREADS) num_threads = MAX_THREADS;
@@ -160,9 +161,7 @@ ignis_status store_end(Device &device) {
   const int failure = device.store ? device.store->failure : 0;
   store_close(&device);
   const ignis_status status = wait(device);
-  if (failure == ENODATA) return fail(IGNIS_INVALID, "a file of the model ends before its last tensor: it changed while it was read");
-  if (failure) return fail(IGNIS_INVALID, "a file of the model cannot be read: %s", strerror(failure));
-  return status;
+  return failure ? reading_failed(failure) : status;
 }
 
 static bool is_stopped(const Device &device, const Store &store) {
@@ -178,24 +177,21 @@ static void release_buffers(Device &device, Store &store, uint64_t num_queued) {
   reader_release(*store.reader, done);
 }
 
-// Brings a chunk to `target` on the card, before whatever the stream is told next. What no file holds is made there.
-static void bring(Device &device, Store &store, const Matrix &m, const Chunk &chunk, uint8_t *target) {
+// Brings a chunk to `target` on the card. What no file holds is made there.
+static void bring(Device &device, Store &store, const Matrix &m, const Chunk &chunk, uint8_t *target, cudaStream_t stream) {
   if (!m.source) {
-    synthesize(target, m, chunk.start, chunk.size_bytes, device.stream);
+    synthesize(target, m, chunk.start, chunk.size_bytes, stream);
     return IGNIS_LAUNCHED(device);
   }
   const uint32_t buffer = static_cast<uint32_t>(store.next_chunk % store.num_buffers);
   store.failure = reader_wait(*store.reader, store.next_chunk);
   if (store.failure) return;
-  // Of an event that was never recorded nothing is waited for.
-  IGNIS_CUDA(device, cudaStreamWaitEvent(store.copies, store.is_packed[store.next_chunk % NUM_SLOTS]));
-  IGNIS_CUDA(device, cudaMemcpyAsync(target, store.buffers[buffer], chunk.size_bytes, cudaMemcpyHostToDevice, store.copies));
-  IGNIS_CUDA(device, cudaEventRecord(store.is_copied[buffer], store.copies));
-  IGNIS_CUDA(device, cudaStreamWaitEvent(device.stream, store.is_copied[buffer]));
+  IGNIS_CUDA(device, cudaMemcpyAsync(target, store.buffers[buffer], chunk.size_bytes, cudaMemcpyHostToDevice, stream));
+  IGNIS_CUDA(device, cudaEventRecord(store.is_copied[buffer], stream));
 }
 
 // Takes the next matrix's chunks to the card: to `place`, one behind the other, where it is given; else each to a slot, and use(slot,
-// first byte, bytes) queues on the stream what is to be done with it.
+// first byte, bytes, stream) queues on the slot's stream what is to be done with it.
 template <class Use>
 static void each_chunk(Device &device, uint8_t *place, const Use &use) {
   if (!device.store || device.error != cudaSuccess) return;
@@ -206,12 +202,9 @@ static void each_chunk(Device &device, uint8_t *place, const Use &use) {
     const Chunk &chunk = store.chunks[store.next_chunk];
     const uint64_t slot = store.next_chunk % NUM_SLOTS;
     uint8_t *target = place ? place + chunk.start : store.slots + slot * store.buffer_bytes;
-    bring(device, store, stored.matrix, chunk, target);
+    bring(device, store, stored.matrix, chunk, target, store.streams[slot]);
     if (store.failure) return;
-    if (!place) {
-      use(target, chunk.start, chunk.size_bytes);
-      IGNIS_CUDA(device, cudaEventRecord(store.is_packed[slot], device.stream));
-    }
+    if (!place) use(target, chunk.start, chunk.size_bytes, store.streams[slot]);
     left -= chunk.size_bytes;
     release_buffers(device, store, store.next_chunk + 1);
   }
@@ -239,10 +232,11 @@ void matrix_pack(Device &device, Matrix *m, void *packed) {
     IGNIS_CUDA(device, cudaMemcpyAsync(static_cast<uint8_t *>(packed) + block_scales_offset(m->dtype, m->rows, m->cols), m->scales,
                                        scales_bytes, cudaMemcpyHostToDevice, device.stream));
   }
+  if (has_block_scales(m->dtype) && device.store) wait_for_stream(device, *device.store);
   const uint64_t row = row_bytes(m->dtype, m->cols);
-  each_chunk(device, nullptr, [&](const uint8_t *slot, uint64_t start, uint64_t bytes) {
+  each_chunk(device, nullptr, [&](const uint8_t *slot, uint64_t start, uint64_t bytes, cudaStream_t stream) {
     pack_rows(packed, slot, m->dtype, m->rows, m->cols, static_cast<uint32_t>(start / row), static_cast<uint32_t>(bytes / row),
-              device.stream, m->scale_dtype);
+              stream, m->scale_dtype);
     IGNIS_LAUNCHED(device);
   });
   if (is_alone) store_end(device);
@@ -255,7 +249,7 @@ uint64_t table_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols) { return a
 void table_store(Device &device, Matrix *m, void *stored) {
   const Stored own{*m, -1, 0, true};
   const bool is_alone = begin_alone(device, &own);
-  each_chunk(device, static_cast<uint8_t *>(stored), [](const uint8_t *, uint64_t, uint64_t) {});
+  each_chunk(device, static_cast<uint8_t *>(stored), [](const uint8_t *, uint64_t, uint64_t, cudaStream_t) {});
   if (is_alone) store_end(device);
   m->packed = m->source = stored;
 }

@@ -1,6 +1,7 @@
 // load.cpp: the load: one arena of the device, carved as the plan says and filled from the files.
 #include <stdlib.h>
 
+#include "../base/reader.h"
 #include "../base/status.h"
 #include "../quant/dequantize.h"
 #include "../quant/synthetic.h"
@@ -60,6 +61,7 @@ struct Worklist {
   Stored *stored;  // [num_stored] what the device will be asked to store
   uint32_t num_stored = 0;
   float *values;   // [the longest vector]
+  uint8_t *bytes;  // the same, as it is stored
 
   Worklist(const ignis_load_params &params, const Binding &binding) {
     uint32_t longest = 0;
@@ -68,6 +70,7 @@ struct Worklist {
     turns = static_cast<Turn *>(calloc(binding.num, sizeof(Turn)));
     stored = static_cast<Stored *>(calloc(binding.num, sizeof(Stored)));
     values = static_cast<float *>(malloc(uint64_t{longest} * sizeof(float)));
+    bytes = static_cast<uint8_t *>(malloc(uint64_t{longest} * sizeof(float)));  // no type takes more
     if (!is_made()) return;
     for (uint32_t i = 0; i < binding.num; i++) {
       const ignis_tensor &tensor = params.tensors[tensor_of(binding, i)];
@@ -85,16 +88,30 @@ struct Worklist {
     free(turns);
     free(stored);
     free(values);
+    free(bytes);
   }
   Worklist(const Worklist &) = delete;
   Worklist &operator=(const Worklist &) = delete;
-  bool is_made() const { return turns && stored && values; }
+  bool is_made() const { return turns && stored && values && bytes; }
 };
 
 static void synthesize_vector(float *values, uint32_t num, const Matrix &matrix) {
   const Synthetic synthetic = synthetic_of(matrix.seed, matrix.tensor, 1, num);
   for (uint32_t unit = 0; unit * 8 < num; unit++)
     synthesize_unit(reinterpret_cast<uint8_t *>(values + unit * 8), IGNIS_F32, synthetic, unit, num);
+}
+
+// Fills work.values from a vector's tensor.
+static ignis_status read_vector(const ignis_load_params &params, const Turn &turn, const Matrix &matrix, const Worklist &work) {
+  if (!matrix.source) {
+    synthesize_vector(work.values, matrix.cols, matrix);
+    return IGNIS_OK;
+  }
+  const int32_t descriptor = reads_mapping() ? -1 : params.files[turn.file].descriptor;
+  const int error = read_now(ReadJob{descriptor, turn.offset, static_cast<const uint8_t *>(matrix.source), stored_bytes(matrix)}, work.bytes);
+  if (error) return reading_failed(error);
+  dequantize(work.values, work.bytes, matrix.dtype, matrix.cols);
+  return IGNIS_OK;
 }
 
 // Fills every slot from its tensor: vectors as float32, matrices packed.
@@ -113,10 +130,8 @@ static ignis_status fill_slots(ignis_model *model, const ignis_load_params &para
     if (slot.vector) {
       const uint64_t size_bytes = uint64_t{slot.cols} * sizeof(float);
       float *memory = static_cast<float *>(arena_take(&model->memory, size_bytes));
-      if (matrix.source)
-        dequantize(work.values, matrix.source, matrix.dtype, slot.cols);
-      else
-        synthesize_vector(work.values, slot.cols, matrix);
+      const ignis_status read = read_vector(params, work.turns[i], matrix, work);
+      if (read != IGNIS_OK) return read;
       upload(*model->device, memory, work.values, size_bytes);
       *slot.vector = memory;
     } else {
