@@ -87,6 +87,17 @@ def test_a_load_that_the_device_refuses_leaves_a_server_that_says_so(start_serve
     assert server.stop() == 0
 
 
+def test_sigterm_ends_a_load_under_way(start_server: Any) -> None:
+    server: Server = start_server("--device", "cpu")
+    while not parse_events(server.log_text(), "ignis.runtime.vram_plan"):
+        assert server.process.poll() is None, server.log_text()
+        time.sleep(0.01)
+    start = time.perf_counter()
+    assert server.stop() == 0
+    assert time.perf_counter() - start < 5
+    assert "Traceback" not in server.log_text() and "load_failed" not in server.log_text()
+
+
 def test_a_plan_that_cannot_be_ends_the_start_by_line_and_field(start_server: Any) -> None:
     server: Server = start_server("--vram-budget-bytes", "100M", "--device", "cpu")
     server.process.wait(30)
