@@ -214,11 +214,12 @@ static __global__ void __launch_bounds__(ROUND_THREADS, 1) round_kernel(const __
       for (uint32_t page = item.first_page; page < item.stop_page; page++) {
         const uint32_t own_slot = slot, own_parity = parity;
         if (++slot == args.num_slots) slot = 0, parity ^= 1;
+        // Also for the other half's pages: who skipped a phase would take the one before it for the one after it.
+        barrier_wait(full + own_slot, own_parity);
         if ((page - item.first_page) % 2 != half) continue;
         const bool is_own = item.is_last && page + 1 == item.stop_page;
         Element *keys = reinterpret_cast<Element *>(ring + own_slot * (2 * HALF)), *values = keys + IGNIS_PAGE_TOKENS * D;
         const int32_t num_seen = static_cast<int32_t>(position - page * IGNIS_PAGE_TOKENS) + 1;
-        barrier_wait(full + own_slot, own_parity);
         if (is_own) {
           const uint32_t news_buffer = count_last % 2, dim = threadIdx.x % 128, place = static_cast<uint32_t>(num_seen - 1);
           const Element *news = reinterpret_cast<const Element *>(behind + layout.news) + news_buffer * (2 * D);
