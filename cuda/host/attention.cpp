@@ -170,15 +170,21 @@ static void attend(Device &device, float *out, const float *q, const KvLayer &kv
 }
 
 void attention(Device &device, float *out, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num_groups,
-               uint32_t first_wanted, uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles, void *workspace) {
+               uint32_t first_wanted, uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles, void *workspace,
+               Activations *a, const Matrix *const *users, uint32_t num_users) {
   rope_and_store(device, q, k, v, kv, groups, num_groups, NH, norms, rope, angles);
-  if (first_wanted == 0) return attend(device, out, q, kv, groups, num_groups, NH, workspace);
-  Group wanted = groups[0];  // rows are left out of spans only: one group
-  if (first_wanted == wanted.num_rows) return;
-  wanted.row += first_wanted;
-  wanted.num_rows -= first_wanted;
-  wanted.position += first_wanted;
-  attend(device, out, q, kv, &wanted, 1, NH, workspace);
+  const uint32_t num_rows = groups[num_groups - 1].row + groups[num_groups - 1].num_rows - groups[0].row, K = NH * kv.D;
+  if (first_wanted == num_rows) return;
+  if (first_wanted == 0) {
+    attend(device, out, q, kv, groups, num_groups, NH, workspace);
+  } else {
+    Group wanted = groups[0];  // rows are left out of spans only: one group
+    wanted.row += first_wanted;
+    wanted.num_rows -= first_wanted;
+    wanted.position += first_wanted;
+    attend(device, out, q, kv, &wanted, 1, NH, workspace);
+  }
+  prepare(device, a, out + uint64_t{first_wanted} * K, num_rows - first_wanted, K, users, num_users);
 }
 
 uint64_t kv_layer_bytes(ignis_dtype dtype, uint32_t NK, uint32_t D) {

@@ -1,4 +1,5 @@
-// attention.cu: attention as ops.h calls it, and the plain kernel of head sizes and page types without one of their own.
+// attention.cu: which kernels attention takes, and the plain kernel of head sizes and page types without one of their own.
+#include "attention.h"
 #include "attention_merge.cuh"
 #include "attention_round.cuh"
 #include "attention_span.cuh"
@@ -75,7 +76,7 @@ static void run_plain(Device &device, const AttentionArguments &args, uint32_t n
 }
 
 template <class Element, uint32_t D>
-static void run_round(Device &device, const RoundArguments &args) {
+static void run_round(Device &device, const RoundArguments &args, const AttentionOutput &output) {
   const uint32_t heads = args.NH / args.NK, slot_bytes = 2 * IGNIS_PAGE_TOKENS * D * sizeof(Element);
   const uint32_t behind = RoundShared(D, heads < 8 ? heads : 8, sizeof(Element)).size_bytes;
   RoundArguments taken = args;
@@ -83,8 +84,8 @@ static void run_round(Device &device, const RoundArguments &args) {
   taken.num_slots = num_slots < MAX_SLOTS ? num_slots : MAX_SLOTS;
   launch_shared(device, "attention", round_kernel<Element, D>, dim3(device.num_multiprocessors), ROUND_THREADS,
                 taken.num_slots * slot_bytes + behind, taken);
-  launch(device, "attention", merge_kernel<D>, dim3((args.num_rows * args.NH + 3) / 4), 128, args.out, args.parts, args.groups, args.num_rows,
-         args.NH);
+  launch(device, "attention", merge_kernel<D>, dim3((args.num_rows * args.NH + 3) / 4), 128,
+         output.input && !output.wants_rows ? nullptr : output.rows, output.input, args.parts, args.groups, args.num_rows, args.NH);
 }
 
 template <class Element, uint32_t D>
@@ -105,35 +106,44 @@ static void run_span(Device &device, const SpanArguments &args) {
 }
 
 template <class Element>
-static void run(Device &device, const AttentionArguments &args, const KvLayer &kv, const float *k, const float *v, const Group *groups,
-                uint32_t num_groups, uint32_t first_wanted, const HeadNorms &norms, const Rope &rope, void *workspace) {
+static bool run(Device &device, const AttentionArguments &args, const AttentionOutput &output, const KvLayer &kv, const float *k, const float *v,
+                const Group *groups, uint32_t num_groups, uint32_t first_wanted, const HeadNorms &norms, const Rope &rope, void *workspace) {
   const uint32_t num_rows = rows_of(groups, num_groups).num, D = kv.D;
   // Heads of other sizes, and float32, have one kernel for both phases.
   const bool is_plain = sizeof(Element) == 4 || (D != 64 && D != 128), is_round = device.phase == Phase::decode;
   if (is_plain || !is_round) store_kv(device, k, v, kv, groups, num_groups, norms, rope, args.maker.angles);
-  if (first_wanted == num_rows) return;
+  if (first_wanted == num_rows) return false;
   AttentionArguments wanted = args;
   if (first_wanted > 0) wanted.groups++;  // those rows' own group
-  if (is_plain) return run_plain<Element>(device, wanted, num_rows - first_wanted, D);
+  if (is_plain) {
+    run_plain<Element>(device, wanted, num_rows - first_wanted, D);
+    return false;
+  }
   if constexpr (sizeof(Element) < 4) {
     if (is_round) {
       const RoundArguments round{wanted, k, v, norms.k, kv.pool + kv.layer_offset, num_rows, 0, static_cast<float *>(workspace)};
-      return D == 128 ? run_round<Element, 128>(device, round) : run_round<Element, 64>(device, round);
+      D == 128 ? run_round<Element, 128>(device, round, output) : run_round<Element, 64>(device, round, output);
+      return output.input != nullptr;
     }
     const SpanArguments span{wanted, num_rows - first_wanted};
-    return D == 128 ? run_span<Element, 128>(device, span) : run_span<Element, 64>(device, span);
+    D == 128 ? run_span<Element, 128>(device, span) : run_span<Element, 64>(device, span);
   }
+  return false;
 }
 
-void attention(Device &device, float *out, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num_groups,
-               uint32_t first_wanted, uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles, void *workspace) {
-  const AttentionArguments args{out, q, kv.pool + kv.layer_offset, kv.page_stride, device.step.groups, NH, kv.NK,
+bool attention_run(Device &device, const AttentionOutput &output, const float *q, const float *k, const float *v, const KvLayer &kv,
+                   const Group *groups, uint32_t num_groups, uint32_t first_wanted, uint32_t NH, const HeadNorms &norms, const Rope &rope,
+                   const float *angles, void *workspace) {
+  const AttentionArguments args{output.rows, q, kv.pool + kv.layer_offset, kv.page_stride, device.step.groups, NH, kv.NK,
                                 QueryMaker{norms.q, angles, norms.eps, rope.pairs}};
+  const auto run_on = [&]<class Element>() {
+    return run<Element>(device, args, output, kv, k, v, groups, num_groups, first_wanted, norms, rope, workspace);
+  };
   switch (kv.dtype) {
-    case IGNIS_F32: return run<float>(device, args, kv, k, v, groups, num_groups, first_wanted, norms, rope, workspace);
-    case IGNIS_BF16: return run<__nv_bfloat16>(device, args, kv, k, v, groups, num_groups, first_wanted, norms, rope, workspace);
-    case IGNIS_F8_E4M3: return run<__nv_fp8_e4m3>(device, args, kv, k, v, groups, num_groups, first_wanted, norms, rope, workspace);
-    default: return run<__half>(device, args, kv, k, v, groups, num_groups, first_wanted, norms, rope, workspace);
+    case IGNIS_F32: return run_on.template operator()<float>();
+    case IGNIS_BF16: return run_on.template operator()<__nv_bfloat16>();
+    case IGNIS_F8_E4M3: return run_on.template operator()<__nv_fp8_e4m3>();
+    default: return run_on.template operator()<__half>();
   }
 }
 

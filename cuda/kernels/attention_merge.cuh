@@ -3,12 +3,14 @@
 
 #include "attention_items.cuh"
 #include "launch.cuh"
+#include "round_input.cuh"
 
 namespace ignis {
 
-// A warp has one query head of one row.
+// A warp has one query head of one row. out [rows, NH D] and input, in the form of round_input.cuh, are each written where they are given.
 template <uint32_t D>
-static __global__ void __launch_bounds__(128) merge_kernel(float *out, const float *parts, const Group *groups, uint32_t num_rows, uint32_t NH) {
+static __global__ void __launch_bounds__(128)
+    merge_kernel(float *out, uint8_t *input, const float *parts, const Group *groups, uint32_t num_rows, uint32_t NH) {
   constexpr uint32_t DIMS = D / 32, PART = D + 4;
   struct alignas(4 * DIMS) Numbers {
     float of[DIMS];
@@ -41,7 +43,14 @@ static __global__ void __launch_bounds__(128) merge_kernel(float *out, const flo
   const float factor = 1.0f / sum;
 #pragma unroll
   for (uint32_t j = 0; j < DIMS; j++) o.of[j] *= factor;
-  *reinterpret_cast<Numbers *>(out + (uint64_t{group.row} * NH + index % NH) * D + lane * DIMS) = o;
+  const uint32_t head = index % NH, column = head * D + lane * DIMS;
+  if (out) *reinterpret_cast<Numbers *>(out + uint64_t{group.row} * NH * D + column) = o;
+  if (!input) return;
+  store_columns<DIMS>(input, group.row, column, o.of, attention_scale());
+  const RoundLayout layout = round_layout(NH * D);
+  if (head == 0 && lane == 0) store_scale(input, layout, group.row, attention_scale());
+  if (head == NH - 1)
+    for (uint32_t i = NH * D / GROUP_COLS + lane; i < layout.groups; i += 32) fill_group(input, group.row, i);
 }
 
 }  // namespace ignis

@@ -1,4 +1,5 @@
-// ops.cu: linear layers as ops.h calls them, on the launchers of linear_span.h and linear_round.h.
+// ops.cu: linear layers and attention as ops.h calls them, on what linear_span.h, linear_round.h and attention.h launch.
+#include "attention.h"
 #include "device.h"
 #include "linear_round.h"
 #include "linear_span.h"
@@ -142,6 +143,20 @@ void linear_swiglu(Device &device, const Linear &gate, const Linear &up, Activat
   const Linear jobs[] = {gate, up};
   linear(device, jobs, 2, *a);
   prepare_swiglu(device, a, y, gate.y, up.y, a->T, gate.w->rows, users, num);
+}
+
+void attention(Device &device, float *out, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num_groups,
+               uint32_t first_wanted, uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles, void *workspace,
+               Activations *a, const Matrix *const *users, uint32_t num_users) {
+  const uint32_t K = NH * kv.D, num_rows = rows_of(groups, num_groups).num - first_wanted;
+  const float *wanted = out + uint64_t{first_wanted} * K;
+  AttentionOutput output{out, nullptr, reads_rows(users, num_users)};
+  if (device.phase == Phase::decode && reads_prepared(users, num_users)) {
+    set_rows(a, wanted, num_rows, K, -1.0f);
+    output.input = round_rows(*a).memory;
+  }
+  const bool is_prepared = attention_run(device, output, q, k, v, kv, groups, num_groups, first_wanted, NH, norms, rope, angles, workspace);
+  if (!is_prepared && num_rows > 0) prepare(device, a, wanted, num_rows, K, users, num_users);
 }
 
 }  // namespace ignis

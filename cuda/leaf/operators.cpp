@@ -246,9 +246,10 @@ ignis_status ignis_ops_attend(ignis_ops *ops, float *out, const float *q, const 
   CHECK(status);
   const Rope rope{frequencies, rope_scale, static_cast<ignis_rope_pairs>(rope_pairs)};
   rope_angles(device, angles, rope, D, groups, num_groups);
+  Activations nobodys;
   // A repetition for its time may norm and rotate what the one before left.
   const auto run = [&] {
-    attention(device, result, own_q, own_k, values, ops->kv, groups, num_groups, 0, NH, norms, rope, angles, workspace);
+    attention(device, result, own_q, own_k, values, ops->kv, groups, num_groups, 0, NH, norms, rope, angles, workspace, &nobodys, nullptr, 0);
   };
   run();
   CHECK(download(device, out, result, queries * sizeof(float)));

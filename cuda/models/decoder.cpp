@@ -107,11 +107,10 @@ void attend(Decoder &decoder, const Step &step, uint32_t layer) {
   const ignis_shape &shape = decoder.shape;
   const KvLayer kv = kv_of(decoder, layer);
   const uint32_t first = first_row(decoder, step, layer), T = step.T - first;
-  attention(device, work.attended, work.q, work.k, work.v, kv, step.groups, step.num_groups, first, shape.num_heads,
-            HeadNorms{weights.q_norm, weights.k_norm, shape.rms_eps}, decoder.rope, work.angles, work.attention);
-  if (T == 0) return;
   const Matrix *const users[] = {&weights.output};
-  prepare(device, &work.activations, work.attended + uint64_t{first} * weights.output.cols, T, weights.output.cols, users, 1);
+  attention(device, work.attended, work.q, work.k, work.v, kv, step.groups, step.num_groups, first, shape.num_heads,
+            HeadNorms{weights.q_norm, weights.k_norm, shape.rms_eps}, decoder.rope, work.angles, work.attention, &work.activations, users, 1);
+  if (T == 0) return;
   const Linear job{work.x + uint64_t{first} * shape.hidden_size, &weights.output, shape.hidden_size, true};
   const Matrix *const next_users[] = {&weights.gate, &weights.up};
   linear_norm(device, job, &work.activations, work.normed, weights.ffn_norm, shape.rms_eps, next_users, 2);

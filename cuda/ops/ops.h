@@ -213,9 +213,11 @@ void rope_angles(Device &device, float *angles, const Rope &rope, uint32_t D, co
 // Norms each head of q [T, NH, D] and k [T, NK, D], where there are weights for it, rotates it at its row's position, and stores k and v
 // into the pages. Then, for rows [first_wanted, T) of a span and for all of a round, out [T, NH, D] = softmax(q k^T / sqrt(D)) v over
 // positions [0, own]. q and k are the device's to overwrite. Sums follow absolute positions (pages of 64; in a round runs of pages that
-// follow from the row's own position), never the batch.
+// follow from the row's own position), never the batch. Ends as prepare() of those rows for `users` does; out is the device's to leave
+// unwritten where there are users and none of them reads it.
 void attention(Device &device, float *out, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num_groups,
-               uint32_t first_wanted, uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles, void *workspace);
+               uint32_t first_wanted, uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles, void *workspace,
+               Activations *a, const Matrix *const *users, uint32_t num_users);
 // For sequences of at most max_context positions.
 uint64_t attention_bytes(uint32_t num_threads, uint32_t max_context, uint32_t NH, uint32_t NK, uint32_t D);
 

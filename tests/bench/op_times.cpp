@@ -38,10 +38,11 @@ namespace ignis {
   F(rope_angles, "_ZN5ignis11rope_anglesERNS_6DeviceEPfRKNS_4RopeEjPKNS_5GroupEj",                                                \
     (Device & d, float *angles, const Rope &rope, uint32_t D, const Group *groups, uint32_t num), (d, angles, rope, D, groups, num)) \
   F(attention,                                                                                                                    \
-    "_ZN5ignis9attentionERNS_6DeviceEPfS2_S2_PKfRKNS_7KvLayerEPKNS_5GroupEjjjRKNS_9HeadNormsERKNS_4RopeES4_Pv",                   \
+    "_ZN5ignis9attentionERNS_6DeviceEPfS2_S2_PKfRKNS_7KvLayerEPKNS_5GroupEjjjRKNS_9HeadNormsERKNS_4RopeES4_PvPNS_11ActivationsEPKPKNS_6MatrixEj", \
     (Device & d, float *out, float *q, float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num,            \
-     uint32_t first_wanted, uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles, void *workspace),         \
-    (d, out, q, k, v, kv, groups, num, first_wanted, NH, norms, rope, angles, workspace))
+     uint32_t first_wanted, uint32_t NH, const HeadNorms &norms, const Rope &rope, const float *angles, void *workspace,          \
+     Activations *a, const Matrix *const *users, uint32_t num_users),                                                             \
+    (d, out, q, k, v, kv, groups, num, first_wanted, NH, norms, rope, angles, workspace, a, users, num_users))
 
 enum Operator {
 #define NUMBER(name, mangled, parameters, arguments) OP_##name,

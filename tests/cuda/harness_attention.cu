@@ -13,8 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "../../cuda/kernels/device.h"
+#include "../../cuda/kernels/attention.h"
 #include "../../cuda/kernels/page_element.cuh"
+#include "../../cuda/kernels/round_input.cuh"
 
 using namespace ignis;
 
@@ -201,7 +202,7 @@ static void check_attention(const Shape &shape) {
     const Group both[2] = {{start, stop - start, start, device_table}, {start + first_wanted, stop - start - first_wanted, start + first_wanted, device_table}};
     CHECK(cudaMemcpyAsync(groups, both, sizeof both, cudaMemcpyHostToDevice, stream));
     device.phase = Phase::prefill;
-    attention(device, out, q, k, v, kv, both, 1, first_wanted, NH, head_norms, rope, angles, workspace);
+    attention_run(device, AttentionOutput{out, nullptr, false}, q, k, v, kv, both, 1, first_wanted, NH, head_norms, rope, angles, workspace);
     CHECK(cudaStreamSynchronize(stream));
   };
   clear();
@@ -240,9 +241,31 @@ static void check_attention(const Shape &shape) {
     // A round's rows are 0 .. T - 1 to the caller; here they are positions.
     Group called[8];
     for (uint32_t lane = 0; lane < at.size(); lane++) called[lane] = Group{lane, 1, at[lane], device_table};
-    attention(device, out, q, k, v, kv, called, static_cast<uint32_t>(at.size()), 0, NH, head_norms, rope, angles, workspace);
+    attention_run(device, AttentionOutput{out, nullptr, false}, q, k, v, kv, called, static_cast<uint32_t>(at.size()), 0, NH, head_norms, rope, angles, workspace);
     CHECK(cudaStreamSynchronize(stream));
   };
+  // A row among the first eight is written as the next linear layer's operand as well.
+  const uint32_t K = NH * D;
+  uint8_t *input = device_memory<uint8_t>(round_layout(K).size_bytes);
+  CHECK(cudaMemset(input, 0xff, round_layout(K).size_bytes));
+  {
+    clear();
+    span(0, 6, 6);
+    const Group rows[2] = {{3, 1, 3, device_table}, {5, 1, 5, device_table}}, called[2] = {{0, 1, 3, device_table}, {1, 1, 5, device_table}};
+    CHECK(cudaMemcpyAsync(groups, rows, sizeof rows, cudaMemcpyHostToDevice, stream));
+    device.phase = Phase::decode;
+    const bool is_written = attention_run(device, AttentionOutput{out, input, true}, q, k, v, kv, called, 2, 0, NH, head_norms, rope, angles, workspace);
+    fetch(got);
+    std::vector<uint8_t> bytes(round_layout(K).size_bytes);
+    CHECK(cudaMemcpy(bytes.data(), input, bytes.size(), cudaMemcpyDeviceToHost));
+    for (uint32_t row : {3u, 5u})
+      for (uint32_t i = 0; is_written && i < round_layout(K).groups * 16; i++) {
+        __half half;
+        memcpy(&half, &bytes[(uint64_t{i / 32} * 8 + row) * 64 + i % 16 / 4 * 16 + i / 16 % 2 * 8 + i % 4 * 2], 2);
+        const float value = __half2float(half) * (i % 4 < 2 ? 1 : 16), right_value = i < K ? got[uint64_t{row} * K + i] : 0;
+        report(fabsf(value - right_value) <= fabsf(right_value) * 1e-3f + 2e-6f, std::string(label) + ": the operand of the next linear layer");
+      }
+  }
   double decode_error = 0;
   for (const auto &each : rounds) {
     std::vector<float> alone(num_q);
@@ -271,7 +294,7 @@ static void check_attention(const Shape &shape) {
   printf("%s%s: prefill %.2e, decode %.2e%s\n", label, shape.has_norms ? " normed" : "", prefill_error, decode_error, num_failures > before ? "  FAILED" : "");
   fflush(stdout);
   for (void *p : {(void *)device_table, (void *)pool, (void *)q, (void *)k, (void *)v, (void *)out, (void *)angles, (void *)norms, (void *)frequencies,
-                  (void *)positions, (void *)wide_q, (void *)wide_k, (void *)wide_v, (void *)expected, (void *)groups, workspace})
+                  (void *)positions, (void *)wide_q, (void *)wide_k, (void *)wide_v, (void *)expected, (void *)groups, (void *)input, workspace})
     CHECK(cudaFree(p));
 }
 
@@ -344,7 +367,7 @@ static void time_attention(ignis_dtype dtype, bool has_spans) {
       device.phase = Phase::decode;
       const uint32_t repeats = 36;
       const double us = graph_us([&] {
-        for (uint32_t i = 0; i < repeats; i++) attention(device, out, q, k, k, kv_of(i % layers), rows, lanes, 0, NH, norms, rope, angles, workspace);
+        for (uint32_t i = 0; i < repeats; i++) attention_run(device, AttentionOutput{out, nullptr, false}, q, k, k, kv_of(i % layers), rows, lanes, 0, NH, norms, rope, angles, workspace);
       }, 1000) / repeats;
       printf("  %uK %.1f (%.0f)", context / 1024, us, double(context) / 64 * layer_bytes * lanes / us * 1e6 / READ_RATE * 100);
     }
@@ -358,7 +381,7 @@ static void time_attention(ignis_dtype dtype, bool has_spans) {
       CHECK(cudaMemcpy(groups, both, sizeof both, cudaMemcpyHostToDevice));
       device.phase = Phase::prefill;
       const double us = graph_us([&] {
-        for (uint32_t i = 0; i < 4; i++) attention(device, out, q, k, k, kv_of(i), both, 1, 0, NH, norms, rope, angles, workspace);
+        for (uint32_t i = 0; i < 4; i++) attention_run(device, AttentionOutput{out, nullptr, false}, q, k, k, kv_of(i), both, 1, 0, NH, norms, rope, angles, workspace);
       }, 1000) / 4;
       const double pairs = double(each.second) * each.first + double(each.second) * (each.second + 1) / 2;
       if (each.second == 2048) chunks_us += us;
@@ -389,11 +412,13 @@ int main(int argc, char **argv) {
                                {6, 3, 24, IGNIS_F16, true, halves}, {6, 3, 20, IGNIS_F32, false, adjacent}, {8, 2, 128, IGNIS_F32, true, halves},
                                {6, 2, 80, IGNIS_F8_E4M3, false, halves}, {6, 2, 40, IGNIS_BF16, false, halves}})
       check_attention(shape);
-    if (device.code == 90) {  // the kernels of other cards
-      device.code = 80;
-      for (const Shape &shape : {Shape{32, 8, 128, IGNIS_F16, true, halves}, {9, 3, 64, IGNIS_BF16, false, adjacent}, {16, 2, 128, IGNIS_F8_E4M3, false, halves}})
-        check_attention(shape);
-    }
+    if (device.code == 90)  // the kernels of other cards, and their shorter rings
+      for (uint32_t code : {80u, 120u}) {
+        device.code = code;
+        for (const Shape &shape : {Shape{32, 8, 128, IGNIS_F16, true, halves}, {9, 3, 64, IGNIS_BF16, false, adjacent},
+                                   {16, 2, 128, IGNIS_F8_E4M3, false, halves}, {16, 2, 128, IGNIS_F16, true, halves}})
+          check_attention(shape);
+      }
   }
   if (what == "race") {  // short enough for compute-sanitizer --tool racecheck
     check_attention({8, 2, 128, IGNIS_F16, true, IGNIS_ROPE_HALVES});
