@@ -135,11 +135,6 @@ void linear_swiglu(Device &device, const Linear &gate, const Linear &up, Activat
   const LinearJob own[] = {job_of(gate), job_of(up)};
   if (device.phase == Phase::decode && own[0].dtype == own[1].dtype && round_gates(own[0].dtype, device.code) && !reads_rows(users, num))
     return linear_into(device, own, 2, a, RoundOutlet::GATE, nullptr, y, -1.0f);
-  if (device.phase == Phase::prefill && gate.ldy == gate.w->rows &&
-      span_linear_gated(own[0], own[1], a->memory, a->T, a->K, static_cast<uint32_t>(device.num_multiprocessors), device.code, device.stream)) {
-    IGNIS_LAUNCHED(device);
-    return prepare(device, a, gate.y, a->T, gate.w->rows, users, num);
-  }
   const Linear jobs[] = {gate, up};
   linear(device, jobs, 2, *a);
   prepare_swiglu(device, a, y, gate.y, up.y, a->T, gate.w->rows, users, num);
