@@ -45,7 +45,7 @@ static __global__ void __launch_bounds__(ROUND_THREADS, 1) round_kernel(const __
 #else
       barrier_init(full + i, 32);
 #endif
-      barrier_init(empty + i, 4 * WARP_ARRIVALS);
+      barrier_init(empty + i, 8 * WARP_ARRIVALS);
     }
     for (uint32_t i = 0; i < 2; i++) {
       barrier_init(queries_full + i, WARP_ARRIVALS);
@@ -214,9 +214,12 @@ static __global__ void __launch_bounds__(ROUND_THREADS, 1) round_kernel(const __
       for (uint32_t page = item.first_page; page < item.stop_page; page++) {
         const uint32_t own_slot = slot, own_parity = parity;
         if (++slot == args.num_slots) slot = 0, parity ^= 1;
-        // Also for the other half's pages: who skipped a phase would take the one before it for the one after it.
+        // Both halves pass every page: who skipped a phase would take one for the second before or after it.
         barrier_wait(full + own_slot, own_parity);
-        if ((page - item.first_page) % 2 != half) continue;
+        if ((page - item.first_page) % 2 != half) {
+          if (arrives_for_warp(lane)) barrier_arrive(empty + own_slot);
+          continue;
+        }
         const bool is_own = item.is_last && page + 1 == item.stop_page;
         Element *keys = reinterpret_cast<Element *>(ring + own_slot * (2 * HALF)), *values = keys + IGNIS_PAGE_TOKENS * D;
         const int32_t num_seen = static_cast<int32_t>(position - page * IGNIS_PAGE_TOKENS) + 1;
