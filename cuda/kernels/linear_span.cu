@@ -26,30 +26,10 @@ static void launch(ignis_dtype dtype, SpanLaunch launch) {
 #undef IGNIS_CASE
 }
 
-static bool launch_both(ignis_dtype dtype, const SpanLaunch &launch) {
-#define IGNIS_CASE(type) \
-  case type: return launch_gated<type>(launch);
-  switch (dtype) {
-    IGNIS_SPAN_TYPES(IGNIS_CASE)
-    default: return false;
-  }
-#undef IGNIS_CASE
-}
-
 static SpanJob job_of(const LinearJob &job, uint32_t K) {
   const uint8_t *packed = static_cast<const uint8_t *>(job.packed);
   const float *row_scales = reinterpret_cast<const float *>(packed + row_scales_offset(job.dtype, job.rows, K));
   return SpanJob{packed, row_scales, job.y, job.rows, job.ldy, job.accumulates, 0};
-}
-
-bool span_linear_gated(const LinearJob &gate, const LinearJob &up, const void *memory, uint32_t T, uint32_t K, uint32_t num_multiprocessors,
-                       uint32_t code, cudaStream_t stream) {
-  if (gate.dtype != up.dtype || gate.dtype == IGNIS_F32 || gate.rows != up.rows || reads_eights(gate.dtype, code)) return false;
-  SpanLaunch both{{}, static_cast<const uint8_t *>(memory), T, K, num_multiprocessors, code, stream};
-  both.jobs.job[0] = job_of(gate, K);
-  both.jobs.job[1] = job_of(up, K);
-  both.jobs.num = 2;
-  return launch_both(gate.dtype, both);
 }
 
 void span_linear(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K,

@@ -31,9 +31,4 @@ void span_prepare_swiglu(void *memory, const float *gate, const float *up, uint3
 void span_linear(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K,
                  uint32_t num_multiprocessors, uint32_t code, cudaStream_t stream);
 
-// y of gate becomes silu(gate) up, up's y anything, in one kernel; false, and nothing done, where there is none for these jobs. Then span_linear
-// and span_prepare_swiglu give the same bits. T is at least 1.
-bool span_linear_gated(const LinearJob &gate, const LinearJob &up, const void *memory, uint32_t T, uint32_t K, uint32_t num_multiprocessors,
-                       uint32_t code, cudaStream_t stream);
-
 }  // namespace ignis

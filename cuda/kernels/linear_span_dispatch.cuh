@@ -38,12 +38,12 @@ inline void describe_targets(SpanLaunch *launch, SpanTargets *targets) {
   }
 }
 
-template <ignis_dtype DTYPE, uint32_t GROUPS, uint32_t TOKENS, bool IS_GATED = false>
+template <ignis_dtype DTYPE, uint32_t GROUPS, uint32_t TOKENS>
 static void launch_group(SpanLaunch &launch, const SpanTargets &targets) {
   using Tile = SpanTile<DTYPE, GROUPS, TOKENS>;
-  const auto kernel = span_group_kernel<DTYPE, GROUPS, TOKENS, IS_GATED>;
+  const auto kernel = span_group_kernel<DTYPE, GROUPS, TOKENS>;
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Tile::SHARED_BYTES);
-  const uint32_t places = set_items(&launch.jobs, GROUPS * (IS_GATED ? 32 : 64)) * ((launch.T + TOKENS - 1) / TOKENS);
+  const uint32_t places = set_items(&launch.jobs, GROUPS * 64) * ((launch.T + TOKENS - 1) / TOKENS);
   const uint32_t turns = (places + launch.num_multiprocessors - 1) / launch.num_multiprocessors;
   kernel<<<(places + turns - 1) / turns, Tile::THREADS, Tile::SHARED_BYTES, launch.stream>>>(launch.jobs, targets, launch.input, launch.T, launch.K);
 }
@@ -99,17 +99,6 @@ void launch_span(SpanLaunch launch) {
     launch_warps<DTYPE, NarrowWarpTile<DTYPE>>(launch);
   else
     launch_warps<DTYPE, WideWarpTile<DTYPE>>(launch);
-}
-
-template <ignis_dtype DTYPE>
-bool launch_gated(SpanLaunch launch) {
-  if (launch.code != 90 || cheapest_shape(&launch, SPAN_SHAPES) != 0) return false;
-  SpanTargets targets{};
-  launch.jobs.num = 1;  // y of gate alone is written
-  describe_targets(&launch, &targets);
-  if (!launch.jobs.job[0].is_tensor) return false;
-  launch_group<DTYPE, 2, 256, true>(launch, targets);
-  return true;
 }
 
 }  // namespace ignis

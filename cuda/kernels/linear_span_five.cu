@@ -4,12 +4,8 @@
 namespace ignis {
 
 template void launch_span<IGNIS_Q5_0>(SpanLaunch);
-template bool launch_gated<IGNIS_Q5_0>(SpanLaunch);
 template void launch_span<IGNIS_Q5_1>(SpanLaunch);
-template bool launch_gated<IGNIS_Q5_1>(SpanLaunch);
 template void launch_span<IGNIS_Q5_K>(SpanLaunch);
-template bool launch_gated<IGNIS_Q5_K>(SpanLaunch);
 template void launch_span<IGNIS_Q6_K>(SpanLaunch);
-template bool launch_gated<IGNIS_Q6_K>(SpanLaunch);
 
 }  // namespace ignis

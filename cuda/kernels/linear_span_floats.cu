@@ -4,12 +4,8 @@
 namespace ignis {
 
 template void launch_span<IGNIS_F16>(SpanLaunch);
-template bool launch_gated<IGNIS_F16>(SpanLaunch);
 template void launch_span<IGNIS_BF16>(SpanLaunch);
-template bool launch_gated<IGNIS_BF16>(SpanLaunch);
 template void launch_span<IGNIS_Q8_0>(SpanLaunch);
-template bool launch_gated<IGNIS_Q8_0>(SpanLaunch);
 template void launch_span<IGNIS_F8_E4M3>(SpanLaunch);
-template bool launch_gated<IGNIS_F8_E4M3>(SpanLaunch);
 
 }  // namespace ignis

@@ -4,10 +4,7 @@
 namespace ignis {
 
 template void launch_span<IGNIS_Q4_0>(SpanLaunch);
-template bool launch_gated<IGNIS_Q4_0>(SpanLaunch);
 template void launch_span<IGNIS_Q4_1>(SpanLaunch);
-template bool launch_gated<IGNIS_Q4_1>(SpanLaunch);
 template void launch_span<IGNIS_Q4_K>(SpanLaunch);
-template bool launch_gated<IGNIS_Q4_K>(SpanLaunch);
 
 }  // namespace ignis

@@ -36,15 +36,4 @@ __host__ __device__ inline SpanInput span_input(uint32_t T, uint32_t K) {
 // The other form lies behind it (linear_span_eight_input.cuh).
 __host__ __device__ inline uint64_t eights_offset(uint32_t T, uint32_t K) { return (span_input(T, K).size_bytes + 255) / 256 * 256; }
 
-#if defined(__CUDACC__)
-// silu(gate) up, in prefill: where rows are prepared or where products end, the same bits. Within some 2^-20 of the value: six
-// instructions where expf and a division are forty.
-static __device__ __forceinline__ float gated(float gate, float up) {
-  float power, inverse;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(gate * -1.44269504f));
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(1.0f + power));
-  return gate * inverse * up;
-}
-#endif
-
 }  // namespace ignis

@@ -39,11 +39,6 @@ struct SpanLaunch {
 template <ignis_dtype DTYPE>
 void launch_span(SpanLaunch launch);
 
-// Jobs 0 and 1, gate and up, become silu(gate) up in y of job 0; y of job 1 is free for use. False: neither is done, where no kernel does
-// both at once.
-template <ignis_dtype DTYPE>
-bool launch_gated(SpanLaunch launch);
-
 // Which output tile a block works on: row items in groups, all tokens of a group before the next, so that what runs at a time shares
 // weights and inputs in the second-level cache.
 struct SpanPlace {

@@ -50,16 +50,12 @@ struct RingPlace {
 
 #endif
 
-// IS_GATED: jobs 0 and 1 are gate and up, one warpgroup's each, and y of job 0 becomes silu(gate) up.
-template <ignis_dtype DTYPE, uint32_t GROUPS, uint32_t TOKENS, bool IS_GATED = false>
+template <ignis_dtype DTYPE, uint32_t GROUPS, uint32_t TOKENS>
 static __global__ void __launch_bounds__(GROUPS * 128 + 128, 1)
     span_group_kernel(const SpanJobs jobs, const __grid_constant__ SpanTargets targets, const uint8_t *input, uint32_t T, uint32_t K) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using Tile = SpanTile<DTYPE, GROUPS, TOKENS>;
-  static_assert(!IS_GATED || GROUPS == 2);
   constexpr WeightLayout layout = weight_layout(DTYPE);
-  // Row tiles of a job that a block has.
-  constexpr uint32_t JOB_TILES = IS_GATED ? 4 : Tile::ROW_TILES;
   constexpr uint32_t PIECE = piece_bytes(DTYPE), WEIGHT_SLOTS = Tile::WEIGHT_SLOTS, INPUT_SLOTS = Tile::INPUT_SLOTS, NUM = TOKENS / 2;
   extern __shared__ uint8_t unaligned[];
   uint8_t *shared = unaligned + (1024 - shared_address(unaligned) % 1024) % 1024;
@@ -112,13 +108,14 @@ static __global__ void __launch_bounds__(GROUPS * 128 + 128, 1)
     for (uint32_t index = blockIdx.x; index < num_places; index += gridDim.x) {
       const SpanPlace at = span_place(jobs, index, token_tiles);
       // Row tiles behind the last one are copies of it.
-      const uint32_t first_tile = at.item * JOB_TILES, last_tile = num_tiles(jobs.job[at.job].rows) - 1;
+      const SpanJob &job = jobs.job[at.job];
+      const uint32_t first_tile = at.item * Tile::ROW_TILES, last_tile = num_tiles(job.rows) - 1;
       const uint8_t *from[MOST];
       uint32_t num = 0;
 #pragma unroll
       for (uint32_t i = 0; i < MOST; i++) {
-        const uint32_t place_in_block = own - 1 + 3 * i, tile = first_tile + place_in_block % JOB_TILES;
-        from[i] = jobs.job[IS_GATED ? place_in_block / JOB_TILES % 2 : at.job].packed + (tile < last_tile ? tile : last_tile) * tile_bytes;
+        const uint32_t place_in_block = own - 1 + 3 * i, tile = first_tile + place_in_block;
+        from[i] = job.packed + (tile < last_tile ? tile : last_tile) * tile_bytes;
         num += place_in_block < Tile::ROW_TILES;
       }
       for (uint32_t unit = 0; unit < units; unit++) {
@@ -145,8 +142,8 @@ static __global__ void __launch_bounds__(GROUPS * 128 + 128, 1)
   uint32_t unit_piece = 0, input_done = 0, weight_done = 0;  // and the slots that are given back next
   for (uint32_t index = blockIdx.x; index < num_places; index += gridDim.x) {
     const SpanPlace at = span_place(jobs, index, token_tiles);
-    const SpanJob &job = jobs.job[IS_GATED ? warp / 4 : at.job];
-    const uint32_t first_row = (at.item * JOB_TILES + warp % JOB_TILES) * TILE_ROWS + g;
+    const SpanJob &job = jobs.job[at.job];
+    const uint32_t first_row = (at.item * Tile::ROW_TILES + warp) * TILE_ROWS + g;
     float row_scales[2], row_factors[2];
 #pragma unroll
     for (uint32_t i = 0; i < 2; i++) {
@@ -226,55 +223,13 @@ static __global__ void __launch_bounds__(GROUPS * 128 + 128, 1)
       store_tile(&targets.y[target], column + 32, token, from + Tile::STAGED_BYTES / 2, adds);
       stores_commit();
     };
-    if constexpr (IS_GATED) {
-      // Each warpgroup finishes half of the tokens: it sends the other half's sums and gets those of its own.
-      constexpr uint32_t PARTS = TOKENS / 64;
-      const uint32_t group = warp / 4, thread = threadIdx.x % 128;
-      uint8_t *sent = shared + Tile::SUMS_AT + group * (2 * Tile::STAGED_BYTES), *staged = sent + Tile::STAGED_BYTES;
-      const uint8_t *got = shared + Tile::SUMS_AT + (1 - group) * (2 * Tile::STAGED_BYTES);
-      float2 own_scales[4], other_scales[4];
-      scales_of(own_scales, group * PARTS * 32);
-      scales_of(other_scales, (1 - group) * PARTS * 32);
-      products_wait<0>();
-      finish(odd, true);
-#pragma unroll
-      for (uint32_t part = 0; part < PARTS; part++) {
-        float own[16], value[16];
-#pragma unroll
-        for (uint32_t i = 0; i < 16; i++) {
-          const float low = sum[part * 16 + i], high = sum[(PARTS + part) * 16 + i];
-          own[i] = scaled(group ? high : low, own_scales, i);
-          value[i] = scaled(group ? low : high, other_scales, i);
-        }
-#pragma unroll
-        for (uint32_t i = 0; i < 4; i++)
-          reinterpret_cast<float4 *>(sent)[i * 128 + thread] = make_float4(value[4 * i], value[4 * i + 1], value[4 * i + 2], value[4 * i + 3]);
-        if (part + 1 < PARTS) {
-          scales_of(own_scales, (group * PARTS + part + 1) * 32);
-          scales_of(other_scales, ((1 - group) * PARTS + part + 1) * 32);
-        }
-        both_groups_sync(3);
-#pragma unroll
-        for (uint32_t i = 0; i < 4; i++) {
-          const float4 four = reinterpret_cast<const float4 *>(got)[i * 128 + thread];
-          value[4 * i] = four.x, value[4 * i + 1] = four.y, value[4 * i + 2] = four.z, value[4 * i + 3] = four.w;
-        }
-#pragma unroll
-        for (uint32_t i = 0; i < 16; i++) value[i] = group ? gated(value[i], own[i]) : gated(own[i], value[i]);
-        if (thread == 0) stores_wait<0>();
-        both_groups_sync(4);  // what was sent has been read, and what was staged
-        stage(staged, value);
-        group_sync(1 + group);
-        if (thread == 0) store(0, at.item * 64, group * PARTS + part, staged, false);
-      }
-      continue;
-    } else if constexpr (Tile::IS_STAGED) {
+    if constexpr (Tile::IS_STAGED) {
       float2 scales[4];
       scales_of(scales, 0);
       products_wait<0>();
       finish(odd, true);
       if (job.is_tensor) {
-        const uint32_t group = warp / 4, column = (at.item * JOB_TILES + group * 4) * TILE_ROWS;
+        const uint32_t group = warp / 4, column = (at.item * Tile::ROW_TILES + group * 4) * TILE_ROWS;
 #pragma unroll
         for (uint32_t part = 0; part < TOKENS / 32; part++) {
           uint8_t *staged = shared + Tile::SUMS_AT + (group * 2 + part % 2) * Tile::STAGED_BYTES;

@@ -62,7 +62,6 @@ static __device__ __forceinline__ void stores_wait_all() { asm volatile("cp.asyn
 static __device__ __forceinline__ void shared_written() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 // A barrier of the 128 threads of a warpgroup; 0 is __syncthreads'.
 static __device__ __forceinline__ void group_sync(uint32_t barrier) { asm volatile("bar.sync %0, 128;" ::"r"(barrier) : "memory"); }
-static __device__ __forceinline__ void both_groups_sync(uint32_t barrier) { asm volatile("bar.sync %0, 256;" ::"r"(barrier) : "memory"); }
 
 // The second operand in shared memory: rows of 128 bytes, 64 columns of which `address` says the first, whose eight pieces of 16 bytes
 // are exchanged by the row's number in its group of eight (the 128-byte swizzle). `address` lies in the first row of a multiple of 1024.

@@ -190,37 +190,6 @@ static void check_fused(uint32_t K) {
   for (void *p : {packed, (void *)device_x, (void *)device_up, (void *)device_w, (void *)y, memory}) CHECK(cudaFree(p));
 }
 
-// Gate and up as silu(gate) up in one kernel: what is prepared of it, bit for bit.
-static void check_gated(ignis_dtype dtype) {
-  const uint32_t T = 1001, K = 512, F = 12280;
-  float *x = device_memory<float>(T * K), *y = device_memory<float>(2ull * T * F);
-  void *memory = device_memory<uint8_t>(span_input_bytes(T, K)), *made = device_memory<uint8_t>(span_input_bytes(T, F));
-  void *gate = packed_random(dtype, F, K, 31, nullptr), *up = packed_random(dtype, F, K, 32, nullptr);
-  fill_floats<<<256, 256, 0, stream>>>(x, T * K, 33, true);
-  span_prepare(memory, x, T, K, BOTH_FORMS, stream);
-  const LinearJob jobs[2] = {{y, gate, dtype, F, F, false}, {y + uint64_t{T} * F, up, dtype, F, F, false}};
-  std::vector<uint8_t> prepared[2];
-  for (bool is_gated : {false, true}) {
-    poison<<<256, 256, 0, stream>>>(y, 2ull * T * F);
-    CHECK(cudaMemsetAsync(made, 0, span_input_bytes(T, F), stream));
-    if (!is_gated) {
-      span_linear(jobs, 2, memory, x, T, K, num_multiprocessors, TARGET_CODE, stream);
-      span_prepare_swiglu(made, jobs[0].y, jobs[1].y, T, F, BOTH_FORMS, stream);
-    } else if (span_linear_gated(jobs[0], jobs[1], memory, T, K, num_multiprocessors, TARGET_CODE, stream)) {
-      span_prepare(made, jobs[0].y, T, F, BOTH_FORMS, stream);
-    } else {
-      report(TARGET_CODE != 90, std::string("no kernel makes SwiGLU of ") + name_of(dtype));
-      continue;
-    }
-    CHECK(cudaGetLastError());
-    prepared[is_gated].resize(span_input_bytes(T, F));
-    CHECK(cudaMemcpyAsync(prepared[is_gated].data(), made, prepared[is_gated].size(), cudaMemcpyDeviceToHost, stream));
-    CHECK(cudaStreamSynchronize(stream));
-  }
-  if (!prepared[1].empty()) report(prepared[0] == prepared[1], std::string("SwiGLU of ") + name_of(dtype) + " has other bits where products end");
-  for (void *p : {(void *)x, (void *)y, memory, made, gate, up}) CHECK(cudaFree(p));
-}
-
 static int check() {
   const ignis_dtype dtypes[] = {IGNIS_F32, IGNIS_F16, IGNIS_BF16, IGNIS_Q8_0, IGNIS_F8_E4M3, IGNIS_Q4_0, IGNIS_Q4_1, IGNIS_Q4_K, IGNIS_Q5_0, IGNIS_Q5_1, IGNIS_Q5_K, IGNIS_Q6_K};
   for (ignis_dtype dtype : dtypes) {
@@ -244,7 +213,6 @@ static int check() {
   check_linear(IGNIS_BF16, 12000, 512, new double(0), Phase::decode);
   check_linear(IGNIS_Q4_K, 12000, 512, new double(0), Phase::decode);
   for (Phase phase : {Phase::prefill, Phase::decode}) check_jobs(phase);
-  for (ignis_dtype dtype : {IGNIS_BF16, IGNIS_Q8_0, IGNIS_Q4_K}) check_gated(dtype);
   for (uint32_t K : {96u, 576u, 4096u, 5120u}) check_fused(K);
   printf("%d failures\n", num_failures);
   return num_failures != 0;
