@@ -11,6 +11,8 @@ namespace ignis {
 // The context is the process's, not a model's, and so is what it took.
 static uint64_t taken_bytes = 0;
 
+static bool is_lost = false;
+
 // More than any context takes: then somebody else took memory at the same time.
 static constexpr uint64_t MOST_BYTES = uint64_t{4} << 30;
 
@@ -69,6 +71,9 @@ void context_mend() {
   if (cudaDeviceSynchronize() == cudaSuccess) return;
   cudaDeviceReset();
   cudaGetLastError();
+  __atomic_store_n(&is_lost, true, __ATOMIC_RELAXED);
 }
+
+bool is_context_lost() { return __atomic_load_n(&is_lost, __ATOMIC_RELAXED); }
 
 }  // namespace ignis

@@ -10,7 +10,9 @@ namespace ignis {
 cudaError_t context_open();
 // What making it took; 0 where that could not be seen.
 uint64_t context_bytes();
-// Where a kernel has broken the context, it is given up: all memory on the card goes with it, and the next context_open makes another.
+// Where a kernel has broken the context, gives it up, and with it all memory on the card. The driver gives a process no other (H200, driver
+// 580: refused for as long as it was asked); context_open tries, and is_context_lost() says why it could not.
 void context_mend();
+bool is_context_lost();
 
 }  // namespace ignis

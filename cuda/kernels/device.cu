@@ -46,6 +46,8 @@ static ignis_status choose(cudaDeviceProp *properties, cudaFuncAttributes *attri
     cudaGetLastError();
     return fail(IGNIS_NO_DEVICE, "%s is an sm_%d%d, which this build has no code for", properties->name, properties->major, properties->minor);
   }
+  if (error != cudaSuccess && is_context_lost())
+    return fail(IGNIS_NO_DEVICE, "a kernel broke this process's context on the card, and the driver gives it no other: start the server again");
   if (error != cudaSuccess) return fail(IGNIS_NO_DEVICE, "%s does not answer: %s", properties->name, cudaGetErrorString(error));
   return IGNIS_OK;
 }

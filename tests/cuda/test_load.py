@@ -2,6 +2,8 @@
 
 import ctypes
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +33,7 @@ def resident_bytes() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+ROOT = Path(__file__).resolve().parents[2]
 WARMING = 3
 # Most that the driver may take beyond a plan: it gives memory in pieces of 2 MiB.
 SLACK_BYTES = 32 << 20
@@ -147,6 +150,17 @@ def test_a_load_that_does_not_fit_is_refused_and_leaves_nothing(stored: StoredMo
     assert free_bytes() >= before
     with leaf.Model(stored.weights, stored.params(), card.cuda()) as model:
         model.prefill([1, 2, 3], PAGES)
+
+
+def test_a_fault_of_the_card_gives_its_memory_back_and_is_told_to_the_next_load() -> None:
+    before = free_bytes()
+    command = [sys.executable, "-m", "tests.cuda.fault"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert len(run.stdout.splitlines()) == 2, run.stderr
+    step, load = run.stdout.splitlines()
+    assert step.startswith(f"step: status {leaf.FAULT}") and "the card failed" in step
+    assert load.startswith(f"load: status {leaf.NO_DEVICE}") and "start the server again" in load
+    assert free_bytes() >= before
 
 
 def test_two_hundred_loads_leave_no_byte_behind() -> None:
