@@ -59,10 +59,10 @@ __host__ __device__ constexpr uint32_t round_stages(uint32_t code) {
   const uint32_t most = shared_bytes_of(code, shared_kb(code) >= 227 ? round_blocks(TILES) : 1), room = most > others ? most - others : 0;
   return room / stage < 2 ? 2 : room / stage > 6 ? 6 : room / stage;
 }
-// The ring, and two sets of partial tiles.
+// The ring, two sets of partial tiles, and the tokens' factors and scales. All of it is dynamic, so that the ring is aligned as its copies are.
 template <ignis_dtype DTYPE, uint32_t TILES>
 __host__ __device__ constexpr uint32_t round_shared_bytes(uint32_t code) {
-  return ROUND_WARPS * TILES * (round_stages<DTYPE, TILES>(code) * unit_bytes(DTYPE) + 2 * PARTIAL_FLOATS * 4);
+  return ROUND_WARPS * TILES * (round_stages<DTYPE, TILES>(code) * unit_bytes(DTYPE) + 2 * PARTIAL_FLOATS * 4) + ROUND_TOKENS * (sizeof(float) + sizeof(uint32_t));
 }
 
 // d = c + a b
@@ -139,12 +139,12 @@ template <ignis_dtype DTYPE, uint32_t TILES>
 static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) round_linear_kernel(const __grid_constant__ RoundProduct args) {
   constexpr WeightLayout layout = weight_layout(DTYPE);
   constexpr uint32_t UNIT = unit_bytes(DTYPE), PIECES = unit_pieces(DTYPE), STAGES = round_stages<DTYPE, TILES>(TARGET);
-  extern __shared__ __align__(16) uint8_t shared[];
-  __shared__ float token_factors[ROUND_TOKENS];
-  __shared__ RoundScale next_scales[ROUND_TOKENS];
+  extern __shared__ __align__(128) uint8_t shared[];
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4, T = args.in.T;
   uint8_t *ring = shared + warp * (STAGES * TILES * UNIT);
   float *partials = reinterpret_cast<float *>(shared + ROUND_WARPS * STAGES * TILES * UNIT);  // [2][warp][tile][token][row]
+  float *token_factors = partials + 2 * ROUND_WARPS * TILES * PARTIAL_FLOATS;  // [token]
+  RoundScale *next_scales = reinterpret_cast<RoundScale *>(token_factors + ROUND_TOKENS);  // [token]
 
   constexpr uint32_t UNITS = layout.record_cols / PIECE_COLS / PIECES;  // of a record
   const uint32_t records = num_records(DTYPE, args.in.K), units = records * UNITS, slice = slice_records(records) * UNITS;
@@ -199,6 +199,28 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
 #pragma unroll
   for (uint32_t i = 0; i + 1 < STAGES; i++) copy_next();
 
+  // An output of a thread: column r of 16 of a tile, for a token; 32 threads side by side have two tokens or two tiles.
+  constexpr uint32_t OUTPUTS = TILES * 128, TURNS = (OUTPUTS + ROUND_WARPS * 32 - 1) / (ROUND_WARPS * 32);
+  const auto row_of = [&](uint32_t item, uint32_t turn) {
+    const uint32_t output = turn * (ROUND_WARPS * 32) + threadIdx.x, tile = output / TILE_ROWS % TILES;
+    const uint32_t first_tile = is_gate ? item : (item - args.first_item[job_of(item)]) * TILES + tile;
+    return first_tile * TILE_ROWS + output % TILE_ROWS;
+  };
+  const auto token_of = [&](uint32_t turn) { return (turn * (ROUND_WARPS * 32) + threadIdx.x) / (TILE_ROWS * TILES); };
+  // Where a norm's rows are made a block has few items, and what it multiplies them by is there before its rows are.
+  const bool is_norm = args.outlet.kind == RoundOutlet::NORM;
+  float row_factors[TURNS] = {}, weights[TURNS] = {};
+  const auto load_factors = [&](uint32_t item) {
+#pragma unroll
+    for (uint32_t turn = 0; turn < TURNS; turn++) {
+      const uint32_t row = row_of(item, turn);
+      if (row >= args.job[0].rows || token_of(turn) >= ROUND_TOKENS) continue;
+      row_factors[turn] = row_factor<DTYPE>(args.job[0].row_scales, row);
+      weights[turn] = args.outlet.w[row];
+    }
+  };
+  if (is_norm && blockIdx.x < args.num_items) load_factors(blockIdx.x);
+
 #if __CUDA_ARCH__ >= 900
   // The kernel behind may come as soon as there is room for it.
   asm volatile("griddepcontrol.launch_dependents;");
@@ -230,27 +252,21 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
   constant_fragment<DTYPE>(constant);
   uint32_t stage = 0, buffer = 0;
   for (uint32_t item = blockIdx.x; item < args.num_items; item += gridDim.x, buffer ^= 1) {
-    // An output of a thread: column r of 16 of a tile, for a token; 32 threads side by side have two tokens or two tiles.
-    constexpr uint32_t OUTPUTS = TILES * 128, TURNS = (OUTPUTS + ROUND_WARPS * 32 - 1) / (ROUND_WARPS * 32);
-    const uint32_t job = job_of(item), first_tile = is_gate ? item : (item - args.first_item[job]) * TILES;
-    const RoundProduct::Job &own_job = args.job[job];
-    float old[TURNS], row_factors[TURNS], weights[TURNS];
-#pragma unroll
-    for (uint32_t turn = 0; turn < TURNS; turn++) {
-      const uint32_t output = turn * (ROUND_WARPS * 32) + threadIdx.x, tile = output / TILE_ROWS % TILES, token = output / (TILE_ROWS * TILES);
-      const uint32_t row = (first_tile + (is_gate ? 0 : tile)) * TILE_ROWS + output % TILE_ROWS;
-      old[turn] = row_factors[turn] = weights[turn] = 0.0f;
-      if (output >= OUTPUTS || row >= own_job.rows) continue;
-      row_factors[turn] = row_factor<DTYPE>((is_gate ? args.job[tile] : own_job).row_scales, row);
-      if (args.outlet.kind == RoundOutlet::NORM) weights[turn] = args.outlet.w[row];
-      if (own_job.accumulates && token < T) old[turn] = own_job.y[uint64_t{token} * own_job.ldy + row];
-    }
-
+    const RoundProduct::Job &own_job = args.job[job_of(item)];
     float acc[TILES][4];
 #pragma unroll
     for (uint32_t tile = 0; tile < TILES; tile++)
 #pragma unroll
       for (uint32_t i = 0; i < 4; i++) acc[tile][i] = 0.0f;
+    float old[TURNS] = {};
+    const auto load_old = [&] {
+#pragma unroll
+      for (uint32_t turn = 0; turn < TURNS; turn++) {
+        const uint32_t row = row_of(item, turn), token = token_of(turn);
+        if (row < own_job.rows && token < T) old[turn] = own_job.y[uint64_t{token} * own_job.ldy + row];
+      }
+    };
+    if (own == 0 && own_job.accumulates) load_old();
     const uint8_t *own_rows = rows;
     for (uint32_t unit = 0; unit < own; unit++) {
       uint4 b[PIECES * 2];
@@ -262,6 +278,7 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
       copy_wait<STAGES - 2>();
       __syncwarp();  // every lane's copies are here, and every lane has read the stage that is filled next
       copy_next();
+      if (unit == 0 && own_job.accumulates) load_old();  // behind the first rows, which nobody should wait longer for
       float chain[TILES][4];
 #pragma unroll
       for (uint32_t piece = 0; piece < PIECES; piece++)
@@ -287,11 +304,15 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
     };
 #pragma unroll
     for (uint32_t turn = 0; turn < TURNS; turn++) {
-      const uint32_t output = turn * (ROUND_WARPS * 32) + threadIdx.x, tile = output / TILE_ROWS % TILES, token = output / (TILE_ROWS * TILES);
+      const uint32_t output = turn * (ROUND_WARPS * 32) + threadIdx.x, tile = output / TILE_ROWS % TILES, token = token_of(turn);
       if (OUTPUTS % (ROUND_WARPS * 32) && output >= OUTPUTS) break;  // whole warps
-      const uint32_t r = output % TILE_ROWS, group = first_tile + (is_gate ? 0 : tile), row = group * TILE_ROWS + r;
+      const uint32_t r = output % TILE_ROWS, row = row_of(item, turn), group = row / TILE_ROWS;
       const bool is_there = token < T && row < own_job.rows;
-      float value = is_there ? total_of(tile, token, r) * row_factors[turn] * token_factors[token] : 0.0f;
+      float value = 0.0f;
+      if (is_there) {
+        const float factor = is_norm ? row_factors[turn] : row_factor<DTYPE>((is_gate ? args.job[tile] : own_job).row_scales, row);
+        value = total_of(tile, token, r) * factor * token_factors[token];
+      }
       const RoundScale scale = next_scales[token];
       if (is_gate) {  // lanes 0 .. 15 have a token's gate, lanes 16 .. 31 its up
         const float up = __shfl_down_sync(~0u, value, 16);
@@ -300,12 +321,13 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
       }
       if (own_job.accumulates) value = old[turn] + value;
       if (is_there) own_job.y[uint64_t{token} * own_job.ldy + row] = value;
-      if (args.outlet.kind == RoundOutlet::NORM) {
+      if (is_norm) {
         const bool is_wanted = token < T && group < num_tiles(own_job.rows);
         store_group(args.outlet.next.memory, token, group, value * weights[turn], scale, is_wanted);
         store_squares(args.outlet.next.memory, args.out_layout, token, group, value, is_wanted);
       }
     }
+    if (is_norm && item + gridDim.x < args.num_items) load_factors(item + gridDim.x);
     // The block of the last item fills the groups behind the last one.
     if (args.outlet.kind != RoundOutlet::NONE && item + 1 == args.num_items) {
       const uint32_t first = num_tiles(own_job.rows), num = args.out_layout.groups - first;
