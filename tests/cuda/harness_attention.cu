@@ -1,7 +1,7 @@
 // harness_attention.cu: the card's attention against float64, its row invariance bit for bit, and its speed. Stand-alone:
 //   nvcc -std=c++20 -O3 -fmad=false -gencode=arch=compute_90a,code=sm_90a -o harness_attention tests/cuda/harness_attention.cu
 //        cuda/kernels/{attention,rope}.cu
-// `harness_attention check` ends with 0 where everything holds, `harness_attention race` is a short part of it; `time` prints figures.
+// `harness_attention check` ends with 0 where everything holds, `harness_attention race` is a short part of it; `time` prints figures, `rounds` those of F16 rounds.
 #include <cuda_fp8.h>
 #include <math.h>
 #include <stdio.h>
@@ -424,6 +424,7 @@ int main(int argc, char **argv) {
     check_attention({8, 2, 128, IGNIS_F16, true, IGNIS_ROPE_HALVES});
     check_attention({4, 2, 64, IGNIS_F8_E4M3, false, IGNIS_ROPE_HALVES});
   }
+  if (what == "rounds") time_attention(IGNIS_F16, false);
   if (what == "time") {
     time_attention(IGNIS_F16, true);
     time_attention(IGNIS_F8_E4M3, true);
