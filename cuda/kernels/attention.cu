@@ -91,6 +91,7 @@ static void run_round(Device &device, const RoundArguments &args, const Attentio
 template <class Element, uint32_t D>
 static void run_span(Device &device, const SpanArguments &args) {
   const uint32_t columns = args.T * (args.NH / args.NK);
+  static_assert(fits_everywhere([](uint32_t) { return span_shared_bytes<Element, D>(); }));
   if (device.code != 90)
     return launch_shared(device, "attention", span_kernel<Element, D>, dim3(args.NK, (columns + SPAN_COLUMNS - 1) / SPAN_COLUMNS),
                          SPAN_WARPS * 32, span_shared_bytes<Element, D>(), args);

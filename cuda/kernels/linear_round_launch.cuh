@@ -63,6 +63,7 @@ bool round_has_pairs(uint32_t code) {
 
 template <ignis_dtype DTYPE>
 void launch_round(RoundLaunch launch) {
+  static_assert(fits_everywhere([](uint32_t code) { return round_shared_bytes<DTYPE, 1>(code); }));
   // As many tiles at a time as give every multiprocessor the same share. Bits do not depend on it.
   set_round_items(&launch.args, 1);
   const uint32_t tiles = launch.args.num_items, multiprocessors = launch.num_multiprocessors;

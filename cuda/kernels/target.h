@@ -9,7 +9,8 @@ namespace ignis {
 
 // KB of shared memory that one block may have. A multiprocessor has 1 KB more for all of its blocks together, and each of them costs it 1.
 __host__ __device__ constexpr uint32_t shared_kb(uint32_t code) { return code >= 90 && code < 120 ? 227 : code == 80 ? 163 : 99; }
-inline constexpr uint32_t SHARED_KBS[] = {227, 163, 99};
+// What the library may be compiled for, but for PTX, which is 89's.
+inline constexpr uint32_t TARGETS[] = {80, 86, 89, 90, 100, 120};
 
 // What this code is compiled for. The host's own pass never runs a kernel's body.
 #if defined(__CUDA_ARCH__)
@@ -21,6 +22,14 @@ inline constexpr uint32_t TARGET = 90;
 // Bytes for each of so many blocks that are to share a multiprocessor.
 __host__ __device__ constexpr uint32_t shared_bytes_of(uint32_t code, uint32_t blocks) {
   return ((shared_kb(code) + 1) / blocks - 1) * 1024;
+}
+
+// Whether what a block takes, as a function of the target, fits each of them.
+template <class Bytes>
+constexpr bool fits_everywhere(const Bytes &bytes) {
+  for (const uint32_t code : TARGETS)
+    if (bytes(code) > shared_bytes_of(code, 1)) return false;
+  return true;
 }
 
 // Whether kernels wait for the one before by griddepcontrol, and so may be launched before its end.
