@@ -32,7 +32,7 @@ ignis_status run_span(ignis_model &model, const ignis_span &span, ignis_draw *dr
   const uint32_t V = model.decoder.shape.vocab_size, T = span.stop - span.start;
   const Group group{0, T, span.start, span.page_table};
   const bool is_drawn = span.lane >= 0;
-  const Step step{span.tokens, T, span.logits ? 0 : is_drawn ? T - 1 : T, &group, 1};
+  const Step step{span.tokens, T, span.logits ? 0 : is_drawn ? T - 1 : T, &group, 1, false};
   const SampleRow row = is_drawn ? sample_row(model, span.sampling, span.lane, span.stop) : SampleRow{};
   step_begin(*model.device, StepInputs{Phase::prefill, span.tokens, T, step.first_wanted, &group, 1, &row, is_drawn ? 1u : 0u});
   model.program->forward(model.decoder, step);
@@ -63,7 +63,7 @@ static void take_rows(ignis_model &model, const ignis_round &round) {
 static void queue_round(ignis_model &model) {
   const RoundRows &rows = model.round;
   const uint32_t V = model.decoder.shape.vocab_size;
-  model.program->forward(model.decoder, Step{rows.tokens, rows.num, 0, rows.groups, rows.num});
+  model.program->forward(model.decoder, Step{rows.tokens, rows.num, 0, rows.groups, rows.num, true});
   logits(model.decoder, model.logits, 0, rows.num);
   sample(*model.device, model.draws, model.logits, rows.draws, rows.num, V, model.sample_memory);
 }

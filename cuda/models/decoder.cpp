@@ -133,7 +133,7 @@ void feed_forward(Decoder &decoder, const Step &step, uint32_t layer) {
     const DecoderLayer &next = decoder.weights.layers[layer + 1];
     const Matrix *const users[] = {&next.q, &next.k, &next.v};
     linear_norm(device, down, &work.activations, work.normed, next.attention_norm, eps, users, 3);
-  } else if (step.num_groups == step.T) {  // logits are asked for of all rows at once
+  } else if (step.is_round) {  // logits are asked for of all rows at once; a span of one row must take the longer ones' way
     const Matrix *const users[] = {&decoder.weights.head};
     linear_norm(device, down, &work.activations, work.normed, decoder.weights.output_norm, eps, users, 1);
     work.has_head_rows = true;

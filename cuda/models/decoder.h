@@ -54,6 +54,7 @@ struct Step {
   uint32_t T, first_wanted;
   const Group *groups;  // one, or T of one row
   uint32_t num_groups;
+  bool is_round;        // else a span, of one row too
 };
 
 // A tensor that an architecture has, and where to keep it.

@@ -19,6 +19,8 @@ PAGES = [3, 0, 5, 1, 7, 2]
 LENGTH = 150
 # As SmolLM2-135M is, with fewer layers.
 SMOL = TinyConfig("smol", leaf.LLAMA, 4, 576, 1536, 9, 3, 64, 49152)
+# As wide as an 8B: a norm summed in another order gives other logits in one row of eight.
+BROAD = TinyConfig("broad", leaf.LLAMA, 1, 4096, 256, 32, 1, 128, 320)
 
 
 def open_model(weights: leaf.Weights, library: ctypes.CDLL | None = None, **fields: int) -> leaf.Model:
@@ -121,6 +123,15 @@ def test_bits_do_not_depend_on_cuts_or_widths(config: TinyConfig, name: str) -> 
         # The other phase's logits are other bits of the same numbers, but where its activations are E4M3.
         if name != "F8_E4M3":
             assert oracle.relative_error(alone, whole[[row[2] for row in rows]]) < 2e-2
+
+
+def test_a_span_of_one_row_gives_the_bits_of_a_long_one() -> None:
+    """A prompt that is cached but for its last token is such a span."""
+    tokens = tiny.prompt(BROAD, LENGTH)
+    with open_model(tiny.make(BROAD).weights(as_stored("BF16")), kv_dtype=leaf.F16) as model:
+        _, whole = model.prefill(tokens, PAGES, wants_logits=True)
+        rows = [model.prefill(tokens[t : t + 1], PAGES, start=t, wants_logits=True)[1] for t in range(LENGTH)]
+    np.testing.assert_array_equal(np.concatenate(rows), whole)
 
 
 @pytest.mark.parametrize("kv_dtype", leaf.KV_DTYPES)
