@@ -23,8 +23,7 @@ IGNIS_API void ignis_ops_phase(ignis_ops *ops, uint32_t phase);
 IGNIS_API ignis_status ignis_ops_linear(ignis_ops *ops, float *const *ys, const ignis_tensor *weights, uint32_t num_weights,
                                         const void *data, const float *x, uint32_t T, uint32_t accumulates, uint32_t num_rounds,
                                         double *seconds);
-/* x [T, cols] = rows of the table that the tokens name. */
-/* is_head: of the table as a linear layer reads it, where the leaf can. */
+/* x [T, cols] = rows of the table that the tokens name; is_head: of the table as a linear layer reads it, where the leaf can. */
 IGNIS_API ignis_status ignis_ops_embed(ignis_ops *ops, float *x, const ignis_tensor *table, const void *data, const int32_t *tokens,
                                        uint32_t T, uint32_t is_head);
 IGNIS_API ignis_status ignis_ops_rms_norm(ignis_ops *ops, float *y, const float *x, const float *w, uint32_t T, uint32_t H, float eps);

@@ -36,8 +36,8 @@ struct RoundOutlet {
   RoundInput next;  // T as the input's, K the jobs' rows; other memory than the input's
 };
 
-// Every job's weights have input.K columns; x [T, K] are the rows that the input is made of, which F32 weights read. Bits depend on the row, the weights' shape and type, and nothing else: not on
-// num_multiprocessors, nor on code, which is Device's.
+// Every job's weights have input.K columns; x [T, K] are the rows that the input is made of, which F32 weights read. Bits depend on the
+// row, the weights' shape and type, and nothing else: not on num_multiprocessors, nor on code, which is Device's.
 void round_linear(const LinearJob *jobs, uint32_t num, const RoundInput &input, const float *x, const RoundOutlet &outlet,
                   uint32_t num_multiprocessors, uint32_t code, cudaStream_t stream);
 // Whether two jobs of such weights may have the outlet GATE: on cards with little shared memory pairs of tiles of some types have no room.

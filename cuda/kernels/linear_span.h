@@ -1,7 +1,7 @@
 // linear_span.h: y = x w^T for the rows of a prefill span, packed weights of every type, bit-equal for any number of rows.
 //
 // The sum of an output is one chain of products of sixteen columns in rising k, in float32, whatever the tile
-// (E4M3: linear_span_eight.cuh). Decode's (linear.h) is cut into slices that the whole card shares: the two do not agree bit for bit.
+// (E4M3: linear_span_eight.cuh). Decode's (linear_round.h) is cut into slices that the whole card shares: the two do not agree bit for bit.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -143,8 +143,9 @@ void step_begin(Device &device, const StepInputs &inputs);
 
 // --- linear layers --------------------------------------------------------------------------------------------------------------
 
-// Rows x of a linear layer in the forms that its weights' kernels read (float32, bfloat16, or 15 bits with a scale and a sum for
-// each 32 columns, as two planes of int8: int8 alone moves SmolLM2's logits by 5 % and changes its answers, spec/adr/0005).
+// Rows x of a linear layer in the forms that its weights' kernels read. The CPU: float32, bfloat16, or 15 bits with a scale and a sum for
+// each 32 columns, as two planes of int8 (int8 alone moves SmolLM2's logits by 5 % and changes its answers, spec/adr/0005). A card:
+// float32, float16 times a power of two of the row, or codes of E4M3 (kernels/round_input.cuh, kernels/linear_span_input.cuh).
 // Prepared once, used by every matrix with that input.
 struct Activations {
   uint32_t T = 0, K = 0;
