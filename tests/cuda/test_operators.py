@@ -86,6 +86,25 @@ def test_a_linear_layer_is_exact_to_its_format_and_its_rows_know_nothing_of_each
             np.testing.assert_array_equal(part, whole[start : start + width], err_msg=f"{phase} {width}")
 
 
+@pytest.mark.parametrize("name", stored.TYPES)
+def test_a_linear_layer_of_any_shape_is_exact_to_its_format(cuda: Operators, name: str) -> None:
+    random = np.random.default_rng(sum(name.encode()))
+    block = stored.TYPES[name][1]
+    for _ in range(8):
+        rows, cols, width = (int(random.integers(1, most)) for most in (700, 1 + 1500 // block, 90))
+        weight, x = stored.random(name, rows, cols * block, seed=rows), outliers(rows, width, cols * block)
+        (whole,) = cuda.linear([weight], x, phase=Phase.PREFILL)
+        for phase, got in ((Phase.PREFILL, whole), (Phase.DECODE, cuda.linear([weight], x[:8], phase=Phase.DECODE)[0])):
+            expected = product(x[: len(got)], weight, phase)
+            # Of the sums' terms: a sum of few of them may be far smaller.
+            bound = np.linalg.norm(np.abs(x[: len(got)]).astype(np.float64) @ np.abs(weight.values()).T, axis=1)
+            assert np.isfinite(got).all()
+            assert (np.linalg.norm(got - expected, axis=1) <= tolerance(name) * bound).all(), (rows, cols, width, phase)
+            start = int(random.integers(len(got)))
+            (part,) = cuda.linear([weight], np.ascontiguousarray(x[start : len(got)]), phase=phase)
+            np.testing.assert_array_equal(part, got[start:], err_msg=f"{rows} {cols} {width} {phase} {start}")
+
+
 @pytest.mark.parametrize("name", ["F32", "BF16", "Q4_1", "Q4_K", "Q6_K", "Q8_0", "F8_E4M3"])
 def test_several_weights_share_their_input_and_add_to_what_is_there(cuda: Operators, name: str) -> None:
     weights = [stored.random(name, rows, 512, seed=rows) for rows in (256, 64, 80)]
@@ -274,3 +293,33 @@ def test_long_attention_is_close_to_float64(cuda: Operators) -> None:
             assert error(got[0], expected) < 2e-3
             if phase is Phase.PREFILL:
                 np.testing.assert_array_equal(got, whole[at])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_attention_of_any_shape_is_close_to_float64_and_its_rows_are_their_own(cuda: Operators, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    num_kv_heads, shared = int(random.integers(1, 5)), int(random.integers(1, 18))
+    dims = (64, 128, 2 * int(random.integers(1, 100)))[seed % 3]
+    num_heads, length = num_kv_heads * shared, int(random.integers(1, 400))
+    kv_dtype = leaf.KV_DTYPES[seed // 3 % len(leaf.KV_DTYPES)]
+    pages = list(random.permutation(8))
+    q, k = 2 * randoms(seed, length, num_heads, dims), 2 * randoms(seed + 1, length, num_kv_heads, dims)
+    v, inv_freq = randoms(seed + 2, length, num_kv_heads, dims), np.zeros(dims // 2, np.float32)
+    cuda.open_pages(kv_dtype, 8, 512, num_heads, num_kv_heads, dims)
+    whole = cuda.attend(q, k, v, [(length, 0, pages)], inv_freq, phase=Phase.PREFILL)
+    cut = int(random.integers(length))
+    tail = cuda.attend(q[cut:], k[cut:], v[cut:], [(length - cut, cut, pages)], inv_freq, phase=Phase.PREFILL)
+    np.testing.assert_array_equal(tail, whole[cut:])
+    chosen = [int(position) for position in random.permutation(length)[:8]]
+
+    def attend_round(at: list[int]) -> Floats:
+        groups = [(1, position, pages) for position in at]
+        return cuda.attend(q[at], k[at], v[at], groups, inv_freq, phase=Phase.DECODE)
+
+    together = attend_round(chosen)
+    exact_k, exact_v = kept(k, kv_dtype), kept(v, kv_dtype)
+    for i, position in enumerate(chosen):
+        expected = attended(q[position].astype(np.float64), exact_k, exact_v, position)
+        assert error(whole[position], expected) < ATTENTION_LIMITS[kv_dtype]
+        assert error(together[i], expected) < ATTENTION_LIMITS[kv_dtype]
+        np.testing.assert_array_equal(attend_round([position])[0], together[i])
