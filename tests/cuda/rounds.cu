@@ -1,5 +1,5 @@
 // rounds.cu: the card's linear layers of decode rounds against float64, their row invariance bit for bit, and their speed. Stand-alone:
-//   nvcc -std=c++20 -O3 -fmad=false -gencode=arch=compute_90a,code=sm_90a -o rounds tests/cuda/rounds.cu cuda/kernels/{pack,round_input,
+//   nvcc -std=c++20 -O3 -fmad=false -gencode=arch=compute_90a,code=sm_90a -o rounds tests/cuda/rounds.cu cuda/kernels/{pack,round_input,linear,
 //        linear_round,linear_round_floats,linear_round_four,linear_round_five}.cu cuda/quant/dequantize.cpp
 // `rounds check` ends with 0 where everything holds; `rounds time <layers>` prints figures for Qwen3-8B's shapes, `rounds large <layers>`
 // for Qwen3-32B's.
