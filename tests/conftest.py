@@ -5,12 +5,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from ignis.catalog import load_catalog
 from ignis.download import verified
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# A busy machine is no fault of what is tested.
+hypothesis.settings.register_profile("ignis", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("ignis")
 
 
 @pytest.fixture(scope="session")
