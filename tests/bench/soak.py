@@ -150,8 +150,8 @@ def soak(server: Server, seconds: float, seed: int = 1) -> dict[str, Any]:
 
 
 def settled_files(server: Server) -> int:
-    """Open files of an idle server: the least of a second's readings, because the connection of the last scrape closes a
-    moment after its answer."""
+    """Open files of an idle server: the least of a second's readings, for the last scrape's connection closes
+    a moment after its answer."""
     readings = []
     for _ in range(20):
         readings.append(server.open_files())
