@@ -1,43 +1,14 @@
-// warpgroup.cuh: what sm_90 has for products of large tiles: bulk copies, the barriers that they end at, and wgmma with the first operand in
-// registers. A warpgroup is four warps; its 64 rows are four tiles of sixteen, a warp's each.
+// warpgroup.cuh: what sm_90 has for products of large tiles, beside barrier.cuh: copies of tiles to memory, and wgmma with the first operand
+// in registers. A warpgroup is four warps; its 64 rows are four tiles of sixteen, a warp's each.
 #pragma once
 
 #include <stdint.h>
 
+#include "barrier.cuh"
+
 namespace ignis {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-
-static __device__ __forceinline__ uint32_t shared_address(const void *p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
-static __device__ __forceinline__ void barrier_init(uint64_t *barrier, uint32_t count) {
-  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(count) : "memory");
-}
-static __device__ __forceinline__ void barrier_expect(uint64_t *barrier, uint32_t size_bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(size_bytes) : "memory");
-}
-static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier) {
-  asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
-}
-// One lane arrives for its warp, whose accesses __syncwarp() has ordered before it. racecheck does not know that (tests/cuda/bulk_ring.cu),
-// so a build for it has each lane arrive.
-#if defined(IGNIS_LANES_ARRIVE)
-inline constexpr uint32_t WARP_ARRIVALS = 32;
-#else
-inline constexpr uint32_t WARP_ARRIVALS = 1;
-#endif
-static __device__ __forceinline__ bool arrives_for_warp(uint32_t lane) { return lane < WARP_ARRIVALS; }
-static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, uint32_t phase) {
-  asm volatile(
-      "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n@done bra stop;\nbra again;\nstop:\n}" ::"r"(
-          shared_address(barrier)),
-      "r"(phase)
-      : "memory");
-}
-static __device__ __forceinline__ void bulk_copy(void *shared, const void *global, uint32_t size_bytes, uint64_t *barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(shared)),
-               "l"(global), "r"(size_bytes), "r"(shared_address(barrier))
-               : "memory");
-}
 
 // From shared memory to the tile of a matrix of float32 at (column, row), or added there. What lies outside the matrix is left out. One
 // thread starts a copy, and waits for it.
@@ -58,8 +29,6 @@ static __device__ __forceinline__ void stores_wait() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(NUM) : "memory");
 }
 static __device__ __forceinline__ void stores_wait_all() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
-// What this thread wrote to shared memory is there for copies that start behind the next barrier.
-static __device__ __forceinline__ void shared_written() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 // A barrier of the 128 threads of a warpgroup; 0 is __syncthreads'.
 static __device__ __forceinline__ void group_sync(uint32_t barrier) { asm volatile("bar.sync %0, 128;" ::"r"(barrier) : "memory"); }
 

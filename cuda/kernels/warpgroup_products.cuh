@@ -6,31 +6,16 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
-#include "barrier.cuh"
+#include "warpgroup.cuh"
 
 namespace ignis {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// Rows of 128 bytes, swizzled as in kv_page.cuh, eight rows in 1024 bytes. Sixteen columns further is 32 bytes further.
-static __device__ __forceinline__ uint64_t swizzled_operand(uint32_t address) {
-  return uint64_t{(address & 0x3ffffu) >> 4} | uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 | uint64_t{1} << 62;
-}
-
-static __device__ __forceinline__ void products_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-static __device__ __forceinline__ void products_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <uint32_t NUM>
-static __device__ __forceinline__ void products_wait() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(NUM) : "memory");
-}
 static __device__ __forceinline__ void products_wait_unscaled() {
   asm volatile("wgmma.wait_group.sync.aligned 0;  // where nothing is scaled" ::: "memory");
 }
-// Products read their A registers, and write their results, until they are waited for; the compiler does not know. Named here, behind the
-// wait, registers are not given away, and results not read, before.
-static __device__ __forceinline__ void keep_operand(const uint32_t (&a)[4]) {
-  asm volatile("" ::"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]) : "memory");
-}
+// As keep_operand: products write their results until they are waited for. Named here, behind the wait, they are not read before.
 template <uint32_t NUM>
 static __device__ __forceinline__ void keep_result(float (&c)[NUM]) {
 #pragma unroll
