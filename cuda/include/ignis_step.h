@@ -47,7 +47,7 @@ typedef enum ignis_status {
   IGNIS_OK = 0,
   IGNIS_INVALID = 1,     /* an argument breaks its contract; nothing changed */
   IGNIS_UNSUPPORTED = 2, /* this leaf does not have that architecture, dtype or shape */
-  IGNIS_NO_MEMORY = 3,   /* the allocation failed; nothing is held */
+  IGNIS_NO_MEMORY = 3,   /* the allocation failed: of a load, nothing is held; of a step, the model must be unloaded */
   IGNIS_NO_DEVICE = 4,   /* no usable device (no driver, too old, no card) */
   IGNIS_FAULT = 5,       /* the device failed; the model must be unloaded */
   IGNIS_CANCELLED = 6    /* the caller cancelled the load; nothing is held */

@@ -1,4 +1,4 @@
-// rows.cu: embedding, norms and SwiGLU. A row's arithmetic is the same whatever the number of rows: a block, or a warp, has one.
+// rows.cu: norms and SwiGLU. A row's arithmetic is the same whatever the number of rows: a block, or a warp, has one.
 #include "device.h"
 #include "launch.cuh"
 

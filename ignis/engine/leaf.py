@@ -23,8 +23,8 @@ _KV_DTYPES = {
     ModelKvFormat.FP8: DType.F8_E4M3,
     ModelKvFormat.F32: DType.F32,
 }
-_LOSSES = (_core.STATUS_FAULT, _core.STATUS_NO_DEVICE)
-_DEVICE_FAILURES = (_core.STATUS_NO_MEMORY, *_LOSSES)
+_DEVICE_FAILURES = (_core.STATUS_FAULT, _core.STATUS_NO_DEVICE, _core.STATUS_NO_MEMORY)
+"""Of a step, no memory is a loss, too: none is taken then, and a card that refused some ends every later step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class NativeLeaf:
         try:
             self._leaf.copy_page(step.source, step.target)
         except LeafError as error:
-            raise _step_error(error) from error
+            raise step_error(error) from error
 
     def prefill(self, span: PrefillSpan) -> Sequence[Draw]:
         live = span.live
@@ -179,7 +179,7 @@ class NativeLeaf:
             self._leaf.open_lane(live.lane, live.tokens)
             draw = self._leaf.prefill(live.tokens, span.start, span.stop, live.table, live.lane, span.sampling)
         except LeafError as error:
-            raise _step_error(error) from error
+            raise step_error(error) from error
         assert draw is not None
         return (draw,)
 
@@ -187,7 +187,7 @@ class NativeLeaf:
         try:
             return self._leaf.decode(step.rows, step.sampling, None, meanwhile)
         except LeafError as error:
-            raise _step_error(error) from error
+            raise step_error(error) from error
 
     def last_step(self) -> StepTimes:
         return StepTimes(*self._leaf.last_step())
@@ -215,6 +215,7 @@ def _params(checkpoint: Checkpoint, layout: Layout) -> LoadParams:
     )
 
 
-def _step_error(error: LeafError) -> EngineError | InternalError:
-    kind = EngineError if error.status in _LOSSES else InternalError
+def step_error(error: LeafError) -> EngineError | InternalError:
+    """What a step's failure is to the engine: EngineError where the device is lost."""
+    kind = EngineError if error.status in _DEVICE_FAILURES else InternalError
     return kind(f"the leaf refused a step (status {error.status}): {error.text}")

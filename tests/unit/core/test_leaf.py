@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from ignis import _core
 from ignis._core import Leaf, LeafError, LoadParams
 from ignis.config_fields import ModelKvFormat
-from ignis.engine.leaf import Layout, NativeLeaf
-from ignis.errors import ModelLoadError
+from ignis.engine.leaf import Layout, NativeLeaf, step_error
+from ignis.errors import EngineError, InternalError, ModelLoadError
 from tests.fakes.leaf import bare_checkpoint
 
 
@@ -38,3 +39,13 @@ def test_parameters_are_made_of_a_checkpoint() -> None:
         num_threads=layout.num_threads,
     )
     assert params is not None
+
+
+@pytest.mark.parametrize("status", ["FAULT", "NO_DEVICE", "NO_MEMORY"])
+def test_a_step_that_the_device_failed_in_loses_the_device(status: str) -> None:
+    error = step_error(LeafError(getattr(_core, f"STATUS_{status}"), "gone"))
+    assert isinstance(error, EngineError)
+
+
+def test_a_step_that_is_refused_loses_nothing() -> None:
+    assert isinstance(step_error(LeafError(_core.STATUS_INVALID, "empty")), InternalError)
