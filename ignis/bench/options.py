@@ -138,9 +138,14 @@ def _integer(given: dict[str, str], flag: str, low: int, high: int, default: int
     text = given.get(flag)
     if text is None:
         return default
-    if not (text.isascii() and text.isdigit() and low <= int(text) <= high):
+    if not _is_number(text, low, high):
         raise ConfigError(f"{flag} {text!r}: must be {low} to {high}")
     return int(text)
+
+
+def _is_number(text: str, low: int, high: int) -> bool:
+    # Python refuses to read thousands of digits.
+    return text.isascii() and text.isdigit() and len(text.lstrip("0")) <= len(str(high)) and low <= int(text) <= high
 
 
 def _number(given: dict[str, str], flag: str, low: float, high: float, default: float) -> float:
@@ -162,7 +167,7 @@ def _list(flag: str, text: str, high: int, *, has_ranges: bool = False) -> tuple
     for part in text.split(","):
         first, is_range, last = part.partition("-")
         ends = [first, last] if is_range and has_ranges else [part]
-        if not all(end.isascii() and end.isdigit() and 1 <= int(end) <= high for end in ends):
+        if not all(_is_number(end, 1, high) for end in ends) or int(ends[0]) > int(ends[-1]):
             numbers.clear()
             break
         numbers.update(range(int(ends[0]), int(ends[-1]) + 1))

@@ -85,14 +85,14 @@ class _Bench:
         self._left_out: list[str] = []
 
     async def measure(self) -> Figures:
-        failure: IgnisError | None = None
+        failure: Exception | None = None
         async with trio.open_nursery() as nursery:
             await nursery.start(self._engine.run)
             try:
                 return await self._measure()
-            except IgnisError as error:
-                # Outside of the nursery, which would wrap it into a group.
-                failure = error
+            except* IgnisError as group:
+                # Outside of the nursery, which would wrap it into a group, as that of the lanes did.
+                failure = group.exceptions[0]
             finally:
                 nursery.cancel_scope.cancel()
         raise failure
@@ -103,10 +103,12 @@ class _Bench:
         plan = await self._engine.load(self._checkpoint)
         load_s = time.monotonic() - started_s
         work = Work(self._checkpoint, plan)
+        lengths = self._fitting("--prompts", self._options.prompts, PROMPTS, 1, plan)
+        contexts = self._fitting("--contexts", self._options.contexts, (CONTEXT,), self._answer_tokens, plan)
         # What is slow the first time only.
-        await self._ask(self._prompt(min(65, plan.layout.max_context // 2)), _WARM_ROUNDS)
-        prompts = [await self._time_prompts(length, work, ceilings) for length in self._lengths(plan)]
-        decode = await self._time_rounds(plan, work, ceilings)
+        await self._ask(self._prompt(min(65, plan.layout.max_context - _WARM_ROUNDS)), _WARM_ROUNDS)
+        prompts = [await self._time_prompts(length, work, ceilings) for length in lengths]
+        decode = await self._time_rounds(contexts, plan, work, ceilings)
         return Figures(
             device=plan.device.name,
             isa=plan.device.isa,
@@ -126,17 +128,19 @@ class _Bench:
 
     # Waiting for a first token.
 
-    def _lengths(self, plan: LoadPlan) -> Sequence[int]:
-        return self._fitting("--prompts", self._options.prompts, PROMPTS, 1, plan)
-
     def _fitting(
         self, flag: str, wanted: Sequence[int] | None, default: Sequence[int], answer_tokens: int, plan: LoadPlan
     ) -> Sequence[int]:
         most = plan.layout.max_context - answer_tokens
+        if most < 1:
+            raise ConfigError(
+                f"the context of {plan.layout.max_context} tokens holds no prompt beside the {answer_tokens} tokens of "
+                "answer that are measured; lower --rounds or raise model.max_context"
+            )
         if wanted is None:
             fitting = [length for length in default if length <= most]
             self._left_out += [f"{flag} {length}: more than the context holds" for length in default if length > most]
-            return fitting or [max(1, most // 2)]
+            return fitting or [-(-most // 2)]
         if wanted[-1] > most:
             raise ConfigError(
                 f"{flag} {wanted[-1]}: with {answer_tokens} tokens of answer that is more than the context of "
@@ -158,10 +162,16 @@ class _Bench:
 
     # Decode rounds.
 
-    async def _time_rounds(self, plan: LoadPlan, work: Work, ceilings: Ceilings) -> list[DecodeFigures]:
+    @property
+    def _answer_tokens(self) -> int:
+        return self._options.rounds + _WARM_ROUNDS + 4 * self._num_lanes
+
+    async def _time_rounds(
+        self, contexts: Sequence[int], plan: LoadPlan, work: Work, ceilings: Ceilings
+    ) -> list[DecodeFigures]:
         figures = []
-        answer = self._options.rounds + _WARM_ROUNDS + 4 * self._num_lanes
-        for context in self._fitting("--contexts", self._options.contexts, (CONTEXT,), answer, plan):
+        answer = self._answer_tokens
+        for context in contexts:
             pages = pages_of(context + answer)
             widths = [width for width in self._options.widths if width <= self._num_lanes]
             too_wide = [width for width in widths if width * pages > plan.layout.num_pages]

@@ -13,6 +13,9 @@ from ignis.models.registry import ARCHITECTURES
 from ignis.quant.base import BlockFormat
 from ignis.quant.registry import FORMAT_BY_NUMBER, known_as
 
+_MAX_LAYERS = 1024
+"""The leaf's; before it could refuse more, their tensors would have been listed here."""
+
 
 def synthetic_checkpoint(path: Path, dtype: DType, seed: int) -> Checkpoint:
     """Returns a checkpoint of that shape, its matrices of that type and its norms float32. It has no tokenizer.
@@ -29,6 +32,7 @@ def synthetic_checkpoint(path: Path, dtype: DType, seed: int) -> Checkpoint:
     file = path / CONFIG if path.is_dir() else path
     config = Fields(file, read_json(file, CONFIG_BYTES))
     spec = find_architecture(config, "model_type", ARCHITECTURES)
+    config.required_integer("num_hidden_layers", high=_MAX_LAYERS)
     shape = hf_shape(config, spec)
     has_head = not config.flag("tie_word_embeddings", False)
     tensors = _Tensors(file, shape, FORMAT_BY_NUMBER[dtype]).views(spec, has_head=has_head)

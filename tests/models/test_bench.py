@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ignis.bench.run import _Bench
 from ignis.cli import main
-from ignis.errors import ModelFileError
+from ignis.errors import EngineError, ModelFileError
 from ignis.models.base import DType
 from ignis.models.synthetic import synthetic_checkpoint
 
@@ -68,6 +69,7 @@ def test_a_model_of_files_is_timed(real_model: Path, capsys: pytest.CaptureFixtu
         (["--format", "q4_k", "--prompts", "5000"], 2, "--prompts 5000: .* more than the context of 1024 tokens"),
         (["--format", "q4_k", "--contexts", "1024"], 2, "--contexts 1024"),
         (["--format", "q4_k", "--model-max-context", "4096"], 1, "model.max_context is 4096"),
+        (["--format", "q4_k", "--model-max-context", "64"], 2, "context of 64 tokens holds no prompt beside the 104"),
         (["--format", "q4_k", "--no-such-flag", "1"], 2, "unknown option --no-such-flag"),
         (["--format", "q4_k", "--model-decode-lanes", "2", "--widths", "4"], 2, "--widths: 4 is more than"),
     ],
@@ -77,6 +79,37 @@ def test_what_cannot_be_measured_is_refused(
 ) -> None:
     assert main([*SYNTHETIC, *words]) == status
     assert re.search(message, capsys.readouterr().err)
+
+
+def test_a_fault_among_lanes_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    ask = _Bench._ask
+
+    async def fail_in_rounds(bench: _Bench, prompt: tuple[int, ...], max_tokens: int) -> float:
+        if max_tokens > 8:
+            raise EngineError("the card is gone")
+        return await ask(bench, prompt, max_tokens)
+
+    monkeypatch.setattr(_Bench, "_ask", fail_in_rounds)
+    assert main([*SYNTHETIC, "--format", "bf16", *SHORT, "--widths", "2"]) == 1
+    assert capsys.readouterr().err == "ignis-server: the card is gone\n"
+
+
+@pytest.mark.parametrize("context_tokens", [16, 17])
+def test_a_context_of_a_few_tokens_is_timed(
+    context_tokens: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shape = json.loads(TINY.read_text(encoding="utf-8")) | {"max_position_embeddings": context_tokens}
+    (tmp_path / "config.json").write_text(json.dumps(shape), encoding="utf-8")
+    words = ["bench", "--synthetic", str(tmp_path), "--format", "bf16", "--device", "cpu", "--model-decode-lanes", "1"]
+    assert main([*words, "--rounds", "2", "--repeats", "1", "--json"]) == 0
+    assert [row["context_tokens"] for row in json.loads(capsys.readouterr().out)["decode"]] == [1 + context_tokens % 2]
+
+
+def test_more_layers_than_can_be_are_refused_before_they_are_listed(tmp_path: Path) -> None:
+    shape = json.loads(TINY.read_text(encoding="utf-8")) | {"num_hidden_layers": 1_000_000_000}
+    (tmp_path / "config.json").write_text(json.dumps(shape), encoding="utf-8")
+    with pytest.raises(ModelFileError, match="num_hidden_layers is 1000000000, 1 to 1024 is allowed"):
+        synthetic_checkpoint(tmp_path, DType.BF16, 1)
 
 
 def test_a_shape_that_does_not_fit_a_type_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
