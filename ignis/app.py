@@ -27,6 +27,7 @@ from ignis.engine.settings import EngineSettings
 from ignis.errors import DeviceLoadError, IgnisError, ModelFileError
 from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
+from ignis.models.base import Checkpoint, MappedFile
 from ignis.models.registry import open_checkpoint
 from ignis.server.limits import ServerLimits
 from ignis.server.listener import Listen, Server, on_signals
@@ -52,7 +53,7 @@ def run(config: Config) -> int:
         trio.run(_App(config, log).serve)
     except BaseExceptionGroup as group:
         error = _first(group)
-        if not isinstance(error, IgnisError):
+        if not isinstance(error, IgnisError | KeyboardInterrupt):
             log.emit("ignis.process.fault", error=error)
         raise error from group
     return 0
@@ -152,7 +153,7 @@ class _App:
             tokenizers[0],
             name=name,
             max_context=self._engine.max_context,
-            created_unix_s=int(source.path.stat().st_mtime),
+            created_unix_s=_modified_unix_s(checkpoint),
             device=f"{loaded.plan.device.name} ({loaded.plan.device.isa})",
             load_s=loaded.duration_s,
         )
@@ -195,6 +196,13 @@ class _App:
         """A second signal: nothing is waited for. The kernel takes back what the process holds."""
         self._log.emit("ignis.process.stopped", reason="second signal")
         os._exit(_QUIT_STATUS)
+
+
+def _modified_unix_s(checkpoint: Checkpoint) -> int:
+    """Of the first weights, by the open file: its path may be gone since."""
+    file = checkpoint.files[0]
+    assert isinstance(file, MappedFile)
+    return int(os.fstat(file.descriptor).st_mtime)
 
 
 @contextmanager

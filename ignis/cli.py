@@ -1,6 +1,6 @@
 """The command line: which command is meant, its answer and its exit status. Serving itself is app's.
 
-Exit status: 0 done, 1 it failed, 2 the command line or the configuration is wrong.
+Exit status: 0 done, 1 it failed, 2 the command line or the configuration is wrong, 130 Ctrl-C broke it off.
 """
 
 import json
@@ -52,6 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except IgnisError as error:
         print(f"ignis-server: {error.message}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        # Ctrl-C where nobody had taken over yet: in the first moments of a server, or in a download.
+        return 130
     except BrokenPipeError:
         # Whoever read our output left, as `help --fields | head` does. The interpreter would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -101,6 +101,8 @@ class Engine:
             DeviceLoadError: the device failed; FAILED too, and the next load may go well.
         """
         assert self._loop is not None, "load before run"
+        # A shutdown may have ended `run` since the caller last waited.
+        await trio.lowlevel.checkpoint_if_cancelled()
         if self._loop.has_ended:
             raise EngineError("the step loop broke, and only a new process has another")
         self._advance(EngineEvent.LOAD)

@@ -441,6 +441,22 @@ async def test_a_shutdown_ends_a_load_under_way() -> None:
     assert bench.engine.state is EngineState.DRAINING and not bench.leaf.is_loaded
 
 
+async def test_a_load_that_a_shutdown_comes_before_is_cancelled() -> None:
+    bench = Bench(ScriptedLeaf(), engine_settings())
+
+    async def load_late() -> None:
+        with trio.CancelScope(shield=True):
+            await until(lambda: not bench.engine.is_alive())
+        await bench.engine.load(bare_checkpoint())
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(bench.engine.run)
+        nursery.start_soon(load_late)
+        bench.engine.drain()
+        nursery.cancel_scope.cancel()
+    assert bench.engine.state is EngineState.DRAINING and not bench.leaf.is_loaded
+
+
 async def test_the_plan_is_one_event_and_its_lines_are_metrics(nursery: trio.Nursery) -> None:
     bench = Bench(card_leaf(), engine_settings(headroom_bytes=0))
     bench.metrics.read_snapshots_from(bench.engine.snapshot)
