@@ -438,7 +438,7 @@ def build_checked_leaf(compiler: Compiler) -> None:
     if toolkit is not None and shutil.which("compute-sanitizer"):
         leaf = tomllib.loads((ROOT / "cuda" / "SOURCES.toml").read_text(encoding="utf-8"))
         library = WORK / "targets" / "libignis_cuda.racecheck.so"
-        build_cuda_leaf(compiler, toolkit, leaf, leaf["cuda"]["default_archs"], library, leaf["cuda"]["racecheck"])
+        build_cuda_leaf(compiler, toolkit, leaf, cuda_archs(leaf), library, leaf["cuda"]["racecheck"])
 
 
 def build_objects(compiler: Compiler, leaf: dict[str, Any], name: str) -> list[str]:
@@ -509,13 +509,27 @@ def build_images(compiler: Compiler, toolkit: "Toolkit", archs: Sequence[str]) -
 
 def cuda_archs(leaf: dict[str, Any]) -> list[str]:
     """Returns the targets that IGNIS_CUDA_ARCHS names: a list with commas, or `all`. Without it: those of the leaf that
-    is there, else the default."""
+    is there, else those of this machine's cards, else the default."""
     wanted = os.environ.get("IGNIS_CUDA_ARCHS")
     if not wanted and CUDA_LEAF.exists() and BUILT_ARCHS.exists():
         wanted = BUILT_ARCHS.read_text()
     if wanted == "all":
         return list(leaf["cuda"]["archs"])
-    return checked_archs(leaf, wanted.split(",") if wanted else leaf["cuda"]["default_archs"])
+    if wanted:
+        return checked_archs(leaf, wanted.split(","))
+    return archs_of_cards(leaf["cuda"]["archs"]) or list(leaf["cuda"]["default_archs"])
+
+
+def archs_of_cards(known: Sequence[str]) -> list[str]:
+    """Returns the targets of the cards that the driver's own tool lists: that of a card's compute capability, or PTX,
+    which the driver compiles, where there is none."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return []
+    asked = subprocess.run([tool, "--query-gpu=compute_cap", "--format=csv,noheader"], capture_output=True, text=True)
+    capabilities = [line.strip().replace(".", "") for line in asked.stdout.splitlines()]
+    numbers = {arch.rstrip("a"): arch for arch in known}
+    return sorted({numbers.get(each, "ptx") for each in capabilities if each.isdigit()})
 
 
 def checked_archs(leaf: dict[str, Any], archs: Sequence[str]) -> list[str]:

@@ -108,6 +108,19 @@ def test_a_cuda_leaf_keeps_its_targets_until_others_are_named(
         build.cuda_archs(leaf)
 
 
+@pytest.mark.usefixtures("toolkit")
+def test_a_new_cuda_leaf_is_for_the_cards_that_are_there(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tool = tmp_path / "nvidia-smi"
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    leaf = {"cuda": {"archs": ["80", "90a", "ptx"], "default_archs": ["90a"]}}
+    for listed, targets in (("8.0\\n9.0\\n9.0", ["80", "90a"]), ("12.1", ["ptx"]), ("No devices were found", ["90a"])):
+        tool.write_text(f"#!/bin/sh\nprintf '{listed}\\n'\n")
+        tool.chmod(0o755)
+        assert build.cuda_archs(leaf) == targets
+
+
 def test_kernels_of_numba_are_stale_when_a_source_or_its_ptx_has_changed(build: ModuleType, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "cuda" / "numba", tmp_path / "cuda" / "numba")
     assert build.stale_ptx() == []
