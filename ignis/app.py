@@ -111,7 +111,7 @@ class _App:
         for address in addresses:
             self._log.emit("ignis.process.listening", url=f"http://{address}", started_ms=_age_ms())
         bound = replace(self._config.server.bind, port=int(addresses[0].rpartition(":")[2]))
-        print(banner(bound, self._config.server.ui, self._shown_key), flush=True)
+        _say(banner(bound, self._config.server.ui, self._shown_key))
 
     async def _load(self) -> None:
         name = served_name(self._config.model)
@@ -174,7 +174,7 @@ class _App:
             max_context=plan.layout.max_context,
             load_s=loaded.duration_s,
         )
-        print(text, flush=True)
+        _say(text)
 
     def _resolve(self) -> ModelSource:
         catalog = load_catalog()
@@ -203,6 +203,15 @@ def _modified_unix_s(checkpoint: Checkpoint) -> int:
     file = checkpoint.files[0]
     assert isinstance(file, MappedFile)
     return int(os.fstat(file.descriptor).st_mtime)
+
+
+def _say(text: str) -> None:
+    """For a person, who may have left: a broken pipe or a full disk behind the output ends no server."""
+    try:
+        print(text, flush=True)
+    except OSError:
+        # What could not be written stays in the buffer, and would fail again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

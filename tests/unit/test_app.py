@@ -1,11 +1,13 @@
 """What the server's start and the command line do at moments that no request sees."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from ignis import app
-from ignis.app import _modified_unix_s
+from ignis.app import _modified_unix_s, _say
 from ignis.cli import main
 from ignis.models.registry import open_checkpoint
 from tests.unit.models.writers import tiny_gguf
@@ -29,3 +31,12 @@ def test_ctrl_c_before_the_server_listens_for_it_is_no_traceback(
     monkeypatch.setattr(app._App, "serve", serve)
     assert main(["serve", "--server-bind", "127.0.0.1:0"]) == 130
     assert "fault" not in capsys.readouterr().err
+
+
+def test_an_output_that_nobody_reads_ends_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        _say("the model serves")
+        _say("again")
