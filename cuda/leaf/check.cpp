@@ -18,8 +18,9 @@ const Program *program_of(uint32_t architecture) {
   return nullptr;
 }
 
-// Above these a shape is a damaged file, and the products below stay far from 64 bits.
-static constexpr uint32_t MAX_LAYERS = 1024, MAX_SIZE = 1u << 20, MAX_HEADS = 4096, MAX_HEAD_DIM = 1024, MAX_VOCAB = 1u << 24;
+// Above these a shape is a damaged file, and the products below stay far from 64 bits. MAX_SIZE is also the longest row that every
+// kernel takes (kernels/linear_span_prepare.cu).
+static constexpr uint32_t MAX_LAYERS = 1024, MAX_SIZE = 1u << 17, MAX_HEADS = 4096, MAX_HEAD_DIM = 1024, MAX_VOCAB = 1u << 24;
 static constexpr uint32_t MAX_CONTEXT = 1u << 24;  // a float32 holds every position up to here
 static constexpr uint32_t MAX_THREADS = 1024;
 
@@ -47,6 +48,7 @@ static ignis_status check_shape(const ignis_shape &shape) {
   CHECK(check_range("num_heads", shape.num_heads, 1, MAX_HEADS));
   CHECK(check_range("num_kv_heads", shape.num_kv_heads, 1, shape.num_heads));
   CHECK(check_range("head_dim", shape.head_dim, 2, MAX_HEAD_DIM));
+  CHECK(check_range("num_heads * head_dim", uint64_t{shape.num_heads} * shape.head_dim, 2, MAX_SIZE));
   CHECK(check_range("vocab_size", shape.vocab_size, 1, MAX_VOCAB));
   if (shape.num_heads % shape.num_kv_heads != 0)
     return fail(IGNIS_INVALID, "num_kv_heads %u does not divide num_heads %u", shape.num_kv_heads, shape.num_heads);

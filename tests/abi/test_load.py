@@ -53,6 +53,12 @@ BAD_LOADS: dict[str, tuple[Mend, int, str]] = {
     "no hidden size": (on_shape(hidden_size=0), leaf.INVALID, "hidden_size"),
     "another hidden size": (on_shape(hidden_size=64), leaf.INVALID, r"token_embd.weight is \[97, 72\]"),
     "huge sizes": (on_shape(hidden_size=2**31, ffn_size=2**31), leaf.INVALID, "hidden_size"),
+    "rows longer than a kernel takes": (on_shape(ffn_size=2**17 + 1), leaf.INVALID, "ffn_size"),
+    "heads longer together than a kernel takes": (
+        on_shape(num_heads=4096, head_dim=64),
+        leaf.INVALID,
+        r"num_heads \* head_dim",
+    ),
     "no ffn": (on_shape(ffn_size=0), leaf.INVALID, "ffn_size"),
     "kv heads that do not divide": (on_shape(num_kv_heads=4), leaf.INVALID, "does not divide"),
     "no heads": (on_shape(num_heads=0), leaf.INVALID, "num_heads"),
