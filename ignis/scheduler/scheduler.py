@@ -89,12 +89,14 @@ class Scheduler:
         tells."""
         if self._num_deadlines:
             self._expire(now)
-        if self._prefill.live is None:
-            self._admit(now)
-        if self._prefill.live is not None and self._prefill.live.source is not None:
-            return self.residency.copy(self._prefill.live)
-        if self._prefill.live is not None and (not self._lanes.num_decoding or self._prefill.may_run(now)):
-            return self._plan_span(self._prefill.live, now)
+        if not self._lanes.num_decoding or self._prefill.may_run(now):
+            # Not before its first step can run: whoever comes until then may be of a higher rank.
+            if self._prefill.live is None:
+                self._admit(now)
+            if self._prefill.live is not None:
+                if self._prefill.live.source is not None:
+                    return self.residency.copy(self._prefill.live)
+                return self._plan_span(self._prefill.live, now)
         if self._lanes.num_decoding:
             return self._plan_round()
         assert not self._lives, "requests wait and nothing runs"

@@ -453,7 +453,18 @@ def test_leaving_the_queue_is_told_with_the_first_span_and_not_with_the_first_to
     assert play.admitted == [Admitted(one, lane=0, cached_tokens=0, shared_tokens=0, queued_s=0.0)]
     assert play.events == []
     play.run()
-    assert play.admitted[1:] == [Admitted(two, lane=1, cached_tokens=0, shared_tokens=0, queued_s=3.0)]
+    assert play.admitted[1:] == [Admitted(two, lane=1, cached_tokens=0, shared_tokens=0, queued_s=4.0)]
+
+
+def test_a_prompt_leaves_the_queue_when_its_first_step_can_run_and_a_higher_rank_may_come_until_then() -> None:
+    play = Player()
+    agent = play.submit(range(5), max_tokens=1, request_class=RequestClass.AGENT)
+    one = play.submit(range(5), max_tokens=9)
+    play.step()
+    play.step()  # the round that a span owes to those who decode
+    two = play.submit(range(5), max_tokens=1)
+    play.run()
+    assert [admitted.request_id for admitted in play.admitted] == [one, two, agent]
 
 
 def test_what_is_cached_is_told_apart_by_whether_its_owner_still_runs() -> None:
@@ -464,7 +475,7 @@ def test_what_is_cached_is_told_apart_by_whether_its_owner_still_runs() -> None:
     three = play.submit(range(200), max_tokens=1)
     play.run()
     assert play.admitted[1].shared_tokens == 0
-    assert play.admitted[2] == Admitted(three, lane=1, cached_tokens=128, shared_tokens=64, queued_s=1.0)
+    assert play.admitted[2] == Admitted(three, lane=1, cached_tokens=128, shared_tokens=64, queued_s=2.0)
 
 
 def test_log_probabilities_come_with_each_token_and_the_stop_token() -> None:
