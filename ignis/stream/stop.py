@@ -67,6 +67,8 @@ class StopMatcher:
         return known[:free], False
 
     def finish(self) -> str:
-        """Returns what was held back: the text has ended, so it cannot become a stop string any more."""
+        """Returns what was held back: the text has ended, or a tag parts it from what follows."""
         held, self._held = self._held, ""
+        for matcher in self._matchers:
+            matcher.matched = 0
         return held
