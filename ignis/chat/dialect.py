@@ -10,6 +10,9 @@ _OTHER = "haystack"
 _CALL_ID = "needle123"
 """Nine letters and digits: one family of templates refuses any other length."""
 
+_SPACED = '{ "needle":  [1]}'
+"""JSON as no template spells it."""
+
 RenderText = Callable[[Sequence[Mapping[str, object]]], str]
 """Renders messages to flat text; raises TemplateError."""
 
@@ -26,6 +29,8 @@ class Dialect:
     """An assistant message with calls may have "" for content; else it needs null."""
     reads_objects: bool = True
     """A call's arguments may be an object; else they must be its JSON text."""
+    prints_arguments: bool = False
+    """Arguments that are JSON text come out as they are: the model reads its own text again, to the byte."""
     has_developer: bool = False
     """The template has a role of its own for developer messages."""
 
@@ -48,6 +53,7 @@ def probe_dialect(source: str, render: RenderText) -> Dialect:
         reads_parts=reads_parts,
         reads_empty_calls=reads_empty_calls,
         reads_objects=reads_objects,
+        prints_arguments=_prints_call(render, "" if reads_empty_calls else None, _SPACED, _SPACED),
         has_developer="developer" in source,
     )
 
@@ -61,7 +67,7 @@ def _prints(render: RenderText, messages: Sequence[Mapping[str, object]]) -> boo
     return _NEEDLE in text and "{'" not in text and "[{" not in text
 
 
-def _prints_call(render: RenderText, content: str | None, arguments: object) -> bool:
+def _prints_call(render: RenderText, content: str | None, arguments: object, wanted: str = _NEEDLE) -> bool:
     call = {"id": _CALL_ID, "type": "function", "function": {"name": _NEEDLE, "arguments": arguments}}
     history: list[Mapping[str, object]] = [
         {"role": "user", "content": _OTHER},
@@ -72,4 +78,4 @@ def _prints_call(render: RenderText, content: str | None, arguments: object) -> 
         text = render(history)
     except TemplateError:
         return False
-    return _NEEDLE in text.replace(_CALL_ID, "") and "{'" not in text
+    return wanted in text.replace(_CALL_ID, "") and "{'" not in text

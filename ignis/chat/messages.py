@@ -19,7 +19,8 @@ def spell_messages(messages: Sequence[Message], dialect: Dialect) -> list[dict[s
     - A developer message is a system message where it stands, unless the template has a role for it.
     - Content is a string, or a list of {"type": "text", "text": ...}, and null only from the assistant. Parts are
       joined by a line break for a template that reads only strings.
-    - Arguments of calls are objects, or JSON text for a template that prints them as they are.
+    - Arguments of calls are objects, or JSON text for a template that can read nothing else. JSON text stays as it is
+      for a template that prints it: so an answer's call is the same text in the next prompt, and its prefix is found.
 
     Raises:
         InvalidRequestError: a role or a content that no template can take, with its place in the list.
@@ -89,7 +90,7 @@ def _spell_call(call: object, dialect: Dialect) -> object:
         return call
     function: Mapping[str, object] = call["function"]
     arguments = function.get("arguments")
-    if isinstance(arguments, str) and dialect.reads_objects:
+    if isinstance(arguments, str) and dialect.reads_objects and not (arguments and dialect.prints_arguments):
         try:
             value = json.loads(arguments or "{}")
         except (ValueError, RecursionError):

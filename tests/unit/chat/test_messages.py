@@ -92,7 +92,15 @@ def test_what_no_template_can_take_is_refused_where_it_stands(messages: list[dic
 
 
 def test_the_common_template_reads_strings_and_objects() -> None:
-    assert dialect((DATA / "qwen3.jinja").read_text(encoding="utf-8")) == Dialect()
+    assert dialect((DATA / "qwen3.jinja").read_text(encoding="utf-8")) == Dialect(prints_arguments=True)
+
+
+def test_arguments_that_are_text_stay_as_they_are_where_the_template_prints_them() -> None:
+    text = '{ "a":  1}'
+    message = {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": text}}]}
+    for prints, expected in ((True, text), (False, {"a": 1})):
+        (spelled,) = spell_messages([message], Dialect(prints_arguments=prints))
+        assert spelled["tool_calls"] == [{"function": {"name": "f", "arguments": expected}}]
 
 
 def test_a_template_that_walks_over_parts_says_so() -> None:
