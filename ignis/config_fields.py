@@ -65,6 +65,19 @@ class ModelKvFormat(enum.StrEnum):
     F32 = "f32"
 
 
+class ModelDialect(enum.StrEnum):
+    """How the model writes thinking and tool calls; auto: its chat template tells."""
+
+    AUTO = "auto"
+    NONE = "none"
+    THINK = "think"
+    QWEN_XML = "qwen_xml"
+    QWEN_JSON = "qwen_json"
+    HERMES = "hermes"
+    LLAMA3 = "llama3"
+    SMOLLM2 = "smollm2"
+
+
 class DeviceKind(enum.StrEnum):
     """What the model runs on; auto takes a CUDA card where one can be used."""
 
@@ -121,6 +134,7 @@ class ModelConfig:
     decode_share: int = 25
     decode_lanes: int = 8
     kv_format: ModelKvFormat = ModelKvFormat.F16
+    dialect: ModelDialect = ModelDialect.AUTO
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,6 +397,14 @@ FIELDS: tuple[Field, ...] = (
         "f16",
         "element type of the KV pages; fp8 is e4m3 without a scale, half the memory of f16",
         choices=ModelKvFormat,
+    ),
+    Field(
+        "model",
+        "dialect",
+        Kind.CHOICE,
+        "auto",
+        "how the model writes thinking and tool calls; auto: its chat template tells",
+        choices=ModelDialect,
     ),
     Field(
         "device",

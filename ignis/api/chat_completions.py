@@ -3,21 +3,23 @@
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import msgspec
 
 from ignis.api.body import read_body
-from ignis.api.chunks import DONE, ChunkEncoder
+from ignis.api.chunks import DONE, ChunkEncoder, new_call_id
 from ignis.api.generation import Delta, DrawnToken, Order, Outcome, follow, release
 from ignis.api.order import Orders
 from ignis.api.schema.chat_completions import (
+    AnsweredCall,
+    AnsweredFunction,
     AnswerMessage,
     ChatCompletion,
     ChatCompletionRequest,
     ChatUsage,
     Choice,
     ChoiceLogprobs,
+    FinishReasonText,
     PromptTokensDetails,
     Timings,
     TokenLogprobEntry,
@@ -31,9 +33,10 @@ from ignis.errors import Fault, IgnisError
 from ignis.exchange import Exchange
 from ignis.log import Log
 from ignis.scheduler.request import FinishReason
+from ignis.stream.parts import CallArguments, CallBegin, Content, Part, Reasoning
 from ignis.tokenizer import Tokenizer
 
-_FINISH: dict[FinishReason, Literal["stop", "length"]] = {FinishReason.STOP: "stop", FinishReason.LENGTH: "length"}
+_FINISH: dict[FinishReason, FinishReasonText] = {FinishReason.STOP: "stop", FinishReason.LENGTH: "length"}
 
 
 class ChatCompletions:
@@ -98,19 +101,20 @@ class ChatCompletions:
         num_choices = len(mailboxes)
         chunks = ChunkEncoder(head.id, head.created, head.model, num_choices, has_usage)
         events = await exchange.open_events(headers)
-        finishes: list[tuple[int, FinishReason]] = []
+        finishes: list[tuple[int, FinishReasonText]] = []
 
         async def pass_on(delta: Delta) -> None:
-            if delta.text or delta.tokens:
-                await events.send(
-                    chunks.text_with_logprobs(delta.answer, delta.text, _logprobs(delta.tokens, order.model.tokenizer))
-                    if delta.tokens
-                    else chunks.text(delta.answer, delta.text)
-                )
+            logprobs = _logprobs(delta.tokens, order.model.tokenizer) if delta.tokens else None
+            for part in delta.parts:
+                await events.send(chunks.part(delta.answer, part, logprobs))
+                logprobs = None
+            if logprobs is not None:
+                await events.send(chunks.logprobs(delta.answer, logprobs))
             if delta.finish is not None:
-                finishes.append((delta.answer, delta.finish))
+                reason = _finish_reason(delta.finish, has_calls=delta.has_calls)
+                finishes.append((delta.answer, reason))
                 if len(finishes) < num_choices:
-                    await events.send(chunks.finish(delta.answer, _FINISH[delta.finish], None))
+                    await events.send(chunks.finish(delta.answer, reason, None))
 
         try:
             for index in range(num_choices):
@@ -126,7 +130,7 @@ class ChatCompletions:
         # The last finish waits for the figures, so that they have a chunk to stand on when no usage was asked for.
         timings = _timings(outcome, order)
         index, finish = finishes[-1]
-        await events.send(chunks.finish(index, _FINISH[finish], None if has_usage else timings))
+        await events.send(chunks.finish(index, finish, None if has_usage else timings))
         if has_usage:
             await events.send(chunks.usage(_usage(outcome), timings))
         await events.send(DONE)
@@ -146,23 +150,55 @@ class _Whole:
     """One answer of a body that is sent at its end."""
 
     def __init__(self) -> None:
-        self._texts: list[str] = []
+        self._reasoning: list[str] = []
+        self._content: list[str] = []
+        self._calls: list[tuple[str, list[str]]] = []
+        """The name of each call, and the pieces of its arguments."""
         self._tokens: list[DrawnToken] = []
-        self._finish = FinishReason.STOP
+        self._finish: FinishReasonText = "stop"
 
     def add(self, delta: Delta) -> None:
-        self._texts.append(delta.text)
+        for part in delta.parts:
+            self._add_part(part)
         self._tokens += delta.tokens
-        self._finish = delta.finish or self._finish
+        if delta.finish is not None:
+            self._finish = _finish_reason(delta.finish, has_calls=delta.has_calls)
+
+    def _add_part(self, part: Part) -> None:
+        match part:
+            case Content(text):
+                self._content.append(text)
+            case Reasoning(text):
+                self._reasoning.append(text)
+            case CallBegin(_, name):
+                self._calls.append((name, []))
+            case CallArguments(index, text):
+                self._calls[index][1].append(text)
 
     def choice(self, index: int, order: Order) -> Choice:
         has_logprobs = order.sampling.top_logprobs is not None
         return Choice(
             index=index,
-            message=AnswerMessage(content="".join(self._texts)),
-            finish_reason=_FINISH[self._finish],
+            message=self._message(),
+            finish_reason=self._finish,
             logprobs=_logprobs(self._tokens, order.model.tokenizer) if has_logprobs else None,
         )
+
+    def _message(self) -> AnswerMessage:
+        content = "".join(self._content)
+        calls = [
+            AnsweredCall(id=new_call_id(), function=AnsweredFunction(name=name, arguments="".join(texts)))
+            for name, texts in self._calls
+        ]
+        return AnswerMessage(
+            content=None if calls and not content else content,
+            reasoning_content="".join(self._reasoning) or msgspec.UNSET,
+            tool_calls=calls or msgspec.UNSET,
+        )
+
+
+def _finish_reason(finish: FinishReason, *, has_calls: bool) -> FinishReasonText:
+    return "tool_calls" if has_calls and finish is FinishReason.STOP else _FINISH[finish]
 
 
 def _usage(outcome: Outcome) -> ChatUsage:

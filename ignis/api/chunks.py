@@ -1,18 +1,22 @@
 """The events of a chat stream as bytes. A text delta, which comes a thousand times, is two fixed parts and a text."""
 
+import secrets
 from collections.abc import Sequence
 
 import msgspec
 
 from ignis.api.schema.chat_completions import (
+    CallDelta,
     ChatCompletionChunk,
     ChatUsage,
     ChoiceLogprobs,
     ChunkChoice,
     ChunkDelta,
     FinishReasonText,
+    FunctionDelta,
     Timings,
 )
+from ignis.stream.parts import CallArguments, CallBegin, Content, Part, Reasoning
 
 DONE = b"[DONE]"
 _TEXT_MARK = "text goes here"
@@ -41,8 +45,17 @@ class ChunkEncoder:
         before, after = self._frames[index]
         return before + self._encoder.encode(text) + after
 
-    def text_with_logprobs(self, index: int, text: str, logprobs: ChoiceLogprobs) -> bytes:
-        return self._encode(ChunkChoice(index=index, delta=ChunkDelta(content=text), logprobs=logprobs))
+    def part(self, index: int, part: Part, logprobs: ChoiceLogprobs | None = None) -> bytes:
+        """Any part of an answer; a call begins with an id that no other call has."""
+        if isinstance(part, Content) and logprobs is None:
+            return self.text(index, part.text)
+        return self._encode(
+            ChunkChoice(index=index, delta=_delta(part), logprobs=msgspec.UNSET if logprobs is None else logprobs)
+        )
+
+    def logprobs(self, index: int, logprobs: ChoiceLogprobs) -> bytes:
+        """Log probabilities of tokens that came without text."""
+        return self._encode(ChunkChoice(index=index, delta=ChunkDelta(content=""), logprobs=logprobs))
 
     def finish(self, index: int, reason: "FinishReasonText", timings: Timings | None) -> bytes:
         """The end of a choice: an empty delta and why it ended."""
@@ -64,3 +77,20 @@ class ChunkEncoder:
         before, mark, after = whole.rpartition(self._encoder.encode(_TEXT_MARK))
         assert mark
         return before, after
+
+
+def new_call_id() -> str:
+    return f"call_{secrets.token_hex(12)}"
+
+
+def _delta(part: Part) -> ChunkDelta:
+    match part:
+        case Content(text):
+            return ChunkDelta(content=text)
+        case Reasoning(text):
+            return ChunkDelta(reasoning_content=text)
+        case CallBegin(index, name):
+            function = FunctionDelta(name=name, arguments="")
+            return ChunkDelta(tool_calls=[CallDelta(index=index, id=new_call_id(), type="function", function=function)])
+        case CallArguments(index, text):
+            return ChunkDelta(tool_calls=[CallDelta(index=index, function=FunctionDelta(arguments=text))])

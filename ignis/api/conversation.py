@@ -9,6 +9,7 @@ import msgspec
 
 from ignis.api.schema.messages import ContentPart, Message, Tool, ToolCall
 from ignis.errors import InvalidRequestError, UnsupportedValueError
+from ignis.stream.dialects import OutputDialect
 
 _OWN_VARIABLES = frozenset(
     {
@@ -24,6 +25,7 @@ _OWN_VARIABLES = frozenset(
 )
 _MAX_DEPTH = 128
 _CHOICES = ("none", "auto", "required")
+_NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
 def template_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -37,21 +39,56 @@ def template_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return [_template_message(message, f"messages[{index}]") for index, message in enumerate(messages)]
 
 
-def refuse_tools(tools: Sequence[Tool] | None, choice: str | Mapping[str, Any] | None) -> None:
-    """Lets pass what asks for no tool call: no tools, or tools with the choice "none", which drops them.
+def template_tools(
+    tools: Sequence[Tool] | None, choice: str | Mapping[str, Any] | None, template: str, dialect: OutputDialect
+) -> list[dict[str, Any]] | None:
+    """Gives the tools as a template takes them; None where there are none, or the choice "none" drops them.
 
     Raises:
-        InvalidRequestError, UnsupportedValueError: anything else.
+        InvalidRequestError: two tools have one name, or a choice that there is not.
+        UnsupportedValueError: the choice forces a call, or the model cannot be told of tools.
     """
     if isinstance(choice, str) and choice not in _CHOICES:
         allowed = " or ".join(f'"{name}"' for name in _CHOICES)
         raise InvalidRequestError(f"tool_choice must be {allowed} or a function, not {choice[:60]!r}", "tool_choice")
+    spelled = [_template_tool(tool, f"tools[{index}]") for index, tool in enumerate(tools or ())]
+    names: set[str] = set()
+    for index, tool in enumerate(spelled):
+        name = tool["function"]["name"]
+        if name in names:
+            param = f"tools[{index}].function.name"
+            raise InvalidRequestError(f"{param} is {name[:60]!r}, as that of another tool", param)
+        names.add(name)
     if choice == "none":
-        return
-    if tools:
-        raise UnsupportedValueError('tools are not served yet, unless tool_choice is "none"', "tools")
+        return None
     if choice not in (None, "auto"):
-        raise InvalidRequestError("tool_choice asks for a call, but there are no tools", "tool_choice")
+        if not spelled:
+            raise InvalidRequestError("tool_choice asks for a call, but there are no tools", "tool_choice")
+        raise UnsupportedValueError('tool_choice is served as "auto" and "none" only', "tool_choice")
+    if not spelled:
+        return None
+    if not re.search(r"\btools\b", template):
+        raise UnsupportedValueError(
+            "tools are not served: the chat template of this model does not mention them", "tools"
+        )
+    if dialect.call_form is None:
+        raise UnsupportedValueError(
+            "tools are not served: how this model writes calls is not known; model.dialect may say so", "tools"
+        )
+    return spelled
+
+
+def _template_tool(tool: Tool, param: str) -> dict[str, Any]:
+    """A function without parameters takes an empty object."""
+    function = tool.function
+    spelled: dict[str, Any] = {"name": function.name}
+    if function.description is not None:
+        spelled["description"] = function.description
+    _check_depth(function.parameters, f"{param}.function.parameters")
+    spelled["parameters"] = _NO_ARGUMENTS if function.parameters is None else function.parameters
+    if function.strict is not None:
+        spelled["strict"] = function.strict
+    return {"type": "function", "function": spelled}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ A route says what it wants as an Order, and is called back with Deltas. Nothing 
 
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import trio
 
@@ -22,9 +22,12 @@ from ignis.scheduler.request import (
     Usage,
 )
 from ignis.stream.delta import TextOut
-from ignis.tokenizer import Tokenizer
+from ignis.stream.dialects import NONE, OutputDialect
+from ignis.stream.parts import Part
+from ignis.stream.tool_calls import Schemas
 
 _SEED_BITS = 53
+_MAX_BLANK = 8
 # Far below any logit, and still a number that a float32 holds.
 _NEVER = -1e9
 _SEED_MASK = 2**64 - 1
@@ -42,6 +45,11 @@ class Order:
     num_answers: int = 1
     stops: tuple[str, ...] = ()
     ignores_eos: bool = False
+    dialect: OutputDialect = NONE
+    tools: Schemas = field(default_factory=dict)
+    """What the model may call, and the schemas of the arguments."""
+    max_calls: int | None = None
+    """The answer ends with so many calls."""
     request_class: RequestClass = RequestClass.INTERACTIVE
     timeout_s: float | None = None
     trace: str = ""
@@ -80,13 +88,15 @@ class DrawnToken:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of one answer. The last one of an answer has `finish` (STOP or LENGTH) and may have text too."""
+    """A piece of one answer. The last one of an answer has `finish` (STOP or LENGTH) and may have parts too."""
 
     answer: int
-    text: str
+    parts: tuple[Part, ...] = ()
     tokens: tuple[DrawnToken, ...] = ()
     """Those that the text so far has reached, where log probabilities were asked for."""
     finish: FinishReason | None = None
+    has_calls: bool = False
+    """With `finish`: the answer has tool calls, and all of them are complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +190,16 @@ class _Answer:
         self.usage = Usage(0, 0, 0, 0.0, 0.0, 0.0)
         self.decode_s = 0.0
         self._mailbox = mailbox
-        self._text = TextOut(order.model.tokenizer, order.stops)
+        self._text = TextOut(
+            order.model.tokenizer,
+            order.stops,
+            order.dialect,
+            tools=order.tools,
+            is_in_reasoning=_opens_reasoning(order),
+            max_calls=order.max_calls,
+        )
         self._timeout_s = order.timeout_s
-        self._reached = None if order.sampling.top_logprobs is None else _Reached(order.model.tokenizer)
+        self._reached = None if order.sampling.top_logprobs is None else _Reached(self._text.token_bytes)
         self._first_at: float | None = None
 
     async def follow(self, on_delta: OnDelta) -> None:
@@ -194,7 +211,7 @@ class _Answer:
                 if await self._take_tokens(event, on_delta):
                     mailbox.stop()
                     self._conclude(mailbox, self.num_drawn)
-                    await on_delta(Delta(self.index, "", finish=FinishReason.STOP))
+                    await on_delta(Delta(self.index, finish=FinishReason.STOP, has_calls=self._text.has_calls))
                     return
                 if event.finish is not None:
                     await self._end(event, on_delta)
@@ -207,9 +224,9 @@ class _Answer:
             self.num_drawn += piece.tokens
             if self._reached is not None:
                 self._reached.draw(DrawnToken(token, event.logprobs[position]))
-            if piece.text:
-                tokens = () if self._reached is None else self._reached.reach(piece.text)
-                await on_delta(Delta(self.index, piece.text, tokens))
+            if piece.parts:
+                tokens = () if self._reached is None else self._reached.reach(self._text.num_decided_bytes)
+                await on_delta(Delta(self.index, piece.parts, tokens))
             if piece.stopped:
                 return True
         return False
@@ -223,9 +240,10 @@ class _Answer:
             raise DrainingError("the server gave the request up because it shuts down")
         tail = self._text.finish()
         self._conclude(self._mailbox, event.usage.completion_tokens if event.usage else self.num_drawn)
-        reached = () if self._reached is None else self._reached.finish(tail.text, has_more=tail.stopped)
+        num_bytes = self._text.num_decided_bytes
+        reached = () if self._reached is None else self._reached.finish(num_bytes, has_more=tail.stopped)
         finish = FinishReason.STOP if tail.stopped else event.finish
-        await on_delta(Delta(self.index, tail.text, reached, finish))
+        await on_delta(Delta(self.index, tail.parts, reached, finish, has_calls=self._text.has_calls))
 
     def _conclude(self, mailbox: Mailbox, num_drawn: int) -> None:
         self.num_drawn = num_drawn
@@ -234,31 +252,39 @@ class _Answer:
             self.decode_s = self.usage.decode_s or trio.current_time() - self._first_at
 
 
+def _opens_reasoning(order: Order) -> bool:
+    """Whether the prompt ends inside reasoning: the template wrote the tag, so the model will not."""
+    tag = order.dialect.think_open
+    if not tag:
+        return False
+    # The tag and some white space: no token has less than a byte.
+    end = order.model.tokenizer.decode(order.prompt[-len(tag.encode()) - _MAX_BLANK :])
+    return end.rstrip().endswith(tag)
+
+
 class _Reached:
     """Which drawn tokens the visible text has reached: log probabilities go out with their text, and never beyond it.
 
-    Text that is held back (half a character, the start of a stop string) holds its tokens back too, and a stop string
-    takes its tokens with it. Counted in bytes, because a token may end inside a character.
+    Text that is held back (half a character, the start of a tag or stop string) holds its tokens back too, and a stop
+    string takes its tokens with it. Counted in bytes, because a token may end inside a character.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
+    def __init__(self, token_bytes: Callable[[int], bytes]) -> None:
+        self._token_bytes = token_bytes
         self._waiting: list[tuple[int, DrawnToken]] = []
         self._drawn_bytes = 0
-        self._seen_bytes = 0
 
     def draw(self, token: DrawnToken) -> None:
         self._waiting.append((self._drawn_bytes, token))
-        self._drawn_bytes += len(self._tokenizer.token_bytes(token.token_id))
+        self._drawn_bytes += len(self._token_bytes(token.token_id))
 
-    def reach(self, text: str) -> tuple[DrawnToken, ...]:
-        """Takes the tokens that begin inside the text so far."""
-        self._seen_bytes += len(text.encode())
-        count = sum(1 for start, _ in self._waiting if start < self._seen_bytes)
+    def reach(self, num_bytes: int) -> tuple[DrawnToken, ...]:
+        """Takes the tokens that begin inside the first bytes of the text."""
+        count = sum(1 for start, _ in self._waiting if start < num_bytes)
         taken, self._waiting = self._waiting[:count], self._waiting[count:]
         return tuple(token for _, token in taken)
 
-    def finish(self, text: str, *, has_more: bool) -> tuple[DrawnToken, ...]:
+    def finish(self, num_bytes: int, *, has_more: bool) -> tuple[DrawnToken, ...]:
         """Takes the rest, unless a stop string swallowed it."""
-        reached = self.reach(text)
+        reached = self.reach(num_bytes)
         return reached if has_more else (*reached, *(token for _, token in self._waiting))

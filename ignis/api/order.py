@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ignis.api.conversation import Switch, refuse_tools, template_messages, template_variables
+from ignis.api.conversation import Switch, template_messages, template_tools, template_variables
 from ignis.api.generation import Order, fresh_seed
 from ignis.api.prompt import Prompts
 from ignis.api.schema.chat_completions import MAX_STOPS, ChatCompletionRequest, ChatFields
@@ -16,6 +16,7 @@ from ignis.exchange import Exchange
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.scheduler.request import RequestClass, SamplingParams
+from ignis.stream.dialects import AUTO, choose_dialect
 
 _MAX_STOP_CHARACTERS = 4096
 _MAX_NAMES_REPORTED = 1000
@@ -28,6 +29,8 @@ class OrderSettings:
     """The cap of a request that names none, cut to what fits; 0: all that fits."""
     request_timeout_s: float | None
     """None: never."""
+    dialect: str = AUTO
+    """A name of stream/dialects.py, or auto: the model's template decides."""
 
 
 class Orders:
@@ -55,6 +58,8 @@ class Orders:
         if fields.ignore_eos and max_tokens is None:
             raise InvalidRequestError("ignore_eos needs max_tokens or max_completion_tokens", "ignore_eos")
         prompt = await self.prompt(model, fields.messages, fields, max_tokens=model.max_context)
+        dialect = choose_dialect(model.template, self._settings.dialect)
+        tools = () if fields.tool_choice == "none" else fields.tools or ()
         return Order(
             model=model,
             prompt=prompt,
@@ -63,6 +68,9 @@ class Orders:
             num_answers=fields.n or 1,
             stops=stops,
             ignores_eos=bool(fields.ignore_eos),
+            dialect=dialect,
+            tools={tool.function.name: tool.function.parameters or {} for tool in tools},
+            max_calls=1 if tools and fields.parallel_tool_calls is False else None,
             request_class=_request_class(fields),
             timeout_s=self._settings.request_timeout_s,
             trace=trace,
@@ -76,9 +84,11 @@ class Orders:
         Raises:
             RequestError: the template or a check refuses it.
         """
-        refuse_tools(fields.tools, fields.tool_choice)
-        variables = template_variables(model.template or "", fields.chat_template_kwargs, _switches(fields))
-        return await self._prompts.build(model, template_messages(messages), variables, max_tokens)
+        source = model.template or ""
+        dialect = choose_dialect(source, self._settings.dialect)
+        tools = template_tools(fields.tools, fields.tool_choice, source, dialect)
+        variables = template_variables(source, fields.chat_template_kwargs, _switches(fields))
+        return await self._prompts.build(model, template_messages(messages), tools, variables, max_tokens)
 
     def report_ignored(self, names: Sequence[str], exchange: Exchange) -> None:
         """Says once in the log for each name that a field was ignored."""

@@ -31,6 +31,7 @@ class Prompts:
         self,
         model: LoadedModel,
         messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]] | None,
         variables: Mapping[str, Any],
         max_tokens: int | None,
     ) -> tuple[int, ...]:
@@ -40,7 +41,8 @@ class Prompts:
             TemplateError: the template refused it.
             ContextLengthExceededError: it is far over max_tokens, where that is given.
         """
-        return await self._work(_num_characters(messages), self._build, model, messages, variables, max_tokens)
+        size = _num_characters(messages) + _num_characters(tools)
+        return await self._work(size, self._build, model, messages, tools, variables, max_tokens)
 
     async def prepare(self, model: LoadedModel) -> None:
         """Compiles the model's template, so that no request pays for it.
@@ -63,11 +65,12 @@ class Prompts:
         self,
         model: LoadedModel,
         messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]] | None,
         variables: Mapping[str, Any],
         max_tokens: int | None,
     ) -> tuple[int, ...]:
         template = self._compiled(model)
-        return build_prompt(model.tokenizer, template, messages, variables=variables, max_tokens=max_tokens)
+        return build_prompt(model.tokenizer, template, messages, tools, variables=variables, max_tokens=max_tokens)
 
     def _compiled(self, model: LoadedModel) -> ChatTemplate:
         """Compiles a model's template once. Two workers that meet here both compile it, and either result will do."""

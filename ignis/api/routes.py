@@ -39,6 +39,7 @@ class ApiSettings:
     """0: all that fits."""
     request_timeout_s: float | None
     """None: never."""
+    dialect: str
     has_ui: bool
     has_metrics: bool
 
@@ -50,6 +51,7 @@ class ApiSettings:
             max_body_bytes=config.server.max_body_bytes,
             default_max_tokens=config.model.default_max_tokens,
             request_timeout_s=config.server.request_timeout or None,
+            dialect=config.model.dialect.value,
             has_ui=config.server.ui,
             has_metrics=config.server.metrics,
         )
@@ -65,9 +67,8 @@ def build_router(
     shipped: Path = bundle.ROOT,
 ) -> Router:
     """Makes the handler of the API listener. `shipped` holds spec/openapi.json and ui/."""
-    orders = Orders(
-        serving, prompts, OrderSettings(settings.default_max_tokens, settings.request_timeout_s), metrics, log
-    )
+    order_settings = OrderSettings(settings.default_max_tokens, settings.request_timeout_s, settings.dialect)
+    orders = Orders(serving, prompts, order_settings, metrics, log)
     limit = settings.max_body_bytes
     models = Models(serving)
     tokenize = Tokenize(serving, orders, prompts, metrics, limit)

@@ -1,48 +1,76 @@
-"""Token ids to the text that a client may see: detokenised, and cut at the first stop string."""
+"""Token ids to the parts that a client may see: detokenised, split, and cut where they stop."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ignis.stream.detokenize import Detokenizer
-from ignis.stream.stop import StopMatcher
+from ignis.stream.dialects import NONE, OutputDialect
+from ignis.stream.parts import Part
+from ignis.stream.splitter import Splitter
+from ignis.stream.tool_calls import Schemas
 from ignis.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    text: str
+    parts: tuple[Part, ...]
     stopped: bool
-    """A stop string is complete: the text has ended and the request can be cancelled."""
+    """A stop string or the last allowed call is complete: the text has ended and the request can be cancelled."""
     tokens: int
     """How many of the pushed ids count: up to and with the one that completed the stop string."""
 
 
 class TextOut:
-    """The text of one answer. Texts, end and token count are the same however the ids are grouped."""
+    """The text of one answer. Parts, end and token count are the same however the ids are grouped."""
 
-    def __init__(self, tokenizer: Tokenizer, stops: Sequence[str]) -> None:
-        self._detokenizer = Detokenizer(tokenizer)
-        self._stops = StopMatcher(stops)
-        self._has_stops = bool(stops)
-        self._stopped = False
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        stops: Sequence[str] = (),
+        dialect: OutputDialect = NONE,
+        *,
+        tools: Schemas | None = None,
+        is_in_reasoning: bool = False,
+        max_calls: int | None = None,
+    ) -> None:
+        self._splitter = Splitter(
+            dialect, tools=tools, is_in_reasoning=is_in_reasoning, stops=stops, max_calls=max_calls
+        )
+        self._detokenizer = Detokenizer(tokenizer, self._splitter.tags)
+        self._can_stop = bool(stops) or max_calls is not None
+
+    @property
+    def num_decided_bytes(self) -> int:
+        """UTF-8 bytes of the text that were passed on or dropped."""
+        return self._splitter.num_decided_bytes
+
+    @property
+    def has_calls(self) -> bool:
+        """There are tool calls and all of them are complete."""
+        return self._splitter.has_calls
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The bytes that a token adds to the text before it is split."""
+        return self._detokenizer.token_bytes(token_id)
 
     def push(self, ids: Sequence[int]) -> Piece:
         """After the end nothing comes and nothing counts."""
-        if self._stopped:
-            return Piece("", stopped=True, tokens=0)
-        if not self._has_stops:
-            return Piece(self._detokenizer.push(ids), stopped=False, tokens=len(ids))
-        texts: list[str] = []
+        splitter = self._splitter
+        if splitter.has_stopped():
+            return Piece((), stopped=True, tokens=0)
+        if not self._can_stop:
+            return Piece(splitter.push(self._detokenizer.push(ids)), stopped=False, tokens=len(ids))
+        parts: list[Part] = []
         for index, token_id in enumerate(ids):
-            text, self._stopped = self._stops.push(self._detokenizer.push((token_id,)))
-            texts.append(text)
-            if self._stopped:
-                return Piece("".join(texts), stopped=True, tokens=index + 1)
-        return Piece("".join(texts), stopped=False, tokens=len(ids))
+            parts += splitter.push(self._detokenizer.push((token_id,)))
+            if splitter.has_stopped():
+                return Piece(tuple(parts), stopped=True, tokens=index + 1)
+        return Piece(tuple(parts), stopped=False, tokens=len(ids))
 
     def finish(self) -> Piece:
         """Returns what was held back. The last character, broken off, can still complete a stop string."""
-        if self._stopped:
-            return Piece("", stopped=True, tokens=0)
-        text, self._stopped = self._stops.push(self._detokenizer.finish())
-        return Piece(text + self._stops.finish(), stopped=self._stopped, tokens=0)
+        splitter = self._splitter
+        if splitter.has_stopped():
+            return Piece((), stopped=True, tokens=0)
+        parts = (*splitter.push(self._detokenizer.finish()), *splitter.finish())
+        return Piece(parts, stopped=splitter.has_stopped(), tokens=0)

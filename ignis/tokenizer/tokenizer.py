@@ -177,6 +177,10 @@ class Tokenizer:
         """The bytes that a token adds to the text: none for a control token or an id without text."""
         return b"" if token_id in self._control_texts else self._spelling.token_bytes(token_id)
 
+    def control_bytes(self, spellings: Sequence[str]) -> dict[int, bytes]:
+        """The control tokens among these spellings, and the bytes of each."""
+        return {self._controls[text].token_id: text.encode() for text in spellings if text in self._controls}
+
     def token_text(self, token_id: int) -> str:
         """A token for people (log probabilities): control tokens spelled out, bytes that are no UTF-8 as U+FFFD."""
         control = self._control_texts.get(token_id)

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -25,6 +25,8 @@ class ScriptedHandler:
     """Answers by path. `ends` tells how each exchange ended: done, cancelled, or the name of what was raised."""
 
     def __init__(self) -> None:
+        self.router: Callable[[Exchange], Awaitable[None]] | None = None
+        """Answers the paths below /v1/, where there is one."""
         self.begun: list[str] = []
         self.ends: list[str] = []
 
@@ -91,6 +93,8 @@ class ScriptedHandler:
                 return
             case "/forge":
                 await exchange.respond(200, headers=[("x-a", exchange.query["value"])])
+            case path if self.router is not None and path.startswith("/v1/"):
+                await self.router(exchange)
             case _:
                 await exchange.respond(404, b"nothing here\n", "text/plain")
 
@@ -150,6 +154,11 @@ class Rig:
         data = bytes(self.received)
         self.received.clear()
         return data
+
+    async def answered(self) -> None:
+        """Waits for the end of what was begun; its prompt may be made in a thread, which the clock does not see."""
+        while len(self.handler.ends) < len(self.handler.begun):
+            await trio.lowlevel.checkpoint()
 
     async def leave(self) -> None:
         await self.client.aclose()

@@ -1,14 +1,23 @@
 """Every *.http file beside this one, with its bytes cut in different ways."""
 
+import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import trio
 import trio.testing
 
+from ignis.api.router import Router
+from tests.fakes.engine import byte_model, script
+from tests.unit.api import rig as api_rig
 from tests.wire.rig import Rig, rig
 from tests.wire.transcript import Kind, read_transcript, with_stars
 
+TEMPLATE = (
+    "{% if tools %}{{ tools | tojson }}<tool_call></think>{% endif %}"
+    "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ m.tool_calls | tojson if m.tool_calls }}\n{% endfor %}"
+)
 TRANSCRIPTS = sorted(Path(__file__).parent.glob("*.http"))
 
 
@@ -28,12 +37,21 @@ async def test_a_transcript_holds_however_its_bytes_are_cut(
                     await _do(opened, step.data.decode())
 
 
+def _router(text: str) -> Router:
+    model = replace(byte_model(template=TEMPLATE), max_context=4096)
+    return api_rig.Rig(script(text), model=model).router
+
+
 async def _do(opened: Rig, order: str) -> None:
     match order.split():
         case ["wait", seconds]:
             await trio.sleep(float(seconds))
         case ["leave"]:
             await opened.leave()
+        case ["draws", *_]:
+            opened.handler.router = _router(ast.literal_eval(f'"""{order.removeprefix("draws ")}"""'))
+        case ["answered"]:
+            await opened.answered()
         case ["closed"]:
             assert await opened.settle() == b""
             assert opened.has_ended

@@ -8,8 +8,11 @@ r"""Transcripts of one connection, bytes in and bytes out.
     = wait 10                    seconds pass
     = leave                      the client closes its side
     = closed                     the server has closed; `= open` that it has not
+    = answered                   every exchange that was begun has ended; where a thread works, silence is no sign
+    = draws a\nb                what the model of the routes below /v1/ writes from now on
 
-What changes with every run is written as a star: `date: *`, `x-request-id: *` where the server made it.
+What changes with every run is written as a star: `date: *`, `x-request-id: *` where the server made it, and in answers
+of a model the ids and the time.
 """
 
 import ast
@@ -18,7 +21,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-_CHANGING = ((rb"date: [^\r]*", b"date: *"), (rb"x-request-id: req-[0-9a-f]{16}\r", b"x-request-id: *\r"))
+_CHANGING = (
+    (rb"date: [^\r]*", b"date: *"),
+    (rb"x-request-id: req-[0-9a-f]{16}\r", b"x-request-id: *\r"),
+    (rb'"(chatcmpl-|call_)[0-9a-f]{24}"', rb'"\1*"'),
+    (rb'"created":[0-9]{10}', b'"created":*'),
+)
 
 
 class Kind(enum.Enum):

@@ -126,15 +126,19 @@ class ChatFields(msgspec.Struct, kw_only=True):
     tools: (
         Annotated[
             list[Tool],
-            honoured('Checked; only an empty list, or tool_choice "none", which drops them, is served so far.'),
+            honoured("Functions that the model may call. Refused where the model's template does not mention tools."),
         ]
         | None
     ) = None
     tool_choice: (
         Annotated[
-            str | dict[str, Any], honoured('"none" drops the tools; "auto" asks for nothing where there are none.')
+            str | dict[str, Any],
+            honoured('"auto": the model decides; "none" drops the tools. No other choice is served yet.'),
         ]
         | None
+    ) = None
+    parallel_tool_calls: (
+        Annotated[bool, honoured("false: the answer ends with its first tool call. Absent: true.")] | None
     ) = None
     chat_template_kwargs: (
         Annotated[
@@ -170,7 +174,6 @@ class ChatFields(msgspec.Struct, kw_only=True):
     response_format: Annotated[TextFormat | None, inert("output is not held to a schema yet.", '{"type": "text"}')] = (
         None
     )
-    parallel_tool_calls: Annotated[bool, inert("there are no tool calls.")] | None = None
     store: Annotated[Literal[False], inert("only false: nothing is stored.")] | None = None
     service_tier: Annotated[Literal["auto", "default"], inert("there is one tier.")] | None = None
     modalities: Annotated[list[Literal["text"]], inert('only ["text"].', '["text"]')] | None = None
@@ -279,15 +282,37 @@ class ChoiceLogprobs(msgspec.Struct, kw_only=True):
     refusal: None = None
 
 
+class AnsweredFunction(msgspec.Struct, kw_only=True):
+    name: str
+    arguments: Annotated[
+        str, msgspec.Meta(description="JSON text of an object; broken off where finish_reason is not tool_calls.")
+    ]
+
+
+class AnsweredCall(msgspec.Struct, kw_only=True):
+    """A call that the model made."""
+
+    id: str
+    type: Literal["function"] = "function"
+    function: AnsweredFunction
+
+
 class AnswerMessage(msgspec.Struct, kw_only=True):
     role: Literal["assistant"] = "assistant"
-    content: str
+    content: Annotated[str | None, msgspec.Meta(description="Null where there are calls and nothing else.")]
+    reasoning_content: (
+        Annotated[str, msgspec.Meta(description="What the model thought; absent where it did not.")] | msgspec.UnsetType
+    ) = msgspec.UNSET
+    tool_calls: list[AnsweredCall] | msgspec.UnsetType = msgspec.UNSET
     refusal: None = None
 
 
 FinishReasonText = Annotated[
-    Literal["stop", "length"],
-    msgspec.Meta(description="stop: the model's own end or a stop string; length: the cap."),
+    Literal["stop", "length", "tool_calls"],
+    msgspec.Meta(
+        description="stop: the model's own end or a stop string; length: the cap; tool_calls: its own end, "
+        "with calls that are all complete."
+    ),
 ]
 
 
@@ -310,11 +335,27 @@ class ChatCompletion(msgspec.Struct, kw_only=True):
     timings: Timings
 
 
+class FunctionDelta(msgspec.Struct, kw_only=True, omit_defaults=True):
+    name: str | None = None
+    arguments: Annotated[str, msgspec.Meta(description="More of the JSON text; never text that was sent before.")]
+
+
+class CallDelta(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The first one of a call has its id, type, name and empty arguments; the others have more of the arguments."""
+
+    index: int
+    id: str | None = None
+    type: Literal["function"] | None = None
+    function: FunctionDelta
+
+
 class ChunkDelta(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The first delta of a choice has the role and empty content, the last one is empty."""
 
     role: Literal["assistant"] | None = None
     content: str | None = None
+    reasoning_content: str | None = None
+    tool_calls: list[CallDelta] | None = None
 
 
 class ChunkChoice(msgspec.Struct, kw_only=True):

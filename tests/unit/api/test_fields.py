@@ -24,7 +24,6 @@ CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{
 
 INERT = {
     "response_format": {"type": "text"},
-    "parallel_tool_calls": True,
     "store": False,
     "service_tier": "auto",
     "modalities": ["text"],
