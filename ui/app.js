@@ -126,11 +126,13 @@ class Chat {
     let lastAt = null;
     for await (const chunk of this.#api.chat(body, signal)) {
       const choice = chunk.choices?.[0];
-      if (choice?.delta?.content) {
+      const { content, reasoning_content: reasoning } = choice?.delta ?? {};
+      if (content || reasoning) {
         lastAt = performance.now();
         firstAt ??= lastAt;
         measured.firstMs = firstAt - startMs;
-        view.append(choice.delta.content);
+        if (reasoning) view.appendReasoning(reasoning);
+        if (content) view.append(content);
       }
       if (choice?.finish_reason) measured.reason = choice.finish_reason;
       if (chunk.usage) {

@@ -14,6 +14,7 @@ export class MessageView {
   #hasFences;
   #isCode = false;
   #pending = "";
+  #pendingReasoning = "";
   #isScheduled = false;
 
   // --- Lifecycle
@@ -39,9 +40,12 @@ export class MessageView {
   // Adds text; a burst of tokens costs one layout, on the next frame.
   append(text) {
     this.#pending += text;
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    requestAnimationFrame(() => this.#flush());
+    this.#schedule();
+  }
+
+  appendReasoning(text) {
+    this.#pendingReasoning += text;
+    this.#schedule();
   }
 
   start() {
@@ -88,8 +92,21 @@ export class MessageView {
     return this.#element.querySelector(selector);
   }
 
+  #schedule() {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    requestAnimationFrame(() => this.#flush());
+  }
+
   #flush() {
     this.#isScheduled = false;
+    if (this.#pendingReasoning) {
+      const reasoning = this.#find(".reasoning");
+      reasoning.hidden = false;
+      reasoning.lastElementChild.append(this.#pendingReasoning);
+      this.#pendingReasoning = "";
+      if (!this.#pending) this.#element.dispatchEvent(new CustomEvent("grown", { bubbles: true }));
+    }
     if (!this.#pending) return;
     this.#text += this.#pending;
     this.#show(this.#pending);
