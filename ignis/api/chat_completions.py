@@ -1,14 +1,16 @@
-"""POST /v1/chat/completions: a checked body becomes an order, and its deltas one JSON body or a stream of chunks."""
+"""POST /v1/chat/completions: a checked body becomes a wish, and its deltas one JSON body or a stream of chunks."""
 
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from ignis.api.answering import Answering, Event
 from ignis.api.body import read_body
 from ignis.api.chunks import DONE, ChunkEncoder, new_call_id
-from ignis.api.generation import Delta, DrawnToken, Order, Outcome, follow, release
+from ignis.api.conversation import chat_conversation
+from ignis.api.figures import logprobs_of, timings_of, usage_of
+from ignis.api.generation import Delta, DrawnToken, Order, Outcome
 from ignis.api.order import Orders
 from ignis.api.schema.chat_completions import (
     AnsweredCall,
@@ -16,25 +18,17 @@ from ignis.api.schema.chat_completions import (
     AnswerMessage,
     ChatCompletion,
     ChatCompletionRequest,
-    ChatUsage,
     Choice,
     ChoiceLogprobs,
     FinishReasonText,
-    PromptTokensDetails,
-    Timings,
-    TokenLogprobEntry,
-    TopLogprob,
 )
-from ignis.api.serving import Serving
+from ignis.api.wish import Names, Wish
 from ignis.clock import unix_s
-from ignis.engine.mailbox import Mailbox
 from ignis.error_body import encode
-from ignis.errors import Fault, IgnisError
+from ignis.errors import IgnisError, InvalidRequestError, InvalidSamplingParameterError
 from ignis.exchange import Exchange
-from ignis.log import Log
 from ignis.scheduler.request import FinishReason
 from ignis.stream.parts import CallArguments, CallBegin, Content, Part, Reasoning
-from ignis.tokenizer import Tokenizer
 
 _FINISH: dict[FinishReason, FinishReasonText] = {FinishReason.STOP: "stop", FinishReason.LENGTH: "length"}
 
@@ -42,108 +36,101 @@ _FINISH: dict[FinishReason, FinishReasonText] = {FinishReason.STOP: "stop", Fini
 class ChatCompletions:
     """The endpoint."""
 
-    def __init__(self, serving: Serving, orders: Orders, log: Log, max_body_bytes: int) -> None:
-        self._serving = serving
+    def __init__(self, orders: Orders, answering: Answering, max_body_bytes: int) -> None:
         self._orders = orders
-        self._log = log
+        self._answering = answering
         self._max_body_bytes = max_body_bytes
 
     async def create(self, exchange: Exchange) -> None:
         read = await read_body(exchange, self._max_body_bytes, ChatCompletionRequest)
         fields = read.fields
         self._orders.report_ignored(read.ignored, exchange)
-        order = await self._orders.make(fields, exchange.request_id)
-        head = _Head(f"chatcmpl-{secrets.token_hex(12)}", unix_s(), order.model.name)
-        mailboxes = self._serving.submit(order.submissions())
-        try:
-            if fields.stream:
-                has_usage = fields.stream_options is not None and bool(fields.stream_options.include_usage)
-                await self._stream(exchange, order, mailboxes, head, read.headers, has_usage=has_usage)
-            else:
-                await self._whole(exchange, order, mailboxes, head, read.headers)
-        finally:
-            release(mailboxes)
-
-    async def _whole(
-        self,
-        exchange: Exchange,
-        order: Order,
-        mailboxes: Sequence[Mailbox],
-        head: "_Head",
-        headers: Sequence[tuple[str, str]],
-    ) -> None:
-        answers = [_Whole() for _ in mailboxes]
-
-        async def keep(delta: Delta) -> None:
-            answers[delta.answer].add(delta)
-
-        outcome = await follow(order, mailboxes, keep)
-        body = ChatCompletion(
-            id=head.id,
-            created=head.created,
-            model=head.model,
-            choices=[answer.choice(index, order) for index, answer in enumerate(answers)],
-            usage=_usage(outcome),
-            timings=_timings(outcome, order),
-        )
-        await exchange.respond(200, msgspec.json.encode(body), headers=headers)
-
-    async def _stream(
-        self,
-        exchange: Exchange,
-        order: Order,
-        mailboxes: Sequence[Mailbox],
-        head: "_Head",
-        headers: Sequence[tuple[str, str]],
-        *,
-        has_usage: bool,
-    ) -> None:
-        num_choices = len(mailboxes)
-        chunks = ChunkEncoder(head.id, head.created, head.model, num_choices, has_usage)
-        events = await exchange.open_events(headers)
-        finishes: list[tuple[int, FinishReasonText]] = []
-
-        async def pass_on(delta: Delta) -> None:
-            logprobs = _logprobs(delta.tokens, order.model.tokenizer) if delta.tokens else None
-            for part in delta.parts:
-                await events.send(chunks.part(delta.answer, part, logprobs))
-                logprobs = None
-            if logprobs is not None:
-                await events.send(chunks.logprobs(delta.answer, logprobs))
-            if delta.finish is not None:
-                reason = _finish_reason(delta.finish, has_calls=delta.has_calls)
-                finishes.append((delta.answer, reason))
-                if len(finishes) < num_choices:
-                    await events.send(chunks.finish(delta.answer, reason, None))
-
-        try:
-            for index in range(num_choices):
-                await events.send(chunks.first(index))
-            outcome = await follow(order, mailboxes, pass_on)
-        except IgnisError as error:
-            # The answer has begun with 200: the error is an event, and no [DONE] follows.
-            if isinstance(error, Fault):
-                self._log.emit("ignis.request.fault", request_id=exchange.request_id, error=error)
-            await events.send(encode(error))
-            await events.close()
+        order = await self._orders.make(_wish(fields), exchange.request_id)
+        completion_id, created = f"chatcmpl-{secrets.token_hex(12)}", unix_s()
+        if fields.stream:
+            has_usage = fields.stream_options is not None and bool(fields.stream_options.include_usage)
+            encoder = ChunkEncoder(completion_id, created, order.model.name, order.num_answers, has_usage)
+            await self._answering.stream(exchange, order, _Chunks(order, encoder, has_usage=has_usage), read.headers)
             return
-        # The last finish waits for the figures, so that they have a chunk to stand on when no usage was asked for.
-        timings = _timings(outcome, order)
-        index, finish = finishes[-1]
-        await events.send(chunks.finish(index, finish, None if has_usage else timings))
-        if has_usage:
-            await events.send(chunks.usage(_usage(outcome), timings))
-        await events.send(DONE)
-        await events.close()
+        answers = [_Whole() for _ in range(order.num_answers)]
+        outcome = await self._answering.whole(order, lambda delta: answers[delta.answer].add(delta))
+        body = ChatCompletion(
+            id=completion_id,
+            created=created,
+            model=order.model.name,
+            choices=[answer.choice(index, order) for index, answer in enumerate(answers)],
+            usage=usage_of(outcome),
+            timings=timings_of(outcome, order.sampling.seed),
+        )
+        await exchange.respond(200, msgspec.json.encode(body), headers=read.headers)
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
-    """What stands in the body, and in each chunk."""
+def _wish(fields: ChatCompletionRequest) -> Wish:
+    max_tokens, cap_name = _explicit_cap(fields)
+    if fields.top_logprobs and not fields.logprobs:
+        raise InvalidSamplingParameterError("top_logprobs needs logprobs to be true", "top_logprobs")
+    return Wish(
+        fields=fields,
+        prompt=chat_conversation(fields.messages, fields),
+        max_tokens=max_tokens,
+        num_answers=fields.n or 1,
+        stop=fields.stop,
+        top_logprobs=(fields.top_logprobs or 0) if fields.logprobs else None,
+        names=Names(max_tokens=cap_name),
+    )
 
-    id: str
-    created: int
-    model: str
+
+def _explicit_cap(fields: ChatCompletionRequest) -> tuple[int | None, str]:
+    """Returns the cap and the name of the field that it came in, or could have come in."""
+    old, new = fields.max_tokens, fields.max_completion_tokens
+    if old is None and new is None:
+        return None, "max_tokens or max_completion_tokens"
+    if old is not None and new is not None and old != new:
+        raise InvalidRequestError(
+            f"max_completion_tokens is {new} and max_tokens is {old}: give one, or the same value",
+            "max_completion_tokens",
+        )
+    return (old, "max_tokens") if new is None else (new, "max_completion_tokens")
+
+
+class _Chunks:
+    """The shape of the stream."""
+
+    def __init__(self, order: Order, encoder: ChunkEncoder, *, has_usage: bool) -> None:
+        self._order = order
+        self._encoder = encoder
+        self._has_usage = has_usage
+        self._finishes: list[tuple[int, FinishReasonText]] = []
+
+    def begin(self) -> Iterable[Event]:
+        for index in range(self._order.num_answers):
+            yield Event(self._encoder.first(index))
+
+    def delta(self, delta: Delta) -> Iterable[Event]:
+        logprobs = _logprobs(delta.tokens, self._order) if delta.tokens else None
+        for part in delta.parts:
+            yield Event(self._encoder.part(delta.answer, part, logprobs))
+            logprobs = None
+        if logprobs is not None:
+            yield Event(self._encoder.logprobs(delta.answer, logprobs))
+        if delta.finish is not None:
+            reason = _finish_reason(delta.finish, has_calls=delta.has_calls)
+            self._finishes.append((delta.answer, reason))
+            # The last finish waits for the figures, so that they have a chunk to stand on when no usage was asked for.
+            if len(self._finishes) < self._order.num_answers:
+                yield Event(self._encoder.finish(delta.answer, reason, None))
+
+    def end(self, outcome: Outcome) -> Iterable[Event]:
+        timings = timings_of(outcome, self._order.sampling.seed)
+        index, finish = self._finishes[-1]
+        yield Event(self._encoder.finish(index, finish, None if self._has_usage else timings))
+        if self._has_usage:
+            yield Event(self._encoder.usage(usage_of(outcome), timings))
+        yield Event(DONE)
+
+    def fail(self, error: IgnisError) -> Iterable[Event]:
+        """No [DONE] follows."""
+        yield Event(encode(error))
 
 
 class _Whole:
@@ -181,7 +168,7 @@ class _Whole:
             index=index,
             message=self._message(),
             finish_reason=self._finish,
-            logprobs=_logprobs(self._tokens, order.model.tokenizer) if has_logprobs else None,
+            logprobs=_logprobs(self._tokens, order) if has_logprobs else None,
         )
 
     def _message(self) -> AnswerMessage:
@@ -201,46 +188,5 @@ def _finish_reason(finish: FinishReason, *, has_calls: bool) -> FinishReasonText
     return "tool_calls" if has_calls and finish is FinishReason.STOP else _FINISH[finish]
 
 
-def _usage(outcome: Outcome) -> ChatUsage:
-    return ChatUsage(
-        prompt_tokens=outcome.prompt_tokens,
-        completion_tokens=outcome.completion_tokens,
-        total_tokens=outcome.prompt_tokens + outcome.completion_tokens,
-        prompt_tokens_details=PromptTokensDetails(cached_tokens=outcome.cached_tokens),
-    )
-
-
-def _timings(outcome: Outcome, order: Order) -> Timings:
-    num_computed = outcome.prompt_tokens - outcome.cached_tokens
-    return Timings(
-        seed=order.sampling.seed,
-        queued_ms=round(outcome.queued_s * 1e3, 3),
-        cached_n=outcome.cached_tokens,
-        prompt_n=num_computed,
-        prompt_ms=round(outcome.prefill_s * 1e3, 3),
-        prompt_per_second=round(num_computed / outcome.prefill_s, 2) if outcome.prefill_s > 0 else 0.0,
-        predicted_n=outcome.completion_tokens,
-        predicted_ms=round(outcome.decode_s * 1e3, 3),
-        predicted_per_second=round(outcome.tokens_per_s, 2),
-    )
-
-
-def _logprobs(tokens: Sequence[DrawnToken], tokenizer: Tokenizer) -> ChoiceLogprobs:
-    return ChoiceLogprobs(
-        content=[
-            TokenLogprobEntry(
-                token=tokenizer.token_text(token.token_id),
-                logprob=token.logprob.logprob,
-                bytes=list(tokenizer.token_bytes(token.token_id)),
-                top_logprobs=[
-                    TopLogprob(
-                        token=tokenizer.token_text(token_id),
-                        logprob=logprob,
-                        bytes=list(tokenizer.token_bytes(token_id)),
-                    )
-                    for token_id, logprob in token.logprob.top
-                ],
-            )
-            for token in tokens
-        ]
-    )
+def _logprobs(tokens: Sequence[DrawnToken], order: Order) -> ChoiceLogprobs:
+    return ChoiceLogprobs(content=logprobs_of(tokens, order.model.tokenizer))

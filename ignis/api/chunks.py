@@ -8,14 +8,13 @@ import msgspec
 from ignis.api.schema.chat_completions import (
     CallDelta,
     ChatCompletionChunk,
-    ChatUsage,
     ChoiceLogprobs,
     ChunkChoice,
     ChunkDelta,
     FinishReasonText,
     FunctionDelta,
-    Timings,
 )
+from ignis.api.schema.usage import CompletionUsage, Timings
 from ignis.stream.parts import CallArguments, CallBegin, Content, Part, Reasoning
 
 DONE = b"[DONE]"
@@ -61,7 +60,7 @@ class ChunkEncoder:
         """The end of a choice: an empty delta and why it ended."""
         return self._encode(ChunkChoice(index=index, delta=ChunkDelta(), finish_reason=reason), timings)
 
-    def usage(self, usage: ChatUsage, timings: Timings) -> bytes:
+    def usage(self, usage: CompletionUsage, timings: Timings) -> bytes:
         """The last chunk where usage was asked for; it has no choices."""
         return self._encoder.encode(msgspec.structs.replace(self._blank, usage=usage, timings=timings))
 

@@ -1,14 +1,14 @@
-"""Makes orders out of checked chat bodies: the model, the prompt, the cap that fits, and every default filled in."""
+"""Makes orders out of wishes: the model, the prompt, the cap that fits, and every default filled in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ignis.api.conversation import Switch, template_messages, template_tools, template_variables
 from ignis.api.generation import Order, fresh_seed
 from ignis.api.prompt import Prompts
-from ignis.api.schema.chat_completions import MAX_STOPS, ChatCompletionRequest, ChatFields
-from ignis.api.schema.messages import Message
+from ignis.api.schema.sampling import MAX_STOP_CHARACTERS, MAX_STOPS, SamplingFields
 from ignis.api.serving import Serving, split_suffix
+from ignis.api.templating import template_tools, template_variables
+from ignis.api.wish import Conversation, Names, Prompt, ToolMode, Wish
 from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.limits import REJECTIONS
 from ignis.errors import ContextLengthExceededError, InvalidRequestError, InvalidSamplingParameterError
@@ -18,7 +18,6 @@ from ignis.metrics import Metrics
 from ignis.scheduler.request import RequestClass, SamplingParams
 from ignis.stream.dialects import AUTO, choose_dialect
 
-_MAX_STOP_CHARACTERS = 4096
 _MAX_NAMES_REPORTED = 1000
 _SEED_MASK = 2**64 - 1
 
@@ -44,51 +43,60 @@ class Orders:
         self._log = log
         self._reported: set[str] = set()
 
-    async def make(self, fields: ChatCompletionRequest, trace: str) -> Order:
-        """Renders the prompt in a worker thread and fills in what the body leaves open.
+    async def make(self, wish: Wish, trace: str) -> Order:
+        """Renders the prompt in a worker thread and fills in what the wish leaves open.
 
         Raises:
-            RequestError: the body asks for something that cannot be served.
+            RequestError: it asks for something that cannot be served.
             ServerNotReadyError, DrainingError: no model serves.
         """
-        model = self._serving.require(fields.model)
-        max_tokens, cap_name = _explicit_cap(fields)
-        stops = _stops(fields.stop)
-        sampling = _sampling(fields, model)
-        if fields.ignore_eos and max_tokens is None:
-            raise InvalidRequestError("ignore_eos needs max_tokens or max_completion_tokens", "ignore_eos")
-        prompt = await self.prompt(model, fields.messages, fields, max_tokens=model.max_context)
-        dialect = choose_dialect(model.template, self._settings.dialect)
-        tools = () if fields.tool_choice == "none" else fields.tools or ()
-        return Order(
+        model = self._serving.require(wish.fields.model)
+        stops = _stops(wish.stop, wish.names.stop)
+        sampling = _sampling(wish.fields, wish.top_logprobs, model)
+        if wish.fields.ignore_eos and wish.max_tokens is None:
+            raise InvalidRequestError(f"ignore_eos needs {wish.names.max_tokens}", "ignore_eos")
+        prompt = await self.prompt(model, wish.prompt, wish.names, max_tokens=model.max_context)
+        order = Order(
             model=model,
             prompt=prompt,
-            max_tokens=self._cap(model, len(prompt), max_tokens, cap_name),
+            max_tokens=self._cap(model, len(prompt), wish),
             sampling=sampling,
-            num_answers=fields.n or 1,
+            num_answers=wish.num_answers,
             stops=stops,
-            ignores_eos=bool(fields.ignore_eos),
-            dialect=dialect,
-            tools={tool.function.name: tool.function.parameters or {} for tool in tools},
-            max_calls=1 if tools and fields.parallel_tool_calls is False else None,
-            request_class=_request_class(fields),
+            ignores_eos=bool(wish.fields.ignore_eos),
+            request_class=_request_class(wish.fields),
             timeout_s=self._settings.request_timeout_s,
             trace=trace,
         )
+        if not isinstance(wish.prompt, Conversation):
+            return order
+        conversation = wish.prompt
+        tools = () if conversation.tool_choice.mode is ToolMode.NONE else conversation.tools
+        return replace(
+            order,
+            dialect=choose_dialect(model.template, self._settings.dialect),
+            tools={tool.name: tool.parameters or {} for tool in tools},
+            max_calls=1 if tools and not conversation.parallel_tool_calls else None,
+        )
 
     async def prompt(
-        self, model: LoadedModel, messages: Sequence[Message], fields: ChatFields, max_tokens: int | None = None
+        self, model: LoadedModel, prompt: Prompt, names: Names, max_tokens: int | None = None
     ) -> tuple[int, ...]:
-        """Renders and tokenises a conversation in a worker thread; far past `max_tokens` not to its end.
+        """Renders and tokenises a prompt in a worker thread; a conversation far past `max_tokens` not to its end.
 
         Raises:
             RequestError: the template or a check refuses it.
         """
+        if isinstance(prompt, str):
+            return await self._prompts.encode(model, prompt)
+        if isinstance(prompt, tuple):
+            _check_ids(prompt, model.vocab_size, names.prompt)
+            return prompt
         source = model.template or ""
         dialect = choose_dialect(source, self._settings.dialect)
-        tools = template_tools(fields.tools, fields.tool_choice, source, dialect)
-        variables = template_variables(source, fields.chat_template_kwargs, _switches(fields))
-        return await self._prompts.build(model, template_messages(messages), tools, variables, max_tokens)
+        tools = template_tools(prompt.tools, prompt.tool_choice, source, dialect)
+        variables = template_variables(source, prompt.variables, prompt.switches)
+        return await self._prompts.build(model, prompt.messages, tools, variables, max_tokens)
 
     def report_ignored(self, names: Sequence[str], exchange: Exchange) -> None:
         """Says once in the log for each name that a field was ignored."""
@@ -99,16 +107,17 @@ class Orders:
                     "ignis.request.field_ignored", request_id=exchange.request_id, field=name[:64], path=exchange.path
                 )
 
-    def _cap(self, model: LoadedModel, num_prompt: int, explicit: int | None, name: str) -> int:
+    def _cap(self, model: LoadedModel, num_prompt: int, wish: Wish) -> int:
         """Returns the cap that fits beside the prompt.
 
         Raises:
             ContextLengthExceededError: the prompt fills the context, or the explicit cap does not fit beside it.
         """
+        explicit, name = wish.max_tokens, wish.names.max_tokens
         room = model.max_context - num_prompt
         if room < 1:
             message = f"the prompt has {num_prompt} tokens, the context holds {model.max_context} with the answer"
-            param = "messages"
+            param = wish.names.prompt
         elif explicit is not None and explicit > room:
             message = (
                 f"{name} is {explicit}, but beside a prompt of {num_prompt} tokens the context of {model.max_context} "
@@ -121,42 +130,28 @@ class Orders:
         raise ContextLengthExceededError(message, param)
 
 
-def _switches(fields: ChatFields) -> list[Switch]:
-    """The fields that are short for a variable of the template. An effort and a budget have one value: no thinking."""
-    return [
-        Switch("enable_thinking", "enable_thinking", fields.enable_thinking),
-        Switch("reasoning_effort", "enable_thinking", None if fields.reasoning_effort is None else False),
-        Switch("thinking_budget", "enable_thinking", None if fields.thinking_budget is None else False),
-        Switch("preserve_thinking", "preserve_thinking", fields.preserve_thinking),
-    ]
-
-
-def _explicit_cap(fields: ChatCompletionRequest) -> tuple[int | None, str]:
-    """Returns the cap and the name of the field that it came in."""
-    old, new = fields.max_tokens, fields.max_completion_tokens
-    if old is not None and new is not None and old != new:
-        raise InvalidRequestError(
-            f"max_completion_tokens is {new} and max_tokens is {old}: give one, or the same value",
-            "max_completion_tokens",
-        )
-    return (old, "max_tokens") if new is None else (new, "max_completion_tokens")
-
-
-def _stops(stop: str | list[str] | None) -> tuple[str, ...]:
+def _stops(stop: str | Sequence[str] | None, name: str) -> tuple[str, ...]:
     stops = () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
     if len(stops) > MAX_STOPS:
-        raise InvalidRequestError(f"stop must hold at most {MAX_STOPS} strings, not {len(stops)}", "stop")
+        raise InvalidRequestError(f"{name} must hold at most {MAX_STOPS} strings, not {len(stops)}", name)
     for index, text in enumerate(stops):
-        if not 0 < len(text) <= _MAX_STOP_CHARACTERS:
-            name = "stop" if isinstance(stop, str) else f"stop[{index}]"
-            raise InvalidRequestError(f"{name} must be a string of 1 to {_MAX_STOP_CHARACTERS} characters", name)
+        if not 0 < len(text) <= MAX_STOP_CHARACTERS:
+            place = name if isinstance(stop, str) else f"{name}[{index}]"
+            raise InvalidRequestError(f"{place} must be a string of 1 to {MAX_STOP_CHARACTERS} characters", place)
     return stops
 
 
-def _sampling(fields: ChatCompletionRequest, model: LoadedModel) -> SamplingParams:
+def _check_ids(ids: Sequence[int], vocab_size: int, name: str) -> None:
+    for index, token_id in enumerate(ids):
+        if not 0 <= token_id < vocab_size:
+            place = f"{name}[{index}]"
+            raise InvalidRequestError(
+                f"{place} is {token_id}, but the ids of this model are 0 to {vocab_size - 1}", place
+            )
+
+
+def _sampling(fields: SamplingFields, top_logprobs: int | None, model: LoadedModel) -> SamplingParams:
     """Each field that is absent takes the model's default, else the neutral value."""
-    if fields.top_logprobs and not fields.logprobs:
-        raise InvalidSamplingParameterError("top_logprobs needs logprobs to be true", "top_logprobs")
     if fields.seed is not None and not -(2**63) <= fields.seed < 2**64:
         # msgspec cannot check a bound past 63 bits.
         raise InvalidSamplingParameterError(f"seed must be an integer from {-(2**63)} to {2**64 - 1}", "seed")
@@ -177,7 +172,7 @@ def _sampling(fields: ChatCompletionRequest, model: LoadedModel) -> SamplingPara
         frequency_penalty=value("frequency_penalty", fields.frequency_penalty),
         seed=(fresh_seed() if fields.seed is None else fields.seed) & _SEED_MASK,
         logit_bias=_logit_bias(fields.logit_bias, model.vocab_size),
-        top_logprobs=(fields.top_logprobs or 0) if fields.logprobs else None,
+        top_logprobs=top_logprobs,
     )
 
 
@@ -194,7 +189,7 @@ def _logit_bias(bias: dict[str, float] | None, vocab_size: int) -> tuple[tuple[i
     return tuple(sorted(found.items()))
 
 
-def _request_class(fields: ChatCompletionRequest) -> RequestClass:
+def _request_class(fields: SamplingFields) -> RequestClass:
     if fields.request_class is not None:
         return RequestClass.AGENT if fields.request_class == "agent" else RequestClass.INTERACTIVE
     return split_suffix(fields.model or "")[1] or RequestClass.INTERACTIVE

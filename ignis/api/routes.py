@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Self
 
 from ignis import bundle
+from ignis.api.answering import Answering
 from ignis.api.auth import KeyGuard
 from ignis.api.chat_completions import ChatCompletions
 from ignis.api.health import Health
@@ -69,11 +70,12 @@ def build_router(
     """Makes the handler of the API listener. `shipped` holds spec/openapi.json and ui/."""
     order_settings = OrderSettings(settings.default_max_tokens, settings.request_timeout_s, settings.dialect)
     orders = Orders(serving, prompts, order_settings, metrics, log)
+    answering = Answering(serving, log)
     limit = settings.max_body_bytes
     models = Models(serving)
     tokenize = Tokenize(serving, orders, prompts, metrics, limit)
     routes = [
-        _route(operations.CHAT_COMPLETIONS, ChatCompletions(serving, orders, log, limit).create),
+        _route(operations.CHAT_COMPLETIONS, ChatCompletions(orders, answering, limit).create),
         _route(operations.LIST_MODELS, models.list),
         _route(operations.SHOW_MODEL, models.show),
         _route(operations.TOKENIZE, tokenize.tokenize),

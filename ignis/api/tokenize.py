@@ -3,10 +3,12 @@
 import msgspec
 
 from ignis.api.body import read_body
+from ignis.api.conversation import chat_conversation
 from ignis.api.order import Orders
 from ignis.api.prompt import Prompts
 from ignis.api.schema.tokenize import DetokenizeAnswer, DetokenizeRequest, TokenizeAnswer, TokenizeRequest
 from ignis.api.serving import Serving
+from ignis.api.wish import Names
 from ignis.errors import InvalidRequestError
 from ignis.exchange import Exchange
 from ignis.metrics import Metrics
@@ -32,9 +34,9 @@ class Tokenize:
         if (fields.messages is None) == (fields.prompt is None):
             raise InvalidRequestError("the body must hold either messages or prompt", "messages")
         if fields.messages is None:
-            ids = await self._prompts.encode(model, fields.prompt or "")
+            ids = await self._orders.prompt(model, fields.prompt or "", Names())
         else:
-            ids = await self._orders.prompt(model, fields.messages, fields)
+            ids = await self._orders.prompt(model, chat_conversation(fields.messages, fields), Names())
         answer = TokenizeAnswer(
             count=len(ids),
             max_model_len=model.max_context,

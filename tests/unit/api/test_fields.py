@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from ignis.api.body import parse_body
-from ignis.api.schema.chat_completions import MAX_STOPS, ChatCompletionRequest
+from ignis.api.schema.chat_completions import ChatCompletionRequest
 from ignis.api.schema.messages import MAX_MESSAGES
+from ignis.api.schema.sampling import MAX_STOPS
 from ignis.api.unknown import nearest
 from ignis.errors import RequestError
 from tests.fakes.engine import byte_model

@@ -1,0 +1,110 @@
+"""Carries an order to its client: whole, or as events over whatever sends them. Routes differ in their shape only."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from ignis.api.generation import Delta, Order, Outcome, follow, release
+from ignis.api.serving import Serving
+from ignis.engine.mailbox import Mailbox
+from ignis.errors import Fault, IgnisError
+from ignis.exchange import Exchange
+from ignis.log import Log
+
+
+class Event(NamedTuple):
+    """One event of a stream."""
+
+    data: bytes
+    """JSON without a line break."""
+    name: str | None = None
+    """The `event:` field, where the route's clients read it."""
+
+
+class Shape(Protocol):
+    """How a route writes a stream. Each call gives the events that go out then."""
+
+    def begin(self) -> Iterable[Event]: ...
+
+    def delta(self, delta: Delta) -> Iterable[Event]: ...
+
+    def end(self, outcome: Outcome) -> Iterable[Event]:
+        """All answers have ended in order."""
+        ...
+
+    def fail(self, error: IgnisError) -> Iterable[Event]:
+        """The status has gone out long ago: the error is an event, and the last one."""
+        ...
+
+
+Send = Callable[[Event], Awaitable[None]]
+
+
+class Answering:
+    """Submits orders and sees to it that none is left behind."""
+
+    def __init__(self, serving: Serving, log: Log) -> None:
+        self._serving = serving
+        self._log = log
+
+    async def whole(self, order: Order, keep: Callable[[Delta], None]) -> Outcome:
+        """Submits and reads to the end.
+
+        Raises:
+            EngineFullError, RequestTooLargeError: it was not taken.
+            RequestTimeoutError, EngineError, DrainingError: an answer did not end on its own.
+        """
+
+        async def pass_on(delta: Delta) -> None:
+            keep(delta)
+
+        mailboxes = self._serving.submit(order.submissions())
+        try:
+            return await follow(order, mailboxes, pass_on)
+        finally:
+            release(mailboxes)
+
+    async def stream(
+        self, exchange: Exchange, order: Order, shape: Shape, headers: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        """Submits and answers with server-sent events. What is not taken has its own status: nothing was sent yet.
+
+        Raises:
+            EngineFullError, RequestTooLargeError: it was not taken.
+        """
+        mailboxes = self._serving.submit(order.submissions())
+        try:
+            events = await exchange.open_events(headers)
+
+            async def send(event: Event) -> None:
+                await events.send(event.data, event.name)
+
+            await self.tell(order, mailboxes, shape, send, exchange.request_id)
+            await events.close()
+        finally:
+            release(mailboxes)
+
+    async def tell(
+        self, order: Order, mailboxes: Sequence[Mailbox], shape: Shape, send: Send, request_id: str
+    ) -> Outcome | None:
+        """Writes what was submitted as events, to its end or to its failure; None after a failure.
+
+        The caller releases the mailboxes.
+        """
+
+        async def pass_on(delta: Delta) -> None:
+            for event in shape.delta(delta):
+                await send(event)
+
+        try:
+            for event in shape.begin():
+                await send(event)
+            outcome = await follow(order, mailboxes, pass_on)
+        except IgnisError as error:
+            if isinstance(error, Fault):
+                self._log.emit("ignis.request.fault", request_id=request_id, error=error)
+            for event in shape.fail(error):
+                await send(event)
+            return None
+        for event in shape.end(outcome):
+            await send(event)
+        return outcome

@@ -1,0 +1,121 @@
+"""The fields that every generation route has: whose turn it is, and how tokens are drawn. Declared nowhere else.
+
+A body inherits SamplingFields. A msgspec struct has one base, so what only some routes share is an alias of a type.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from ignis.api.schema.fields import honoured, refused, sampling
+
+MAX_CHOICES = 8
+MAX_STOPS = 16
+MAX_STOP_CHARACTERS = 4096
+MAX_TOP_LOGPROBS = 20
+MAX_LOGIT_BIAS = 1024
+
+NumChoices = Annotated[int, honoured("How many answers; answer i uses seed + i.", ge=1, le=MAX_CHOICES)]
+Stops = Annotated[
+    str | list[str],
+    honoured(f"Up to {MAX_STOPS} non-empty strings that end the text; a match is not part of it."),
+]
+TopLogprobs = Annotated[
+    int, sampling("Report as many of the most likely tokens too; needs logprobs.", ge=0, le=MAX_TOP_LOGPROBS)
+]
+
+
+class ForeignFields(msgspec.Struct, kw_only=True):
+    """What other servers take to shape the drawing and this one does not: refused by name on every route."""
+
+    repeat_penalty: Annotated[None, refused("use repetition_penalty")] = None
+    repeat_last_n: Annotated[None, refused("penalties look at the whole prompt and output")] = None
+    typical_p: Annotated[None, refused("this sampler is not served")] = None
+    tfs_z: Annotated[None, refused("this sampler is not served")] = None
+    mirostat: Annotated[None, refused("this sampler is not served")] = None
+    xtc_probability: Annotated[None, refused("this sampler is not served")] = None
+    dry_multiplier: Annotated[None, refused("this sampler is not served")] = None
+    samplers: Annotated[None, refused("the order of the samplers is fixed")] = None
+    dynatemp_range: Annotated[None, refused("the temperature is fixed")] = None
+    use_beam_search: Annotated[None, refused("tokens are drawn one after the other")] = None
+    length_penalty: Annotated[None, refused("tokens are drawn one after the other")] = None
+    allowed_token_ids: Annotated[None, refused("use logit_bias")] = None
+    min_tokens: Annotated[None, refused("a least length is not served")] = None
+    stop_token_ids: Annotated[None, refused("stop strings are served, ids are not")] = None
+    bad_words: Annotated[None, refused("use logit_bias")] = None
+    include_stop_str_in_output: Annotated[None, refused("a stop string is not part of the text")] = None
+    prompt_logprobs: Annotated[None, refused("log probabilities are of drawn tokens")] = None
+    truncate_prompt_tokens: Annotated[None, refused("a prompt is never cut")] = None
+    num_ctx: Annotated[None, refused("the server's model.max_context decides")] = None
+
+
+class SamplingFields(ForeignFields, kw_only=True):
+    """How tokens are drawn, and for whom first. Null is the same as leaving a field out."""
+
+    model: (
+        Annotated[
+            str,
+            honoured(
+                "Id of a served model; empty means the loaded one. A suffix @interactive or @agent sets the class."
+            ),
+        ]
+        | None
+    ) = None
+    request_class: (
+        Annotated[
+            str,
+            honoured(
+                "interactive or agent: who goes first. Wins over the suffix of model; any other text is interactive."
+            ),
+        ]
+        | None
+    ) = msgspec.field(name="class", default=None)
+    temperature: (
+        Annotated[float, sampling("0 takes the most likely token. Absent: the model's own.", ge=0, le=2)] | None
+    ) = None
+    top_p: (
+        Annotated[
+            float, sampling("Draw among the most likely tokens that together reach this probability.", gt=0, le=1)
+        ]
+        | None
+    ) = None
+    top_k: (
+        Annotated[int, sampling("Draw among so many most likely tokens; 0 and -1 are off.", ge=-1, le=2**31 - 1)] | None
+    ) = None
+    min_p: (
+        Annotated[float, sampling("Drop tokens less likely than this share of the most likely one.", ge=0, le=1)] | None
+    ) = None
+    repetition_penalty: (
+        Annotated[
+            float,
+            sampling("Divides (or multiplies, below 0) logits of tokens already in prompt or output.", gt=0, le=10),
+        ]
+        | None
+    ) = None
+    presence_penalty: (
+        Annotated[float, sampling("Taken off the logit of every token already drawn.", ge=-2, le=2)] | None
+    ) = None
+    frequency_penalty: (
+        Annotated[float, sampling("Taken off the logit of a token for each time it was drawn.", ge=-2, le=2)] | None
+    ) = None
+    logit_bias: (
+        Annotated[
+            dict[str, Annotated[float, sampling("", ge=-100, le=100)]],
+            sampling("Token id to a value that is added to its logit.", max_length=MAX_LOGIT_BIAS),
+        ]
+        | None
+    ) = None
+    seed: (
+        Annotated[
+            int,
+            sampling(
+                "64 bits, signed or not. The same request with the same seed gives the same text. "
+                "Absent: a fresh one, which the answer names."
+            ),
+        ]
+        | None
+    ) = None
+    ignore_eos: (
+        Annotated[bool, honoured("Never draw the end of the turn; a measurement aid that needs an explicit cap.")]
+        | None
+    ) = None

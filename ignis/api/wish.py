@@ -1,0 +1,92 @@
+"""What a generation route asks for, whatever its body looks like: the one way from a checked body to an order.
+
+A route checks its body, fits its conversation to plain dictionaries and says under which names its client knows the
+fields. `api/order.py` does the rest. Nothing here knows a wire format.
+"""
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ignis.api.schema.sampling import SamplingFields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """What the route calls the fields that an error may have to name."""
+
+    prompt: str = "messages"
+    max_tokens: str = "max_tokens"
+    stop: str = "stop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionTool:
+    """A function that the model may call."""
+
+    name: str
+    param: str
+    """Where the body has it: `tools[0].function`, `tools[0]`."""
+    description: str | None = None
+    parameters: Mapping[str, Any] | None = None
+    """JSON schema of the arguments."""
+    strict: bool | None = None
+
+
+class ToolMode(enum.Enum):
+    AUTO = "auto"
+    NONE = "none"
+    REQUIRED = "required"
+    NAMED = "named"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChoice:
+    mode: ToolMode = ToolMode.AUTO
+    name: str | None = None
+    """With NAMED."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A field of the body that is short for a variable of the template."""
+
+    field: str
+    variable: str
+    value: bool | None
+    """None: not given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A prompt that the model's template writes."""
+
+    messages: Sequence[Mapping[str, Any]]
+    """As templates take them: role, content, reasoning_content, tool_calls, tool_call_id, name. Already checked."""
+    tools: Sequence[FunctionTool] = ()
+    tool_choice: ToolChoice = ToolChoice()
+    parallel_tool_calls: bool = True
+    """False: the answer ends with its first call."""
+    variables: Mapping[str, Any] | None = None
+    """Of the template, as the client named them (chat_template_kwargs)."""
+    switches: Sequence[Switch] = ()
+
+
+Prompt = Conversation | str | tuple[int, ...]
+"""A conversation; or text as it stands; or token ids as they stand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """One prompt and what is to come of it. What is None takes the server's or the model's default."""
+
+    fields: SamplingFields
+    """The body itself: how to draw, which model, which class."""
+    prompt: Prompt
+    max_tokens: int | None = None
+    num_answers: int = 1
+    stop: str | Sequence[str] | None = None
+    top_logprobs: int | None = None
+    """None: no log probabilities. n: the drawn token's and those of the n best."""
+    names: Names = Names()
