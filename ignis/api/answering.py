@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from ignis.api.generation import Delta, Order, Outcome, follow, release
+from ignis.api.generation import Delta, Order, Outcome, follow, release, submissions_of
 from ignis.api.serving import Serving
 from ignis.engine.mailbox import Mailbox
 from ignis.errors import Fault, IgnisError
@@ -46,7 +46,7 @@ class Answering:
         self._serving = serving
         self._log = log
 
-    async def whole(self, order: Order, keep: Callable[[Delta], None]) -> Outcome:
+    async def whole(self, orders: Sequence[Order], keep: Callable[[Delta], None]) -> Outcome:
         """Submits and reads to the end.
 
         Raises:
@@ -57,34 +57,34 @@ class Answering:
         async def pass_on(delta: Delta) -> None:
             keep(delta)
 
-        mailboxes = self._serving.submit(order.submissions())
+        mailboxes = self._serving.submit(submissions_of(orders))
         try:
-            return await follow(order, mailboxes, pass_on)
+            return await follow(orders, mailboxes, pass_on)
         finally:
             release(mailboxes)
 
     async def stream(
-        self, exchange: Exchange, order: Order, shape: Shape, headers: Sequence[tuple[str, str]] = ()
+        self, exchange: Exchange, orders: Sequence[Order], shape: Shape, headers: Sequence[tuple[str, str]] = ()
     ) -> None:
         """Submits and answers with server-sent events. What is not taken has its own status: nothing was sent yet.
 
         Raises:
             EngineFullError, RequestTooLargeError: it was not taken.
         """
-        mailboxes = self._serving.submit(order.submissions())
+        mailboxes = self._serving.submit(submissions_of(orders))
         try:
             events = await exchange.open_events(headers)
 
             async def send(event: Event) -> None:
                 await events.send(event.data, event.name)
 
-            await self.tell(order, mailboxes, shape, send, exchange.request_id)
+            await self.tell(orders, mailboxes, shape, send, exchange.request_id)
             await events.close()
         finally:
             release(mailboxes)
 
     async def tell(
-        self, order: Order, mailboxes: Sequence[Mailbox], shape: Shape, send: Send, request_id: str
+        self, orders: Sequence[Order], mailboxes: Sequence[Mailbox], shape: Shape, send: Send, request_id: str
     ) -> Outcome | None:
         """Writes what was submitted as events, to its end or to its failure; None after a failure.
 
@@ -98,7 +98,7 @@ class Answering:
         try:
             for event in shape.begin():
                 await send(event)
-            outcome = await follow(order, mailboxes, pass_on)
+            outcome = await follow(orders, mailboxes, pass_on)
         except IgnisError as error:
             if isinstance(error, Fault):
                 self._log.emit("ignis.request.fault", request_id=request_id, error=error)

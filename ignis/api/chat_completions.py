@@ -50,10 +50,10 @@ class ChatCompletions:
         if fields.stream:
             has_usage = fields.stream_options is not None and bool(fields.stream_options.include_usage)
             encoder = ChunkEncoder(completion_id, created, order.model.name, order.num_answers, has_usage)
-            await self._answering.stream(exchange, order, _Chunks(order, encoder, has_usage=has_usage), read.headers)
+            await self._answering.stream(exchange, [order], _Chunks(order, encoder, has_usage=has_usage), read.headers)
             return
         answers = [_Whole() for _ in range(order.num_answers)]
-        outcome = await self._answering.whole(order, lambda delta: answers[delta.answer].add(delta))
+        outcome = await self._answering.whole([order], lambda delta: answers[delta.answer].add(delta))
         body = ChatCompletion(
             id=completion_id,
             created=created,

@@ -3,6 +3,7 @@
 A route says what it wants as an Order, and is called back with Deltas. Nothing here knows a wire format.
 """
 
+import itertools
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -108,6 +109,7 @@ class Outcome:
     completion_tokens: int
     queued_s: float
     prefill_s: float
+    """Of all prompts: one lane computes them in turn."""
     decode_s: float
     """Of the slowest answer, from its first token to its last."""
     num_answers: int
@@ -127,29 +129,39 @@ def fresh_seed() -> int:
     return secrets.randbits(_SEED_BITS)
 
 
-async def follow(order: Order, mailboxes: Sequence[Mailbox], on_delta: OnDelta) -> Outcome:
+async def follow(orders: Sequence[Order], mailboxes: Sequence[Mailbox], on_delta: OnDelta) -> Outcome:
     """Reads every answer to its end. Deltas of one answer come in order, one call at a time.
 
     However this ends, no request is left behind: what has not ended is cancelled.
 
+    Args:
+        mailboxes: one for each answer, those of the first order first. `Delta.answer` counts through them.
+
     Raises:
         RequestTimeoutError, EngineError, DrainingError: an answer did not end on its own.
     """
-    answers = [_Answer(index, order, mailbox) for index, mailbox in enumerate(mailboxes)]
+    asked = [order for order in orders for _ in range(order.num_answers)]
+    answers = [_Answer(index, *pair) for index, pair in enumerate(zip(asked, mailboxes, strict=True))]
     if len(answers) == 1:
         await answers[0].follow(on_delta)
     else:
         await _follow_all(answers, on_delta)
-    first = answers[0].usage
+    # A prompt counts once, however many answers it has.
+    firsts = _firsts(orders, answers)
     return Outcome(
-        prompt_tokens=len(order.prompt),
-        cached_tokens=first.cached_tokens,
+        prompt_tokens=sum(len(order.prompt) for order in orders),
+        cached_tokens=sum(usage.cached_tokens for usage in firsts),
         completion_tokens=sum(answer.num_drawn for answer in answers),
-        queued_s=first.queued_s,
-        prefill_s=first.prefill_s,
+        queued_s=firsts[0].queued_s,
+        prefill_s=sum(usage.prefill_s for usage in firsts),
         decode_s=max(answer.decode_s for answer in answers),
         num_answers=len(answers),
     )
+
+
+def submissions_of(orders: Sequence[Order]) -> list[Submission]:
+    """One for each answer, those of the first order first."""
+    return [submission for order in orders for submission in order.submissions()]
 
 
 def release(mailboxes: Sequence[Mailbox]) -> None:
@@ -179,6 +191,12 @@ async def _follow_all(answers: Sequence["_Answer"], on_delta: OnDelta) -> None:
             tasks.start_soon(guarded, answer)
     if failures:
         raise failures[0]
+
+
+def _firsts(orders: Sequence[Order], answers: Sequence["_Answer"]) -> list[Usage]:
+    """The usage of each order's first answer."""
+    starts = itertools.accumulate((order.num_answers for order in orders[:-1]), initial=0)
+    return [answers[start].usage for start in starts]
 
 
 class _Answer:
