@@ -189,8 +189,8 @@ def test_swiglu_is_close_to_float64(cuda: Operators) -> None:
 
 
 # Of a row, by the type of pages: the operands' bits, and a K that float32 and float64 round to neighbours, which are
-# far apart in FP8.
-ATTENTION_LIMITS = {leaf.F32: 2e-4, leaf.F16: 2e-3, leaf.BF16: 1e-2, leaf.F8_E4M3: 2e-2}
+# far apart in BF16 and FP8.
+ATTENTION_LIMITS = {leaf.F32: 2e-4, leaf.F16: 2e-3, leaf.BF16: 1.5e-2, leaf.F8_E4M3: 2e-2}
 
 # query heads, kv heads, head size
 HEADS = ((9, 3, 8), (4, 2, 20), (6, 2, 16), (4, 4, 32), (9, 3, 64), (4, 2, 64), (32, 8, 128), (4, 1, 128), (8, 8, 80))

@@ -34,6 +34,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "greedy": {"temperature": 0, "max_tokens": 80},
     "seeded": {"temperature": 0.9, "top_p": 0.95, "top_k": 50, "seed": 42, "repetition_penalty": 1.1, "max_tokens": 80},
 }
+BUDGET = "8GiB"
 NEAR = 0.1
 """Nats. Where two tokens are as close on the CPU leaf the card may take the other: only tolerance is promised there."""
 
@@ -57,7 +58,9 @@ def free_port() -> int:
 def start(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Server]:
     def start(*flags: str, device: str = "cuda") -> Server:
         command = [str(EXECUTABLE)] if EXECUTABLE.exists() else [sys.executable, "-m", "ignis"]
-        flags = ("serve", "--device", device, "--model-artifact", str(MODELS[0]), *flags)
+        # Two servers run side by side here, and each would plan with all that is free.
+        budget = ("--vram-budget-bytes", BUDGET) if device == "cuda" else ()
+        flags = ("serve", "--device", device, "--model-artifact", str(MODELS[0]), *budget, *flags)
         folder = tmp_path_factory.mktemp("server")
         path = os.pathsep.join([str(bundle.ROOT), os.environ.get("PYTHONPATH", "")])
         environment = {**os.environ, "IGNIS_LOG_FORMAT": "json", "PYTHONPATH": path}
