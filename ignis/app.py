@@ -79,6 +79,7 @@ class _App:
         self._prompts = Prompts()
         self._server = Server(ServerLimits.from_config(config.server), log)
         self._metrics.read_gauge_from("ignis_http_connections", lambda: self._server.statistics().num_connections)
+        self._metrics.read_gauge_from("ignis_http_websockets", lambda: self._server.statistics().num_websockets)
 
     async def serve(self) -> None:
         """Runs everything in one nursery; the server's end is the end of all."""

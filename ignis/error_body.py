@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from ignis.errors import IgnisError, InvalidApiKeyError
+from ignis.errors import IgnisError, InvalidApiKeyError, WebSocketVersionError
 
 CORS = (
     ("Access-Control-Allow-Origin", "*"),
@@ -54,6 +54,8 @@ def headers(error: IgnisError) -> list[tuple[str, str]]:
         found.append(("Retry-After", str(error.retry_after_s)))
     if isinstance(error, InvalidApiKeyError):
         found.append(("WWW-Authenticate", "Bearer"))
+    if isinstance(error, WebSocketVersionError):
+        found += [("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")]
     return found
 
 

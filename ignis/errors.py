@@ -111,6 +111,14 @@ class InvalidApiKeyError(RequestError):
     code = "invalid_api_key"
 
 
+class OriginNotAllowedError(RequestError):
+    """A page of an origin that `server.origins` does not list asked for a WebSocket."""
+
+    status = 403
+    type = "invalid_request_error"
+    code = "origin_not_allowed"
+
+
 class ModelNotFoundError(RequestError):
     """No model of that name is served."""
 
@@ -174,6 +182,14 @@ class ExpectationError(RequestError):
     status = 417
     type = "invalid_request_error"
     code = "expectation_failed"
+
+
+class WebSocketVersionError(RequestError):
+    """The WebSocket is asked for in another version than 13, which `Sec-WebSocket-Version` names."""
+
+    status = 426
+    type = "invalid_request_error"
+    code = "websocket_version"
 
 
 class HeaderTooLargeError(RequestError):

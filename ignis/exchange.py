@@ -24,8 +24,39 @@ class EventStream(Protocol):
         ...
 
 
+class Socket(Protocol):
+    """An accepted WebSocket. Pings, fragments, malformed frames and the closing handshake are the server's own.
+
+    A client that closes, in order or not, or that takes nothing any more, cancels the handler like one that leaves.
+    Leaving the handler closes the socket: with 1000 where it returned, 1001 where the server drains, 1011 where it
+    raised.
+    """
+
+    async def receive(self) -> str | bytes | None:
+        """Waits for one whole message: text, or bytes where it was binary. One task receives.
+
+        None: the server drains and takes no more messages; the handler ends what it has begun, then returns.
+        Messages that nobody receives wait, up to a bound; then the client waits.
+        """
+        ...
+
+    async def send(self, text: bytes) -> None:
+        """Sends one text message, given as UTF-8. Waits while the client is slow; any number of tasks may send.
+
+        A message under way when its sender is cancelled still goes out whole.
+        """
+        ...
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        """Closes (RFC 6455 section 7.4; the reason is cut to 123 bytes). Nothing can be sent after it.
+
+        1003: the kind of message is not taken; 1008: a rule was broken; 1013: no room now; 4000 to 4999: the API's own.
+        """
+        ...
+
+
 class Exchange(Protocol):
-    """One request. Exactly one of `respond` and `open_events` is called, once."""
+    """One request. Exactly one of `respond`, `open_events` and `accept` is called, once."""
 
     @property
     def request_id(self) -> str:
@@ -50,6 +81,11 @@ class Exchange(Protocol):
         """Lower-case names; repeated fields are joined with a comma."""
         ...
 
+    @property
+    def is_upgrade(self) -> bool:
+        """Whether the client asks for a WebSocket. Its offer may still be malformed: `accept` looks at it."""
+        ...
+
     async def read_body(self, limit_bytes: int) -> bytes:
         """The whole body, read once.
 
@@ -70,4 +106,12 @@ class Exchange(Protocol):
 
     async def open_events(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:
         """Sends 200 with content type text/event-stream and leaves the body open."""
+        ...
+
+    async def accept(self, limit_bytes: int, subprotocol: str | None = None) -> Socket:
+        """Answers 101 and becomes a WebSocket. `limit_bytes` is the size of the largest message that is taken.
+
+        Raises:
+            InvalidRequestError, WebSocketVersionError, OriginNotAllowedError, DrainingError: nothing was answered yet.
+        """
         ...

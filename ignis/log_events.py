@@ -288,6 +288,20 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.http.websocket": (
+        "debug",
+        frozenset(
+            {
+                "request_id",
+                "path",
+                "close_code",
+                "reason",
+                "received",
+                "sent",
+                "peer",
+            }
+        ),
+    ),
     "ignis.http.fault": (
         "error",
         frozenset(

@@ -196,12 +196,16 @@ FAMILIES: dict[str, Family] = {
     ),
     "ignis_http_requests": Family(
         kind="counter",
-        text="HTTP exchanges answered, by the class of their status.",
+        text="HTTP exchanges answered, by the class of their status; 1xx: became a WebSocket.",
         label="status",
-        values=("2xx", "3xx", "4xx", "5xx"),
+        values=("1xx", "2xx", "3xx", "4xx", "5xx"),
     ),
     "ignis_http_connections": Family(
         kind="gauge",
-        text="Open connections, over all listeners.",
+        text="Open connections, over all listeners; WebSockets are among them.",
+    ),
+    "ignis_http_websockets": Family(
+        kind="gauge",
+        text="Open WebSockets.",
     ),
 }

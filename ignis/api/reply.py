@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ignis.exchange import EventStream, Exchange
+from ignis.exchange import EventStream, Exchange, Socket
 
 
 class Reply:
@@ -33,6 +33,10 @@ class Reply:
     def headers(self) -> Mapping[str, str]:
         return self._exchange.headers
 
+    @property
+    def is_upgrade(self) -> bool:
+        return self._exchange.is_upgrade
+
     async def read_body(self, limit_bytes: int) -> bytes:
         return await self._exchange.read_body(limit_bytes)
 
@@ -49,3 +53,8 @@ class Reply:
     async def open_events(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:
         self.status = 200
         return await self._exchange.open_events((*headers, *self._extra))
+
+    async def accept(self, limit_bytes: int, subprotocol: str | None = None) -> Socket:
+        socket = await self._exchange.accept(limit_bytes, subprotocol)
+        self.status = 101
+        return socket

@@ -90,6 +90,23 @@ def events_head(headers: Sequence[tuple[str, str]], request_id: str, framing: Fr
     return (lines + _field_lines(headers) + "\r\n").encode("latin-1")
 
 
+def switching_head(accept_token: str, subprotocol: str | None, request_id: str) -> bytes:
+    """The head after which both sides speak WebSocket.
+
+    Raises:
+        ValueError: as `whole_answer` does.
+    """
+    fields = [("sec-websocket-accept", accept_token)]
+    if subprotocol is not None:
+        fields.append(("sec-websocket-protocol", subprotocol))
+    date = formatdate(usegmt=True)
+    lines = (
+        f"HTTP/1.1 101 Switching Protocols\r\ndate: {date}\r\nserver: ignis\r\nx-request-id: {request_id}\r\n"
+        "connection: upgrade\r\nupgrade: websocket\r\n"
+    )
+    return (lines + _field_lines(fields) + "\r\n").encode("latin-1")
+
+
 def _head_lines(status: int, request_id: str, *, closes: bool) -> str:
     connection = "connection: close\r\n" if closes else ""
     return f"{_fixed_lines(status, int(time.time()))}x-request-id: {request_id}\r\n{connection}"

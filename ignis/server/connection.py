@@ -1,7 +1,7 @@
 """One connection: reads requests one after the other, runs a handler for each, and decides what follows the answer.
 
     idle -> head -> handler -> answer -+-> idle
-                                       +-> finish (said `connection: close`, or the server's own refusal)
+                                       +-> finish (said `connection: close`, the server's own refusal, or a WebSocket)
                                        +-> close or cut (the client left or stalled, a stream ended early)
 
 The handler runs in the connection's own task; beside it, for as long as the connection lives, `Wire.watch` reads.
@@ -12,15 +12,18 @@ gets its current answer and is then closed: it has to repeat the rest (RFC 9112 
 from collections.abc import Awaitable, Callable
 
 import trio
+from wsproto.frame_protocol import CloseReason
 
 from ignis.errors import DrainingError, IgnisError, InternalError, RequestError, SlowRequestError
 from ignis.exchange import Exchange
 from ignis.log import Log
 from ignis.server.answer import Framing, error_answer, error_parts, new_request_id
-from ignis.server.exchange import AnswerState, Cut, HttpExchange
+from ignis.server.cut import Cut
+from ignis.server.exchange import AnswerState, HttpExchange
 from ignis.server.http11 import RequestHead, RequestReader
 from ignis.server.limits import ServerLimits
 from ignis.server.roster import Roster
+from ignis.server.websocket import WebSocket
 from ignis.server.wire import ClientLeft, ClientStalled, Wire
 
 Handler = Callable[[Exchange], Awaitable[None]]
@@ -116,12 +119,12 @@ class Connection:
         started_at = trio.current_time()
         exchange = HttpExchange(head, first_part, self._reader, self._wire, self._limits, tasks, self._is_last)
         self._num_exchanges += 1
-        self._roster.running.add(exchange)
+        self._roster.add(exchange)
         try:
             await self._handle(exchange)
             return await self._conclude(exchange)
         finally:
-            self._roster.running.discard(exchange)
+            self._roster.discard(exchange)
             self._log.emit(
                 "ignis.http.request",
                 request_id=head.request_id,
@@ -149,10 +152,11 @@ class Connection:
                 self._wire.guard(exchange.scope)
                 self._wire.drop_excess(is_dropping=self._reader.is_body_complete)
                 await self._handler(exchange)
-                if exchange.state is not AnswerState.ENDED:
+                if exchange.state not in (AnswerState.ENDED, AnswerState.SWITCHED):
                     raise RuntimeError("the handler returned before it ended its answer")
         except Exception as error:
             # The border of style.md: a connection's last resort. No text of it reaches the client.
+            exchange.has_failed = True
             self._log.emit(
                 "ignis.http.fault",
                 request_id=exchange.request_id,
@@ -165,6 +169,9 @@ class Connection:
 
     async def _conclude(self, exchange: HttpExchange) -> bool:
         """Gives the answer that the handler could not give, and sees to the rest of the request."""
+        if exchange.socket is not None:
+            await self._conclude_socket(exchange, exchange.socket)
+            return False
         if self._wire.has_left:
             if exchange.state is AnswerState.ENDED and exchange.cut_reason is None and not self._wire.is_sending:
                 # It left with its answer.
@@ -187,6 +194,32 @@ class Connection:
             # The answer is out, or nobody is there to read it; the connection cannot be kept.
             return False
         return True
+
+    async def _conclude_socket(self, exchange: HttpExchange, socket: WebSocket) -> None:
+        """Closes a WebSocket, where neither side has, and the connection behind the close frames."""
+        if self._wire.has_left and socket.is_open:
+            exchange.cut(Cut.CLIENT_LEFT)
+        if exchange.cut_reason in _BROKEN:
+            self._cut(exchange)
+        else:
+            if exchange.has_failed:
+                await socket.end(CloseReason.INTERNAL_ERROR)
+            elif self._roster.is_draining:
+                await socket.end(CloseReason.GOING_AWAY, "the server shuts down")
+            else:
+                await socket.end(CloseReason.NORMAL_CLOSURE)
+            await self._wire.finish()
+        socket.stop()
+        self._log.emit(
+            "ignis.http.websocket",
+            request_id=exchange.request_id,
+            path=exchange.path,
+            close_code=socket.close_code,
+            reason=socket.close_reason,
+            received=socket.num_received,
+            sent=socket.num_sent,
+            peer=self._peer,
+        )
 
     def _cut(self, exchange: HttpExchange) -> None:
         """Closes in the middle of an answer, so that the client sees that something is missing."""

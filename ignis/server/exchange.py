@@ -10,13 +10,16 @@ from typing import NoReturn
 
 import trio
 
-from ignis.errors import RequestError, RequestTooLargeError, SlowRequestError
-from ignis.exchange import EventStream
+from ignis.errors import DrainingError, RequestError, RequestTooLargeError, SlowRequestError
+from ignis.exchange import EventStream, Socket
 from ignis.machine import advance
-from ignis.server.answer import CONTINUE, Framing, events_head, whole_answer
+from ignis.server.answer import CONTINUE, Framing, events_head, switching_head, whole_answer
+from ignis.server.cut import Cut
 from ignis.server.http11 import RequestHead, RequestReader
 from ignis.server.limits import ServerLimits
 from ignis.server.sse import SseStream
+from ignis.server.upgrade import accept_token, asks_for_websocket
+from ignis.server.websocket import WebSocket
 from ignis.server.wire import ClientLeft, ClientStalled, Wire
 
 _BODY_BYTES_S = 256
@@ -27,30 +30,29 @@ _BODY_BYTES_S = 256
 class AnswerState(enum.Enum):
     PENDING = "pending"
     STREAMING = "streaming"
+    SWITCHED = "switched"
+    """It is a WebSocket, which has a state of its own."""
     ENDED = "ended"
 
 
 class AnswerEvent(enum.Enum):
     RESPOND = "respond"
     OPEN = "open"
+    SWITCH = "switch"
     FRAME = "frame"
     CLOSE = "close"
 
 
 _TABLE = {
-    AnswerState.PENDING: {AnswerEvent.RESPOND: AnswerState.ENDED, AnswerEvent.OPEN: AnswerState.STREAMING},
+    AnswerState.PENDING: {
+        AnswerEvent.RESPOND: AnswerState.ENDED,
+        AnswerEvent.OPEN: AnswerState.STREAMING,
+        AnswerEvent.SWITCH: AnswerState.SWITCHED,
+    },
     AnswerState.STREAMING: {AnswerEvent.FRAME: AnswerState.STREAMING, AnswerEvent.CLOSE: AnswerState.ENDED},
+    AnswerState.SWITCHED: {},
     AnswerState.ENDED: {},
 }
-
-
-class Cut(enum.Enum):
-    """Why an exchange ended before its handler did."""
-
-    CLIENT_LEFT = "client_left"
-    CLIENT_STALLED = "client_stalled"
-    DRAINED = "drained"
-    """The server stops and waits no longer."""
 
 
 class HttpExchange:
@@ -78,6 +80,11 @@ class HttpExchange:
         self.is_last = False
         """Whether the answer said `connection: close`."""
         self.cut_reason: Cut | None = None
+        self.has_failed = False
+        """Whether the handler raised."""
+        self.socket: WebSocket | None = None
+        """What the exchange became, once it was accepted."""
+        self._is_draining = False
         self._first_part = first_part
         self._reader = reader
         self._wire = wire
@@ -109,6 +116,10 @@ class HttpExchange:
     @property
     def headers(self) -> Mapping[str, str]:
         return self.head.headers
+
+    @property
+    def is_upgrade(self) -> bool:
+        return asks_for_websocket(self.head)
 
     async def read_body(self, limit_bytes: int) -> bytes:
         assert not self._body_was_read, "the body is read once"
@@ -189,6 +200,20 @@ class HttpExchange:
             self._tasks.start_soon(stream.keep_alive, self._limits.keepalive_comment_s)
         return stream
 
+    async def accept(self, limit_bytes: int, subprotocol: str | None = None) -> Socket:
+        if self._is_draining:
+            raise DrainingError("the server shuts down")
+        token = accept_token(self.head, self._limits.origins)
+        after = advance(_TABLE, self.state, AnswerEvent.SWITCH)
+        data = switching_head(token, subprotocol, self.request_id)
+        self.state, self.status, self.is_last = after, 101, True
+        # What a full inbox holds are messages: the client has to wait, nothing is dropped.
+        self._wire.drop_excess(is_dropping=False)
+        self.socket = WebSocket(self._wire, self._reader.take_rest(), limit_bytes, self._limits, self.cut)
+        await self._send(data)
+        self._tasks.start_soon(self.socket.run)
+        return self.socket
+
     async def _send_frame(self, frame: bytes) -> None:
         self.state = advance(_TABLE, self.state, AnswerEvent.FRAME)
         if not self.head.is_head:
@@ -216,6 +241,12 @@ class HttpExchange:
         return True
 
     # The end
+
+    def drain(self) -> None:
+        """The server stops: what runs may end, and a WebSocket takes no more messages."""
+        self._is_draining = True
+        if self.socket is not None:
+            self.socket.drain()
 
     def cut(self, reason: Cut) -> None:
         """Cancels the handler. The first reason is kept."""

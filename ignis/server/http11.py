@@ -165,6 +165,11 @@ class RequestReader:
         self._has_begun = False
         self.feed(rest)
 
+    def take_rest(self) -> bytes:
+        """Takes what came behind the current request, which is of another protocol from here on. The reader is done."""
+        self._is_broken = True
+        return self._h11.trailing_data[0]
+
     def _fresh(self) -> h11.Connection:
         return h11.Connection(h11.SERVER, max_incomplete_event_size=self._header_bytes)
 

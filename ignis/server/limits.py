@@ -1,4 +1,4 @@
-"""What the server allows a client, in bytes, seconds and connections."""
+"""What the server allows a client, in bytes, seconds, connections and origins."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -26,6 +26,8 @@ class ServerLimits:
     """For each listener. Past it the longest idle connection is closed; with none idle, the newcomer gets a 503."""
     drain_timeout_s: float
     """How long running exchanges may take once the server drains."""
+    origins: frozenset[str] | None = None
+    """Whose pages may open a WebSocket, beside the server's own. None: any page's."""
 
     @classmethod
     def from_config(cls, server: ServerConfig) -> Self:

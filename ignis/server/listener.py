@@ -67,6 +67,7 @@ class Server:
             num_connections=sum(roster.num_connections for roster in self._rosters),
             num_idle=sum(roster.num_idle for roster in self._rosters),
             num_exchanges=sum(len(roster.running) for roster in self._rosters),
+            num_websockets=sum(roster.num_websockets for roster in self._rosters),
             is_draining=self.is_draining,
         )
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import trio
 
-from ignis.server.exchange import Cut, HttpExchange
+from ignis.server.cut import Cut
+from ignis.server.exchange import HttpExchange
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,8 @@ class ServerStatistics:
     """Waiting for the first byte of a request."""
     num_exchanges: int
     """Handlers that run."""
+    num_websockets: int
+    """Of these, the ones that are WebSockets."""
     is_draining: bool
 
 
@@ -31,6 +34,10 @@ class Roster:
         self._left = trio.lowlevel.ParkingLot()
 
     @property
+    def num_websockets(self) -> int:
+        return sum(exchange.socket is not None for exchange in self.running)
+
+    @property
     def num_idle(self) -> int:
         return len(self._idle)
 
@@ -42,6 +49,16 @@ class Roster:
         """Counts a connection out."""
         self.num_connections -= 1
         self._left.unpark_all()
+
+    def add(self, exchange: HttpExchange) -> None:
+        """Notes an exchange whose handler is about to run."""
+        self.running.add(exchange)
+        if self.is_draining:
+            exchange.drain()
+
+    def discard(self, exchange: HttpExchange) -> None:
+        """Forgets an exchange that is over."""
+        self.running.discard(exchange)
 
     def rest(self, scope: trio.CancelScope) -> None:
         """Notes an idle connection; the scope is cancelled when it has to go."""
@@ -65,6 +82,8 @@ class Roster:
     def drain(self) -> None:
         """Tells idle connections to go, and others to go after their exchange."""
         self.is_draining = True
+        for exchange in self.running:
+            exchange.drain()
         for scope in self._idle:
             scope.cancel()
 

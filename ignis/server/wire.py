@@ -48,6 +48,8 @@ class Wire:
         self._is_dropping = False
         self._has_dropped = False
         self._exchange_scope: trio.CancelScope | None = None
+        self.heard_at = trio.current_time()
+        """When the client's last bytes came."""
 
     @property
     def has_left(self) -> bool:
@@ -70,6 +72,7 @@ class Wire:
                 data = b""
             if not data:
                 break
+            self.heard_at = trio.current_time()
             if len(self._inbox) >= INBOX_BYTES:
                 self._has_dropped = True
             else:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -19,6 +20,7 @@ from tests.settings import server_limits
 
 LIMITS = server_limits(header_bytes=16 << 10)
 BODY_BYTES = 1000
+SOCKET_BYTES = 100_000
 
 
 class ScriptedHandler:
@@ -91,6 +93,24 @@ class ScriptedHandler:
                 raise KeyError("a secret")
             case "/nothing":
                 return
+            case "/socket":
+                await self._socket(exchange)
+            case "/socket-cancel":
+                socket = await exchange.accept(SOCKET_BYTES)
+                while True:
+                    await trio.sleep(1)
+                    await socket.send(b"tick")
+            case "/socket-fail":
+                socket = await exchange.accept(SOCKET_BYTES)
+                await socket.send(b"soon")
+                raise KeyError("a secret")
+            case "/socket-flood":
+                socket = await exchange.accept(SOCKET_BYTES)
+                while True:
+                    await socket.send(b"x" * 1000)
+            case "/socket-deaf":
+                await exchange.accept(SOCKET_BYTES)
+                await trio.sleep_forever()
             case "/forge":
                 await exchange.respond(200, headers=[("x-a", exchange.query["value"])])
             case path if self.router is not None and path.startswith("/v1/"):
@@ -105,6 +125,28 @@ class ScriptedHandler:
             await exchange.respond(error.status, f"{error.code}: {error.message}\n".encode(), "text/plain")
         else:
             await exchange.respond(200, b"%d %d\n" % (len(body), sum(body)), "text/plain")
+
+    async def _socket(self, exchange: Exchange) -> None:
+        """Says of each message what it was; one that names a code closes, and one that says so ends the handler."""
+        if not exchange.is_upgrade:
+            await exchange.respond(400, b"no socket\n", "text/plain")
+            return
+        try:
+            socket = await exchange.accept(SOCKET_BYTES, exchange.query.get("protocol"))
+        except IgnisError as error:
+            await exchange.respond(error.status, f"{error.code}: {error.message}\n".encode(), "text/plain")
+            return
+        while (message := await socket.receive()) is not None:
+            if message == "return":
+                return
+            if isinstance(message, str) and message.startswith("close "):
+                await socket.close(int(message.split()[1]), "as you wish")
+                return
+            kind = "text" if isinstance(message, str) else "binary"
+            crc = zlib.crc32(message.encode() if isinstance(message, str) else message)
+            await socket.send(f"{kind} {len(message)} {crc:08x}".encode())
+        await trio.sleep(1)
+        await socket.send(b"the end")
 
     async def _events(self, exchange: Exchange) -> None:
         stream = await exchange.open_events([("x-extra", "1")])
