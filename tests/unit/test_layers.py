@@ -46,9 +46,9 @@ def test_only_scheduler_and_engine_import_the_core() -> None:
     assert users <= CORE_USERS
 
 
-def test_the_contract_on_h11_lists_every_package_but_server() -> None:
+def test_the_contract_on_protocols_lists_every_package_but_server() -> None:
     linter = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
-    (contract,) = [contract for contract in linter["contracts"] if contract["id"] == "h11"]
+    (contract,) = [contract for contract in linter["contracts"] if contract["id"] == "protocols"]
     parts = {file.parts[0].removesuffix(".py") for file, _ in python_files()} - {"__init__", "server"}
     assert sorted(contract["source_modules"]) == sorted(f"ignis.{part}" for part in parts)
 
