@@ -22,10 +22,10 @@ from ignis.api.schema.chat_completions import (
     ChoiceLogprobs,
     FinishReasonText,
 )
-from ignis.api.wish import Names, Wish
+from ignis.api.wish import Names, Wish, explicit_cap
 from ignis.clock import unix_s
 from ignis.error_body import encode
-from ignis.errors import IgnisError, InvalidRequestError, InvalidSamplingParameterError
+from ignis.errors import IgnisError, InvalidSamplingParameterError
 from ignis.exchange import Exchange
 from ignis.scheduler.request import FinishReason
 from ignis.stream.parts import CallArguments, CallBegin, Content, Part, Reasoning
@@ -66,7 +66,9 @@ class ChatCompletions:
 
 
 def _wish(fields: ChatCompletionRequest) -> Wish:
-    max_tokens, cap_name = _explicit_cap(fields)
+    max_tokens, cap_name = explicit_cap(
+        max_tokens=fields.max_tokens, max_completion_tokens=fields.max_completion_tokens
+    )
     if fields.top_logprobs and not fields.logprobs:
         raise InvalidSamplingParameterError("top_logprobs needs logprobs to be true", "top_logprobs")
     return Wish(
@@ -78,19 +80,6 @@ def _wish(fields: ChatCompletionRequest) -> Wish:
         top_logprobs=(fields.top_logprobs or 0) if fields.logprobs else None,
         names=Names(max_tokens=cap_name),
     )
-
-
-def _explicit_cap(fields: ChatCompletionRequest) -> tuple[int | None, str]:
-    """Returns the cap and the name of the field that it came in, or could have come in."""
-    old, new = fields.max_tokens, fields.max_completion_tokens
-    if old is None and new is None:
-        return None, "max_tokens or max_completion_tokens"
-    if old is not None and new is not None and old != new:
-        raise InvalidRequestError(
-            f"max_completion_tokens is {new} and max_tokens is {old}: give one, or the same value",
-            "max_completion_tokens",
-        )
-    return (old, "max_tokens") if new is None else (new, "max_completion_tokens")
 
 
 class _Chunks:

@@ -1,7 +1,7 @@
 """The events of a chat stream as bytes. A text delta, which comes a thousand times, is two fixed parts and a text."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import msgspec
 
@@ -70,12 +70,22 @@ class ChunkEncoder:
         )
         return self._encoder.encode(chunk)
 
-    def _frame(self, index: int) -> Sequence[bytes]:
-        whole = self._encode(ChunkChoice(index=index, delta=ChunkDelta(content=_TEXT_MARK)))
-        # The mark is looked for behind the model's name, which may hold anything.
-        before, mark, after = whole.rpartition(self._encoder.encode(_TEXT_MARK))
-        assert mark
-        return before, after
+    def _frame(self, index: int) -> tuple[bytes, bytes]:
+        return text_frame(
+            self._encoder,
+            lambda mark: msgspec.structs.replace(
+                self._blank, choices=[ChunkChoice(index=index, delta=ChunkDelta(content=mark))]
+            ),
+        )
+
+
+def text_frame(encoder: msgspec.json.Encoder, chunk: Callable[[str], msgspec.Struct]) -> tuple[bytes, bytes]:
+    """Cuts a chunk at its text: what stands before the text's JSON and what behind it. `chunk` makes one of a text."""
+    whole = encoder.encode(chunk(_TEXT_MARK))
+    # The mark is looked for behind the model's name, which may hold anything.
+    before, mark, after = whole.rpartition(encoder.encode(_TEXT_MARK))
+    assert mark
+    return before, after
 
 
 def new_call_id() -> str:

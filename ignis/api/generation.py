@@ -51,6 +51,8 @@ class Order:
     """What the model may call, and the schemas of the arguments."""
     max_calls: int | None = None
     """The answer ends with so many calls."""
+    continues: bool = False
+    """The answer goes on with the prompt's own text: no turn begins between them."""
     request_class: RequestClass = RequestClass.INTERACTIVE
     timeout_s: float | None = None
     trace: str = ""
@@ -215,6 +217,7 @@ class _Answer:
             tools=order.tools,
             is_in_reasoning=_opens_reasoning(order),
             max_calls=order.max_calls,
+            continues=order.continues,
         )
         self._timeout_s = order.timeout_s
         self._reached = None if order.sampling.top_logprobs is None else _Reached(self._text.token_bytes)

@@ -8,7 +8,7 @@ from ignis.api.prompt import Prompts
 from ignis.api.schema.sampling import MAX_STOP_CHARACTERS, MAX_STOPS, SamplingFields
 from ignis.api.serving import Serving, split_suffix
 from ignis.api.templating import template_tools, template_variables
-from ignis.api.wish import Conversation, Names, Prompt, ToolMode, Wish
+from ignis.api.wish import Conversation, FillIn, Names, Prompt, ToolMode, Wish
 from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.limits import REJECTIONS
 from ignis.errors import ContextLengthExceededError, InvalidRequestError, InvalidSamplingParameterError
@@ -69,7 +69,7 @@ class Orders:
             trace=trace,
         )
         if not isinstance(wish.prompt, Conversation):
-            return order
+            return replace(order, continues=True)
         conversation = wish.prompt
         tools = () if conversation.tool_choice.mode is ToolMode.NONE else conversation.tools
         return replace(
@@ -87,11 +87,14 @@ class Orders:
         Raises:
             RequestError: the template or a check refuses it.
         """
-        if isinstance(prompt, str):
-            return await self._prompts.encode(model, prompt)
-        if isinstance(prompt, tuple):
-            _check_ids(prompt, model.vocab_size, names.prompt)
-            return prompt
+        match prompt:
+            case str():
+                return await self._prompts.complete(model, prompt, names.prompt)
+            case FillIn(prefix, suffix):
+                return await self._prompts.fill_in(model, prefix, suffix)
+            case tuple():
+                _check_ids(prompt, model.vocab_size, names.prompt)
+                return prompt
         source = model.template or ""
         dialect = choose_dialect(source, self._settings.dialect)
         tools = template_tools(prompt.tools, prompt.tool_choice, source, dialect)
@@ -115,6 +118,8 @@ class Orders:
         """
         explicit, name = wish.max_tokens, wish.names.max_tokens
         room = model.max_context - num_prompt
+        if num_prompt == 0:
+            raise InvalidRequestError(f"{wish.names.prompt} must hold a token at least", wish.names.prompt)
         if room < 1:
             message = f"the prompt has {num_prompt} tokens, the context holds {model.max_context} with the answer"
             param = wish.names.prompt
@@ -125,7 +130,7 @@ class Orders:
             )
             param = name
         else:
-            return explicit or min(room, self._settings.default_max_tokens or room)
+            return explicit or min(room, wish.default_max_tokens or self._settings.default_max_tokens or room)
         self._metrics.count("ignis_requests_rejected", label=REJECTIONS[ContextLengthExceededError])
         raise ContextLengthExceededError(message, param)
 

@@ -6,10 +6,11 @@ from typing import Any, TypeVar
 
 import trio
 
-from ignis.chat.prompt import build_prompt
+from ignis.chat.fill_in import fill_in_form, fill_in_prompt
+from ignis.chat.prompt import build_prompt, encode_pieces
 from ignis.chat.render import ChatTemplate
 from ignis.engine.lifecycle import LoadedModel
-from ignis.errors import UnsupportedValueError
+from ignis.errors import ContextLengthExceededError, UnsupportedValueError
 
 Result = TypeVar("Result")
 
@@ -57,6 +58,30 @@ class Prompts:
         """Returns the ids of plain text."""
         return tuple(await self._work(len(text), model.tokenizer.encode, text))
 
+    async def complete(self, model: LoadedModel, text: str, name: str) -> tuple[int, ...]:
+        """Returns the ids of a raw prompt: its author may write control tokens, and BOS comes as the model wants it.
+
+        Args:
+            name: of the field that holds it.
+
+        Raises:
+            ContextLengthExceededError: it is far over the context.
+        """
+        return await self._work(len(text), _raw_prompt, model, text, name)
+
+    async def fill_in(self, model: LoadedModel, prefix: str, suffix: str) -> tuple[int, ...]:
+        """Returns the ids of a prompt for the text between two others.
+
+        Raises:
+            UnsupportedValueError: the vocabulary has no tokens for that.
+        """
+        form = fill_in_form(model.tokenizer)
+        if form is None:
+            raise UnsupportedValueError(
+                f"suffix is not served: the vocabulary of {model.name} has no tokens for text in the middle", "suffix"
+            )
+        return await self._work(len(prefix) + len(suffix), fill_in_prompt, model.tokenizer, form, prefix, suffix)
+
     async def decode(self, model: LoadedModel, ids: Sequence[int]) -> str:
         """Returns the text of ids."""
         return await self._work(len(ids), model.tokenizer.decode, ids)
@@ -88,6 +113,15 @@ class Prompts:
             abandon_on_cancel=True,
             limiter=self._long if size > _LONG_CHARACTERS else self._short,
         )
+
+
+def _raw_prompt(model: LoadedModel, text: str, name: str) -> tuple[int, ...]:
+    tokenizer, max_tokens = model.tokenizer, model.max_context
+    if tokenizer.has_more_tokens(text, max_tokens):
+        raise ContextLengthExceededError(
+            f"the prompt has more than {max_tokens} tokens, the context holds {max_tokens} with the answer", name
+        )
+    return encode_pieces(tokenizer, tokenizer.split_controls(text))
 
 
 def _num_characters(value: object) -> int:

@@ -8,6 +8,7 @@ from ignis import bundle
 from ignis.api.answering import Answering
 from ignis.api.auth import KeyGuard
 from ignis.api.chat_completions import ChatCompletions
+from ignis.api.completions import Completions
 from ignis.api.health import Health
 from ignis.api.metrics import MetricsPage
 from ignis.api.models import Models
@@ -76,6 +77,7 @@ def build_router(
     tokenize = Tokenize(serving, orders, prompts, metrics, limit)
     routes = [
         _route(operations.CHAT_COMPLETIONS, ChatCompletions(orders, answering, limit).create),
+        _route(operations.COMPLETIONS, Completions(orders, prompts, answering, limit).create),
         _route(operations.LIST_MODELS, models.list),
         _route(operations.SHOW_MODEL, models.show),
         _route(operations.TOKENIZE, tokenize.tokenize),

@@ -34,7 +34,7 @@ class Tokenize:
         if (fields.messages is None) == (fields.prompt is None):
             raise InvalidRequestError("the body must hold either messages or prompt", "messages")
         if fields.messages is None:
-            ids = await self._orders.prompt(model, fields.prompt or "", Names())
+            ids = await self._prompts.encode(model, fields.prompt or "")
         else:
             ids = await self._orders.prompt(model, chat_conversation(fields.messages, fields), Names())
         answer = TokenizeAnswer(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ignis.api.schema.sampling import SamplingFields
+from ignis.errors import InvalidRequestError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +74,16 @@ class Conversation:
     switches: Sequence[Switch] = ()
 
 
-Prompt = Conversation | str | tuple[int, ...]
-"""A conversation; or text as it stands; or token ids as they stand."""
+@dataclass(frozen=True, slots=True)
+class FillIn:
+    """Two texts; what stands between them is asked for."""
+
+    prefix: str
+    suffix: str
+
+
+Prompt = Conversation | FillIn | str | tuple[int, ...]
+"""What is not a conversation is continued: text, in which control tokens may be spelled, or token ids as they stand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +94,29 @@ class Wish:
     """The body itself: how to draw, which model, which class."""
     prompt: Prompt
     max_tokens: int | None = None
+    default_max_tokens: int | None = None
+    """The cap where max_tokens is None, cut to what fits; None: the server's."""
     num_answers: int = 1
     stop: str | Sequence[str] | None = None
     top_logprobs: int | None = None
     """None: no log probabilities. n: the drawn token's and those of the n best."""
     names: Names = Names()
+
+
+def explicit_cap(*, max_tokens: int | None, max_completion_tokens: int | None) -> tuple[int | None, str]:
+    """Returns the cap and the name of the field that it came in, or could have come in.
+
+    Raises:
+        InvalidRequestError: both are given and differ.
+    """
+    if max_tokens is None and max_completion_tokens is None:
+        return None, "max_tokens or max_completion_tokens"
+    if max_tokens is not None and max_completion_tokens is not None and max_tokens != max_completion_tokens:
+        raise InvalidRequestError(
+            f"max_completion_tokens is {max_completion_tokens} and max_tokens is {max_tokens}: give one, or the same "
+            "value",
+            "max_completion_tokens",
+        )
+    if max_completion_tokens is None:
+        return max_tokens, "max_tokens"
+    return max_completion_tokens, "max_completion_tokens"

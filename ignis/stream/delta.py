@@ -32,11 +32,12 @@ class TextOut:
         tools: Schemas | None = None,
         is_in_reasoning: bool = False,
         max_calls: int | None = None,
+        continues: bool = False,
     ) -> None:
         self._splitter = Splitter(
             dialect, tools=tools, is_in_reasoning=is_in_reasoning, stops=stops, max_calls=max_calls
         )
-        self._detokenizer = Detokenizer(tokenizer, self._splitter.tags)
+        self._detokenizer = Detokenizer(tokenizer, self._splitter.tags, continues=continues)
         self._can_stop = bool(stops) or max_calls is not None
 
     @property

@@ -14,13 +14,17 @@ class Detokenizer:
     Bytes that are no UTF-8 become U+FFFD as soon as that is certain, and not before.
     """
 
-    def __init__(self, tokenizer: Tokenizer, tags: Sequence[str] = ()) -> None:
-        """`tags`: control tokens that are spelled out, because the text is split at them."""
+    def __init__(self, tokenizer: Tokenizer, tags: Sequence[str] = (), *, continues: bool = False) -> None:
+        """
+        Args:
+            tags: control tokens that are spelled out, because the text is split at them.
+            continues: the text goes on where the prompt's ended, so that its first space is part of it.
+        """
         self._tokenizer = tokenizer
         self._tags = tokenizer.control_bytes(tags)
         self._decoder = _UTF8("replace")
         # SentencePiece encodes a text with a space before it, so a text's first space is not part of it.
-        self._drops_space = tokenizer.leads_with_space
+        self._drops_space = tokenizer.leads_with_space and not continues
 
     def push(self, ids: Sequence[int]) -> str:
         """Returns the text that these tokens complete; control tokens have none, unless they are tags."""

@@ -81,6 +81,14 @@ class Tokenizer:
     def control_spellings(self) -> tuple[str, ...]:
         return tuple(self._controls)
 
+    def find_token(self, spelling: str) -> int | None:
+        """Finds the control or user-defined token of that spelling; None where it is text like any other."""
+        control = self._controls.get(spelling)
+        if control is not None:
+            return control.token_id
+        ids = self._encoder.encode(spelling, False)
+        return ids[0] if len(ids) == 1 and self.token_text(ids[0]) == spelling else None
+
     def encode(self, text: str, *, allow_special: bool = False) -> list[int]:
         """Encodes text without BOS. Unless `allow_special`, the spelling of a control token is text like any other.
 

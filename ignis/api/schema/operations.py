@@ -6,6 +6,7 @@ import msgspec
 
 from ignis import errors
 from ignis.api.schema.chat_completions import ChatCompletion, ChatCompletionChunk, ChatCompletionRequest
+from ignis.api.schema.completions import Completion, CompletionChunk, CompletionRequest
 from ignis.api.schema.models import Health, ModelEntry, ModelList
 from ignis.api.schema.tokenize import DetokenizeAnswer, DetokenizeRequest, TokenizeAnswer, TokenizeRequest
 
@@ -22,6 +23,13 @@ _BODY = (
     errors.ServerNotReadyError,
     errors.DrainingError,
     errors.InternalError,
+)
+_GENERATION = (
+    *_BODY,
+    errors.ContextLengthExceededError,
+    errors.EngineFullError,
+    errors.RequestTimeoutError,
+    errors.EngineError,
 )
 
 
@@ -57,13 +65,19 @@ CHAT_COMPLETIONS = Operation(
     request=ChatCompletionRequest,
     answer=ChatCompletion,
     chunk=ChatCompletionChunk,
-    refusals=(
-        *_BODY,
-        errors.ContextLengthExceededError,
-        errors.EngineFullError,
-        errors.RequestTimeoutError,
-        errors.EngineError,
-    ),
+    refusals=_GENERATION,
+)
+COMPLETIONS = Operation(
+    "POST",
+    "/v1/completions",
+    "createCompletion",
+    "Go on with a text",
+    "The prompt is not rendered by a template. With `stream` the answer is a stream of server-sent events as that of "
+    "`/v1/chat/completions`. Each prompt of a list is answered as if it came alone.",
+    request=CompletionRequest,
+    answer=Completion,
+    chunk=CompletionChunk,
+    refusals=_GENERATION,
 )
 LIST_MODELS = Operation(
     "GET", "/v1/models", "listModels", "List the models and the state of the server", answer=ModelList
@@ -111,6 +125,7 @@ DOCS_REDIRECT = Operation("GET", "/v1", "docsRedirect", "Redirect to the referen
 
 OPERATIONS = (
     CHAT_COMPLETIONS,
+    COMPLETIONS,
     LIST_MODELS,
     SHOW_MODEL,
     TOKENIZE,

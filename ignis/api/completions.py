@@ -1,0 +1,240 @@
+"""POST /v1/completions: text goes on where a prompt ends. Each prompt of a list is an order of its own."""
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from ignis.api.answering import Answering, Event
+from ignis.api.body import read_body
+from ignis.api.chunks import DONE, text_frame
+from ignis.api.figures import timings_of, usage_of
+from ignis.api.generation import Delta, DrawnToken, Order, Outcome, fresh_seed
+from ignis.api.order import Orders
+from ignis.api.prompt import Prompts
+from ignis.api.schema.completions import (
+    DEFAULT_MAX_TOKENS,
+    MAX_PROMPTS,
+    Completion,
+    CompletionChoice,
+    CompletionChunk,
+    CompletionFinish,
+    CompletionPiece,
+    CompletionRequest,
+)
+from ignis.api.text_logprobs import TextLogprobs
+from ignis.api.wish import FillIn, Names, Wish, explicit_cap
+from ignis.clock import unix_s
+from ignis.error_body import encode
+from ignis.errors import IgnisError, InvalidRequestError, UnsupportedValueError
+from ignis.exchange import Exchange
+from ignis.scheduler.request import FinishReason
+from ignis.stream.parts import Content
+
+_FINISH: dict[FinishReason, CompletionFinish] = {FinishReason.STOP: "stop", FinishReason.LENGTH: "length"}
+
+
+class Completions:
+    """The endpoint."""
+
+    def __init__(self, orders: Orders, prompts: Prompts, answering: Answering, max_body_bytes: int) -> None:
+        self._orders = orders
+        self._prompts = prompts
+        self._answering = answering
+        self._max_body_bytes = max_body_bytes
+
+    async def create(self, exchange: Exchange) -> None:
+        read = await read_body(exchange, self._max_body_bytes, CompletionRequest)
+        fields = read.fields
+        self._orders.report_ignored(read.ignored, exchange)
+        texts = _prompts(fields)
+        orders = [await self._orders.make(wish, exchange.request_id) for wish in _wishes(fields, texts)]
+        echoes = await self._echoes(orders, texts) if fields.echo else [""] * len(orders)
+        answers = [
+            _Answer(order, echo) for order, echo in zip(orders, echoes, strict=True) for _ in range(fields.n or 1)
+        ]
+        head = _Head(f"cmpl-{secrets.token_hex(12)}", unix_s(), orders[0].model.name, orders[0].sampling.seed)
+        if fields.stream:
+            has_usage = fields.stream_options is not None and bool(fields.stream_options.include_usage)
+            shape = _Chunks(answers, head, has_usage=has_usage)
+            await self._answering.stream(exchange, orders, shape, read.headers)
+            return
+        outcome = await self._answering.whole(orders, lambda delta: answers[delta.answer].keep(delta))
+        body = Completion(
+            id=head.id,
+            created=head.created,
+            model=head.model,
+            choices=[answer.choice(index) for index, answer in enumerate(answers)],
+            usage=usage_of(outcome),
+            timings=timings_of(outcome, head.seed),
+        )
+        await exchange.respond(200, msgspec.json.encode(body), headers=read.headers)
+
+    async def _echoes(self, orders: Sequence[Order], texts: Sequence[str | tuple[int, ...]]) -> list[str]:
+        """The text of each prompt: as it was written, or what its ids spell."""
+        return [
+            text if isinstance(text, str) else await self._prompts.decode(order.model, text)
+            for order, text in zip(orders, texts, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What stands in the body, and in each chunk."""
+
+    id: str
+    created: int
+    model: str
+    seed: int
+
+
+def _wishes(fields: CompletionRequest, prompts: Sequence[str | tuple[int, ...]]) -> list[Wish]:
+    """A wish for each prompt. All draw with one seed: a prompt's answers are those that it gets when it comes alone."""
+    num_answers = fields.n or 1
+    if fields.best_of is not None and fields.best_of != num_answers:
+        raise UnsupportedValueError(
+            f"best_of must be the value of n, {num_answers}: every answer that is drawn is returned", "best_of"
+        )
+    if fields.echo and fields.logprobs is not None:
+        raise UnsupportedValueError("echo is not served with logprobs: those are of drawn tokens", "echo")
+    max_tokens, cap_name = explicit_cap(
+        max_tokens=fields.max_tokens, max_completion_tokens=fields.max_completion_tokens
+    )
+    seeded = msgspec.structs.replace(fields, seed=fresh_seed() if fields.seed is None else fields.seed)
+    return [
+        Wish(
+            fields=seeded,
+            prompt=prompt if fields.suffix is None else _fill_in(prompt, fields.suffix),
+            max_tokens=max_tokens,
+            default_max_tokens=DEFAULT_MAX_TOKENS,
+            num_answers=num_answers,
+            stop=fields.stop,
+            top_logprobs=fields.logprobs,
+            names=Names(prompt="prompt" if len(prompts) == 1 else f"prompt[{index}]", max_tokens=cap_name),
+        )
+        for index, prompt in enumerate(prompts)
+    ]
+
+
+def _fill_in(prompt: str | tuple[int, ...], suffix: str) -> FillIn:
+    if isinstance(prompt, str):
+        return FillIn(prompt, suffix)
+    raise UnsupportedValueError("suffix is served with a prompt of text only, not of token ids", "suffix")
+
+
+def _prompts(fields: CompletionRequest) -> list[str | tuple[int, ...]]:
+    """Parts the field into prompts.
+
+    Raises:
+        InvalidRequestError: there is none, there are too many, or a list mixes kinds.
+    """
+    prompt = fields.prompt
+    if isinstance(prompt, str):
+        return [prompt]
+    if not prompt:
+        raise InvalidRequestError("prompt must hold a prompt at least, not an empty array", "prompt")
+    kind = type(prompt[0])
+    for index, item in enumerate(prompt):
+        if type(item) is not kind:
+            raise InvalidRequestError(f"prompt[{index}] must be of the kind of prompt[0]: one kind a list", "prompt")
+    if kind is int:
+        return [tuple(prompt)]  # type: ignore[arg-type]
+    if len(prompt) > MAX_PROMPTS:
+        raise InvalidRequestError(f"prompt must hold at most {MAX_PROMPTS} prompts, not {len(prompt)}", "prompt")
+    return [item if isinstance(item, str) else tuple(item) for item in prompt]  # type: ignore[arg-type]
+
+
+class _Answer:
+    """One answer while it comes: its pieces for a stream, or kept for a body."""
+
+    def __init__(self, order: Order, echo: str) -> None:
+        self.echo = echo
+        self.logprobs = TextLogprobs(order.model.tokenizer, len(echo))
+        self._has_logprobs = order.sampling.top_logprobs is not None
+        self._text: list[str] = [echo]
+        self._tokens: list[DrawnToken] = []
+        self._finish: CompletionFinish = "stop"
+
+    def keep(self, delta: Delta) -> None:
+        self._text.append(_text(delta))
+        self._tokens += delta.tokens
+        if delta.finish is not None:
+            self._finish = _FINISH[delta.finish]
+
+    def choice(self, index: int) -> CompletionChoice:
+        return CompletionChoice(
+            text="".join(self._text),
+            index=index,
+            logprobs=self.logprobs.take(self._tokens) if self._has_logprobs else None,
+            finish_reason=self._finish,
+        )
+
+
+class _Chunks:
+    """The shape of the stream."""
+
+    def __init__(self, answers: Sequence[_Answer], head: _Head, *, has_usage: bool) -> None:
+        self._answers = answers
+        self._seed = head.seed
+        self._has_usage = has_usage
+        self._encoder = msgspec.json.Encoder()
+        self._blank = CompletionChunk(
+            id=head.id,
+            created=head.created,
+            model=head.model,
+            choices=[],
+            # Asked for usage, every chunk has the key: null on all but the last one.
+            usage=None if has_usage else msgspec.UNSET,
+        )
+        self._frames = [self._frame(index) for index in range(len(answers))]
+        self._finishes: list[CompletionPiece] = []
+
+    def begin(self) -> Iterable[Event]:
+        for index, answer in enumerate(self._answers):
+            if answer.echo:
+                yield self._event(CompletionPiece(text=answer.echo, index=index))
+
+    def delta(self, delta: Delta) -> Iterable[Event]:
+        text = _text(delta)
+        if delta.tokens:
+            logprobs = self._answers[delta.answer].logprobs.take(delta.tokens)
+            yield self._event(CompletionPiece(text=text, index=delta.answer, logprobs=logprobs))
+        elif text:
+            before, after = self._frames[delta.answer]
+            yield Event(before + self._encoder.encode(text) + after)
+        if delta.finish is not None:
+            self._finishes.append(CompletionPiece(text="", index=delta.answer, finish_reason=_FINISH[delta.finish]))
+            # The last finish waits for the figures, as in chat.
+            if len(self._finishes) < len(self._answers):
+                yield self._event(self._finishes[-1])
+
+    def end(self, outcome: Outcome) -> Iterable[Event]:
+        timings = timings_of(outcome, self._seed)
+        last = self._chunk(self._finishes[-1])
+        if not self._has_usage:
+            yield Event(self._encoder.encode(msgspec.structs.replace(last, timings=timings)))
+        else:
+            yield Event(self._encoder.encode(last))
+            yield Event(
+                self._encoder.encode(msgspec.structs.replace(self._blank, usage=usage_of(outcome), timings=timings))
+            )
+        yield Event(DONE)
+
+    def fail(self, error: IgnisError) -> Iterable[Event]:
+        """No [DONE] follows."""
+        yield Event(encode(error))
+
+    def _frame(self, index: int) -> tuple[bytes, bytes]:
+        return text_frame(self._encoder, lambda mark: self._chunk(CompletionPiece(text=mark, index=index)))
+
+    def _event(self, piece: CompletionPiece) -> Event:
+        return Event(self._encoder.encode(self._chunk(piece)))
+
+    def _chunk(self, piece: CompletionPiece) -> CompletionChunk:
+        return msgspec.structs.replace(self._blank, choices=[piece])
+
+
+def _text(delta: Delta) -> str:
+    """The text of raw output, which has no other parts."""
+    return "".join(part.text for part in delta.parts if isinstance(part, Content))

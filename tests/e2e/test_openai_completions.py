@@ -1,0 +1,73 @@
+"""The OpenAI SDK's text completions against the running server."""
+
+import openai
+import pytest
+
+from tests.e2e.server import Server
+
+PROMPT = "The capital of France is"
+
+
+@pytest.fixture
+def sdk(server: Server) -> openai.OpenAI:
+    return openai.OpenAI(base_url=server.base_url, api_key="unused", max_retries=0)
+
+
+def test_a_text_goes_on_where_the_prompt_ends(sdk: openai.OpenAI) -> None:
+    answer = sdk.completions.create(model="", prompt=PROMPT, temperature=0, max_tokens=8)
+    assert "Paris" in answer.choices[0].text
+    assert answer.choices[0].finish_reason == "length"
+    assert answer.usage is not None and answer.usage.completion_tokens == 8
+
+
+def test_text_ids_and_stream_say_the_same(sdk: openai.OpenAI, server: Server) -> None:
+    body = server.client.json("POST", "/v1/tokenize", {"prompt": PROMPT, "return_token_ids": True})
+    options = {"model": "", "temperature": 0.9, "seed": 11, "max_tokens": 24}
+    whole = sdk.completions.create(prompt=PROMPT, **options)
+    by_ids = sdk.completions.create(prompt=body["token_ids"], **options)
+    listed = sdk.completions.create(prompt=["Water is", PROMPT], **options)
+    streamed = sdk.completions.create(prompt=PROMPT, stream=True, **options)
+    text = whole.choices[0].text
+    assert by_ids.choices[0].text == text
+    assert listed.choices[1].text == text
+    assert "".join(chunk.choices[0].text for chunk in streamed) == text
+
+
+def test_log_probabilities_lie_where_their_tokens_do(sdk: openai.OpenAI) -> None:
+    choice = sdk.completions.create(model="", prompt=PROMPT, temperature=0, max_tokens=12, logprobs=3).choices[0]
+    found = choice.logprobs
+    assert found is not None and found.tokens and found.text_offset and found.top_logprobs and found.token_logprobs
+    assert "".join(found.tokens) == choice.text
+    for token, offset, best, logprob in zip(
+        found.tokens, found.text_offset, found.top_logprobs, found.token_logprobs, strict=True
+    ):
+        assert choice.text[offset:].startswith(token)
+        assert max(best, key=best.__getitem__) == token and best[token] == logprob
+
+
+def test_echo_stop_and_usage_hold_in_a_stream(sdk: openai.OpenAI) -> None:
+    chunks = list(
+        sdk.completions.create(
+            model="",
+            prompt="one two three",
+            echo=True,
+            stop=["\n"],
+            temperature=0,
+            max_tokens=16,
+            n=2,
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+    )
+    texts = ["", ""]
+    for chunk in chunks:
+        for choice in chunk.choices:
+            texts[choice.index] += choice.text
+    assert texts[0] == texts[1] and texts[0].startswith("one two three") and "\n" not in texts[0]
+    assert chunks[-1].usage is not None and chunks[-1].choices == []
+
+
+def test_a_model_without_tokens_for_it_refuses_a_suffix_by_name(sdk: openai.OpenAI) -> None:
+    with pytest.raises(openai.BadRequestError) as caught:
+        sdk.completions.create(model="", prompt="a", suffix="b")
+    assert caught.value.code == "unsupported_value" and caught.value.param == "suffix"

@@ -1,0 +1,232 @@
+"""POST /v1/completions over the scripted engine: prompts of every kind, whole bodies, streams, and refusals by name."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from ignis.api.schema.completions import DEFAULT_MAX_TOKENS, MAX_PROMPTS, Completion, CompletionChunk
+from ignis.scheduler.request import FinishReason
+from tests.fakes.engine import IM_END, IM_START, MAX_CONTEXT, VOCAB_SIZE, byte_model, script
+from tests.fakes.vocabulary import byte_tokenizer
+from tests.unit.api.rig import Rig
+
+COMPLETIONS = "/v1/completions"
+
+
+async def complete(rig: Rig, **fields: Any) -> Any:
+    answer = await rig.answer("POST", COMPLETIONS, {"prompt": "Say", "max_tokens": 64, **fields})
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+async def stream(rig: Rig, **fields: Any) -> list[Any]:
+    body = {"prompt": "Say", "max_tokens": 64, "stream": True, **fields}
+    exchange = await rig.call("POST", COMPLETIONS, body)
+    assert exchange.stream.is_closed
+    return [e.data.decode() if e.data == b"[DONE]" else json.loads(e.data) for e in exchange.events]
+
+
+async def refusal(rig: Rig, **fields: Any) -> tuple[int, str, str | None]:
+    answer = await rig.answer("POST", COMPLETIONS, {"prompt": "Say", "max_tokens": 64, **fields})
+    assert answer.status >= 400, answer.body
+    error = answer.json()["error"]
+    return answer.status, error["code"], error.get("param")
+
+
+def text_of(events: list[Any], index: int = 0) -> str:
+    chunks = [event for event in events if isinstance(event, dict)]
+    return "".join(c["text"] for chunk in chunks for c in chunk["choices"] if c["index"] == index)
+
+
+def filler(*controls: str, user_defined: tuple[str, ...] = ()) -> Rig:
+    tokenizer = byte_tokenizer(controls, user_defined=user_defined)
+    return Rig(script("mid"), model=replace(byte_model(), tokenizer=tokenizer, vocab_size=tokenizer.vocab_size))
+
+
+async def test_a_whole_answer_has_text_reason_and_usage() -> None:
+    rig = Rig(script(" hello"))
+    body = await complete(rig)
+    assert body["id"].startswith("cmpl-")
+    assert body["object"] == "text_completion"
+    assert body["choices"] == [{"text": " hello", "index": 0, "logprobs": None, "finish_reason": "stop"}]
+    assert body["usage"]["prompt_tokens"] == 3 and body["usage"]["completion_tokens"] == 7
+    assert rig.engine.submissions[0].prompt == tuple(b"Say")
+
+
+async def test_every_body_and_chunk_is_what_the_document_says() -> None:
+    rig = Rig(script("Paris"))
+    msgspec.convert(await complete(rig, logprobs=2), Completion)
+    for event in (await stream(rig, logprobs=2, stream_options={"include_usage": True}))[:-1]:
+        msgspec.convert(event, CompletionChunk)
+
+
+async def test_a_control_token_may_be_spelled_in_a_prompt() -> None:
+    rig = Rig()
+    await complete(rig, prompt="<|im_start|>a<|im_end|>")
+    assert rig.engine.submissions[0].prompt == (IM_START, ord("a"), IM_END)
+
+
+async def test_bos_is_added_once_where_the_model_wants_it() -> None:
+    tokenizer = byte_tokenizer(["<s>"], bos="<s>", adds_bos=True)
+    rig = Rig(model=replace(byte_model(), tokenizer=tokenizer))
+    await complete(rig, prompt="a")
+    await complete(rig, prompt="<s>a")
+    await complete(rig, prompt=[ord("a")])
+    assert [s.prompt for s in rig.engine.submissions] == [(256, 97), (256, 97), (97,)]
+
+
+async def test_the_first_space_of_an_answer_is_kept() -> None:
+    tokenizer = byte_tokenizer(leads_with_space=True)
+    rig = Rig(script(" there"), model=replace(byte_model(), tokenizer=tokenizer))
+    assert (await complete(rig, prompt="Hello"))["choices"][0]["text"] == " there"
+    assert text_of(await stream(rig, prompt="Hello")) == " there"
+
+
+@pytest.mark.parametrize("prompt", ["ab", [97, 98], ["ab"], [[97, 98]]])
+async def test_text_and_ids_are_the_same_prompt(prompt: Any) -> None:
+    rig = Rig()
+    await complete(rig, prompt=prompt)
+    assert [s.prompt for s in rig.engine.submissions] == [(97, 98)]
+
+
+async def test_each_prompt_of_a_list_has_its_answers_and_its_seeds() -> None:
+    rig = Rig(script("one"), script("two"), script("three"), script("four"))
+    body = await complete(rig, prompt=["a", "bc"], n=2, seed=7)
+    assert [(c["index"], c["text"]) for c in body["choices"]] == [(0, "one"), (1, "two"), (2, "three"), (3, "four")]
+    assert [s.sampling.seed for s in rig.engine.submissions] == [7, 8, 7, 8]
+    assert [s.prompt for s in rig.engine.submissions] == [(97,), (97,), (98, 99), (98, 99)]
+    assert body["usage"]["prompt_tokens"] == 3
+    assert body["timings"]["seed"] == 7
+
+
+async def test_prompts_without_a_seed_share_a_fresh_one() -> None:
+    rig = Rig()
+    body = await complete(rig, prompt=["a", "b"])
+    assert {s.sampling.seed for s in rig.engine.submissions} == {body["timings"]["seed"]}
+
+
+@pytest.mark.parametrize("fields", [{}, {"echo": True}, {"stop": "l"}, {"n": 2}, {"prompt": ["a"]}, {"logprobs": 1}])
+async def test_the_stream_joined_is_the_whole(fields: dict[str, Any]) -> None:
+    rig = Rig(script("hello é"))
+    whole = (await complete(rig, **fields))["choices"]
+    events = await stream(rig, **fields)
+    assert [text_of(events, choice["index"]) for choice in whole] == [choice["text"] for choice in whole]
+    if "logprobs" in fields:
+        pieces = [c["logprobs"] for e in events[:-1] for c in e["choices"] if c["logprobs"]]
+        joined = {key: [value for piece in pieces for value in piece[key]] for key in pieces[0]}
+        assert joined == whole[0]["logprobs"]
+
+
+async def test_echo_begins_with_the_prompt_as_it_was_sent() -> None:
+    rig = Rig(script("!"))
+    assert (await complete(rig, prompt="<|im_start|>a", echo=True))["choices"][0]["text"] == "<|im_start|>a!"
+    assert (await complete(rig, prompt=[104, 105], echo=True))["choices"][0]["text"] == "hi!"
+    assert [c["text"] for c in (await complete(rig, prompt=["x", "y"], echo=True))["choices"]] == ["x!", "y!"]
+
+
+async def test_a_stop_string_in_the_echoed_prompt_ends_nothing() -> None:
+    assert (await complete(Rig(script("ab.")), prompt="x.", echo=True, stop="."))["choices"][0]["text"] == "x.ab"
+
+
+async def test_log_probabilities_come_as_four_lists() -> None:
+    found = (await complete(Rig(script("aé")), logprobs=2))["choices"][0]["logprobs"]
+    assert found["tokens"] == ["a", "bytes:\\xc3", "bytes:\\xa9"]
+    assert found["token_logprobs"] == [-0.5, -0.5, -0.5]
+    assert found["text_offset"] == [0, 1, 1]
+    assert found["top_logprobs"][0] == {"a": -0.5, "b": -2.0}
+
+
+async def test_the_drawn_token_is_among_the_best_where_none_was_asked_for() -> None:
+    found = (await complete(Rig(script("a")), logprobs=0))["choices"][0]["logprobs"]
+    assert found["top_logprobs"] == [{"a": -0.5}]
+
+
+async def test_a_stop_string_takes_its_log_probabilities_with_it() -> None:
+    choice = (await complete(Rig(script("abc")), logprobs=0, stop="b"))["choices"][0]
+    assert choice["text"] == "a" and choice["logprobs"]["tokens"] == ["a"]
+
+
+async def test_the_default_cap_is_sixteen_cut_to_fit() -> None:
+    rig = Rig()
+    await rig.answer("POST", COMPLETIONS, {"prompt": "a"})
+    await rig.answer("POST", COMPLETIONS, {"prompt": "a" * (MAX_CONTEXT - 5)})
+    assert [s.max_tokens for s in rig.engine.submissions] == [DEFAULT_MAX_TOKENS, 5]
+
+
+async def test_a_fault_in_a_stream_is_an_event_and_no_done_follows() -> None:
+    events = await stream(Rig(script("ab", FinishReason.FAULT)))
+    assert events[-1]["error"]["code"] == "engine_error"
+    assert text_of([e for e in events if "choices" in e]) == "ab"
+
+
+async def test_usage_comes_last_and_alone() -> None:
+    events = await stream(Rig(script("ab")), stream_options={"include_usage": True})
+    assert events[-1] == "[DONE]"
+    assert events[-2]["choices"] == [] and events[-2]["usage"]["completion_tokens"] == 3
+    assert all(event["usage"] is None for event in events[:-2])
+
+
+@pytest.mark.parametrize(
+    ("markers", "expected"),
+    [
+        (("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"), (256, 97, 257, 98, 258)),
+        (("<fim_prefix>", "<fim_suffix>", "<fim_middle>"), (256, 97, 257, 98, 258)),
+        (("[PREFIX]", "[SUFFIX]"), (257, 98, 256, 97)),
+    ],
+)
+async def test_a_suffix_is_written_in_the_models_own_form(markers: tuple[str, ...], expected: tuple[int, ...]) -> None:
+    for rig in (filler(*markers), filler(user_defined=markers)):
+        assert (await complete(rig, prompt="a", suffix="b"))["choices"][0]["text"] == "mid"
+        assert rig.engine.submissions[0].prompt == expected
+
+
+async def test_control_tokens_in_a_gap_are_text() -> None:
+    rig = filler("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
+    await complete(rig, prompt="<|fim_middle|>", suffix="")
+    assert rig.engine.submissions[0].prompt == (256, *b"<|fim_middle|>", 257, 258)
+
+
+async def test_a_suffix_without_tokens_for_it_is_refused() -> None:
+    assert await refusal(Rig(), suffix="b") == (400, "unsupported_value", "suffix")
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "param"),
+    [
+        ({"prompt": None}, "invalid_request_error", "prompt"),
+        ({"prompt": ""}, "invalid_request_error", "prompt"),
+        ({"prompt": []}, "invalid_request_error", "prompt"),
+        ({"prompt": [[]]}, "invalid_request_error", "prompt"),
+        ({"prompt": ["a", ""]}, "invalid_request_error", "prompt[1]"),
+        ({"prompt": ["a", 1]}, "invalid_request_error", "prompt"),
+        ({"prompt": [1, [1]]}, "invalid_request_error", "prompt"),
+        ({"prompt": [True]}, "invalid_request_error", "prompt[0]"),
+        ({"prompt": 5}, "invalid_request_error", "prompt"),
+        ({"prompt": [VOCAB_SIZE]}, "invalid_request_error", "prompt[0]"),
+        ({"prompt": [[0], [-1]]}, "invalid_request_error", "prompt[1][0]"),
+        ({"prompt": ["a"] * (MAX_PROMPTS + 1)}, "invalid_request_error", "prompt"),
+        ({"prompt": "a" * 600}, "context_length_exceeded", "prompt"),
+        ({"prompt": ["a", "a" * 600]}, "context_length_exceeded", "prompt[1]"),
+        ({"max_tokens": 600}, "context_length_exceeded", "max_tokens"),
+        ({"max_tokens": 0}, "invalid_request_error", "max_tokens"),
+        ({"max_tokens": 4, "max_completion_tokens": 5}, "invalid_request_error", "max_completion_tokens"),
+        ({"best_of": 2}, "unsupported_value", "best_of"),
+        ({"n": 2, "best_of": 1}, "unsupported_value", "best_of"),
+        ({"echo": True, "logprobs": 1}, "unsupported_value", "echo"),
+        ({"logprobs": True}, "invalid_sampling_parameter", "logprobs"),
+        ({"logprobs": 21}, "invalid_sampling_parameter", "logprobs"),
+        ({"prompt": [1], "suffix": "b"}, "unsupported_value", "suffix"),
+        ({"messages": []}, "unsupported_value", "messages"),
+    ],
+)
+async def test_what_cannot_be_served_is_refused_by_name(fields: dict[str, Any], code: str, param: str) -> None:
+    rig = Rig()
+    assert await refusal(rig, **fields) == (400, code, param)
+    assert rig.engine.submissions == []
+
+
+async def test_best_of_may_say_what_is_done_anyway() -> None:
+    assert len((await complete(Rig(), n=2, best_of=2))["choices"]) == 2
