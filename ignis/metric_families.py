@@ -192,7 +192,7 @@ FAMILIES: dict[str, Family] = {
         kind="counter",
         text="Requests to the tokenizer's routes.",
         label="route",
-        values=("tokenize", "detokenize"),
+        values=("tokenize", "detokenize", "count_tokens"),
     ),
     "ignis_http_requests": Family(
         kind="counter",

@@ -14,7 +14,7 @@ An OpenAI-compatible server for one model on one machine.
 Every field of a request is honoured, inert or refused, and `x-ignis` says which. An inert field takes only values \
 that ask for nothing that is not done anyway; a refused field is a 400 that names it, unless it is null. Where a JSON \
 key is repeated the last one counts. With an API key set, all routes but those that are marked need \
-`Authorization: Bearer <key>`.
+`Authorization: Bearer <key>` or `X-Api-Key: <key>`.
 
 The same request with the same seed gives the same text, whatever else the server is doing.
 """
@@ -31,18 +31,18 @@ def build_document() -> dict[str, Any]:
         sys.path.insert(0, str(ROOT))
     msgspec = importlib.import_module("msgspec")
     operations = importlib.import_module("ignis.api.schema.operations").OPERATIONS
-    error_body = importlib.import_module("ignis.error_body").ErrorBody
     version = importlib.import_module("ignis.version").VERSION
-    structs = [error_body]
+    structs: list[Any] = []
     for operation in operations:
-        structs += [kind for kind in (operation.request, operation.answer, operation.chunk) if kind is not None]
+        kinds = (operation.error, operation.request, operation.answer, operation.chunk)
+        structs += [kind for kind in kinds if kind is not None]
     # In the order of their first use, so that a new route does not move the others.
     structs = list(dict.fromkeys(structs))
     schemas, components = msgspec.json.schema_components(structs, ref_template="#/components/schemas/{name}")
     references = dict(zip(structs, schemas, strict=True))
     paths: dict[str, Any] = {}
     for operation in operations:
-        entry = describe(operation, references, references[error_body])
+        entry = describe(operation, references, references[operation.error])
         paths.setdefault(operation.path, {})[operation.method.lower()] = entry
     return {
         "openapi": "3.1.0",
@@ -53,11 +53,14 @@ def build_document() -> dict[str, Any]:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],
-        "security": [{"key": []}],
+        "security": [{"key": []}, {"header_key": []}],
         "paths": paths,
         "components": {
             "schemas": {name: needed_first(tidy(schema)) for name, schema in components.items()},
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer"},
+                "header_key": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
+            },
         },
     }
 

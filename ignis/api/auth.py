@@ -1,4 +1,4 @@
-"""The API key: one key, sent as a bearer token, compared in constant time."""
+"""The API key: one key, sent as a bearer token or in X-Api-Key, compared in constant time."""
 
 import hmac
 import secrets
@@ -25,9 +25,19 @@ class KeyGuard:
         """Raises InvalidApiKeyError where the key is missing or wrong."""
         if self._key is None:
             return
-        header = exchange.headers.get("authorization", "")
-        if not header.startswith(_PREFIX):
-            raise InvalidApiKeyError("this server needs an API key, sent as Authorization: Bearer <key>")
-        given = header.removeprefix(_PREFIX).strip().encode(errors="surrogateescape")
-        if not hmac.compare_digest(given, self._key):
+        given = _given(exchange)
+        if not given:
+            raise InvalidApiKeyError("this server needs an API key, sent as Authorization: Bearer <key> or X-Api-Key")
+        # All are compared, so that the time says nothing of which one was right.
+        matches = [hmac.compare_digest(key, self._key) for key in given]
+        if not any(matches):
             raise InvalidApiKeyError("the API key is wrong")
+
+
+def _given(exchange: Exchange) -> list[bytes]:
+    """The keys that came. Some clients send both headers, one of them with a key for another place."""
+    bearer = exchange.headers.get("authorization", "")
+    keys = [bearer.removeprefix(_PREFIX)] if bearer.startswith(_PREFIX) else []
+    if "x-api-key" in exchange.headers:
+        keys.append(exchange.headers["x-api-key"])
+    return [key.strip().encode(errors="surrogateescape") for key in keys]

@@ -100,6 +100,8 @@ class Delta:
     finish: FinishReason | None = None
     has_calls: bool = False
     """With `finish`: the answer has tool calls, and all of them are complete."""
+    stop_string: str | None = None
+    """With `finish`: the stop string that ended the text; None where none did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +234,7 @@ class _Answer:
                 if await self._take_tokens(event, on_delta):
                     mailbox.stop()
                     self._conclude(mailbox, self.num_drawn)
-                    await on_delta(Delta(self.index, finish=FinishReason.STOP, has_calls=self._text.has_calls))
+                    await on_delta(self._last_delta((), (), FinishReason.STOP))
                     return
                 if event.finish is not None:
                     await self._end(event, on_delta)
@@ -264,7 +266,13 @@ class _Answer:
         num_bytes = self._text.num_decided_bytes
         reached = () if self._reached is None else self._reached.finish(num_bytes, has_more=tail.stopped)
         finish = FinishReason.STOP if tail.stopped else event.finish
-        await on_delta(Delta(self.index, tail.parts, reached, finish, has_calls=self._text.has_calls))
+        await on_delta(self._last_delta(tail.parts, reached, finish))
+
+    def _last_delta(
+        self, parts: tuple[Part, ...], tokens: tuple[DrawnToken, ...], finish: FinishReason | None
+    ) -> Delta:
+        text = self._text
+        return Delta(self.index, parts, tokens, finish, has_calls=text.has_calls, stop_string=text.stop_string)
 
     def _conclude(self, mailbox: Mailbox, num_drawn: int) -> None:
         self.num_drawn = num_drawn

@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from ignis.api.auth import KeyGuard
+from ignis.api.error_shape import shape_of
 from ignis.api.reply import Reply
-from ignis.error_body import CORS, encode, headers
+from ignis.error_body import CORS, headers
 from ignis.errors import IgnisError, InternalError, MethodNotAllowedError, RouteNotFoundError
 from ignis.exchange import Exchange
 from ignis.log import Log
@@ -56,7 +57,7 @@ class Router:
 
     async def __call__(self, exchange: Exchange) -> None:
         is_api = exchange.path == API or exchange.path.startswith(API + "/")
-        reply = Reply(exchange, CORS if is_api else ())
+        reply = Reply(exchange, (*shape_of(exchange).headers(exchange), *CORS) if is_api else ())
         try:
             await self._serve(reply, is_api)
         except IgnisError as error:
@@ -99,7 +100,8 @@ class Router:
         if reply.status:
             # The answer has begun: all that is left is to cut it, so that the client sees a broken body.
             raise error
-        await reply.respond(error.status, encode(error), headers=[*headers(error), *extra])
+        body = shape_of(reply).encode(error, reply.request_id)
+        await reply.respond(error.status, body, headers=[*headers(error), *extra])
 
     def _report(self, exchange: Exchange, error: Exception) -> None:
         self._log.emit(

@@ -10,6 +10,7 @@ from ignis.api.auth import KeyGuard
 from ignis.api.chat_completions import ChatCompletions
 from ignis.api.completions import Completions
 from ignis.api.health import Health
+from ignis.api.messages import Messages
 from ignis.api.metrics import MetricsPage
 from ignis.api.models import Models
 from ignis.api.order import Orders, OrderSettings
@@ -73,11 +74,14 @@ def build_router(
     orders = Orders(serving, prompts, order_settings, metrics, log)
     answering = Answering(serving, log)
     limit = settings.max_body_bytes
+    messages = Messages(serving, orders, answering, metrics, limit)
     models = Models(serving)
     tokenize = Tokenize(serving, orders, prompts, metrics, limit)
     routes = [
         _route(operations.CHAT_COMPLETIONS, ChatCompletions(orders, answering, limit).create),
         _route(operations.COMPLETIONS, Completions(orders, prompts, answering, limit).create),
+        _route(operations.MESSAGES, messages.create),
+        _route(operations.COUNT_MESSAGE_TOKENS, messages.count_tokens),
         _route(operations.LIST_MODELS, models.list),
         _route(operations.SHOW_MODEL, models.show),
         _route(operations.TOKENIZE, tokenize.tokenize),

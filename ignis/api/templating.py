@@ -119,7 +119,7 @@ def _template_tool(tool: FunctionTool) -> dict[str, Any]:
     spelled: dict[str, Any] = {"name": tool.name}
     if tool.description is not None:
         spelled["description"] = tool.description
-    check_depth(tool.parameters, f"{tool.param}.parameters")
+    check_depth(tool.parameters, f"{tool.param}.{tool.schema_name}")
     spelled["parameters"] = _NO_ARGUMENTS if tool.parameters is None else tool.parameters
     if tool.strict is not None:
         spelled["strict"] = tool.strict

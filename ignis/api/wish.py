@@ -32,6 +32,8 @@ class FunctionTool:
     description: str | None = None
     parameters: Mapping[str, Any] | None = None
     """JSON schema of the arguments."""
+    schema_name: str = "parameters"
+    """What the route calls it."""
     strict: bool | None = None
 
 

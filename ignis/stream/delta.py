@@ -46,6 +46,11 @@ class TextOut:
         return self._splitter.num_decided_bytes
 
     @property
+    def stop_string(self) -> str | None:
+        """The stop string that ended the text; None where none did."""
+        return self._splitter.stop_string
+
+    @property
     def has_calls(self) -> bool:
         """There are tool calls and all of them are complete."""
         return self._splitter.has_calls

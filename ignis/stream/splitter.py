@@ -120,6 +120,11 @@ class Splitter:
         """What it looks for."""
         return tuple(self._events)
 
+    @property
+    def stop_string(self) -> str | None:
+        """The stop string that ended the text; None where none did."""
+        return self._stops.found
+
     def has_stopped(self) -> bool:
         """A stop string or the last allowed call is complete: the text has ended."""
         return self._stops.found is not None or self._writer.is_full()

@@ -37,12 +37,13 @@ def sampling(description: str, **constraints: Any) -> msgspec.Meta:
     return honoured(description, extra={CODE: errors.InvalidSamplingParameterError}, **constraints)
 
 
-def inert(description: str, allowed: str | None = None) -> msgspec.Meta:
+def inert(description: str, allowed: str | None = None, **constraints: Any) -> msgspec.Meta:
     """A field whose allowed values ask for nothing that is not done anyway; any other value is refused by name."""
     return msgspec.Meta(
         description=f"Inert: {description}",
         extra={CODE: errors.UnsupportedValueError, ALLOWED: allowed},
         extra_json_schema={RULE: "inert"},
+        **constraints,
     )
 
 

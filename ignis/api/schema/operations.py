@@ -1,14 +1,18 @@
 """The table of routes: what is served where, with which bodies and errors. spec/openapi.json is made of it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
 from ignis import errors
+from ignis.api.schema.anthropic_answer import AnthropicErrorBody, AnthropicMessage, MessageEvent, TokenCount
+from ignis.api.schema.anthropic_request import CountTokensRequest, MessagesRequest
 from ignis.api.schema.chat_completions import ChatCompletion, ChatCompletionChunk, ChatCompletionRequest
 from ignis.api.schema.completions import Completion, CompletionChunk, CompletionRequest
 from ignis.api.schema.models import Health, ModelEntry, ModelList
 from ignis.api.schema.tokenize import DetokenizeAnswer, DetokenizeRequest, TokenizeAnswer, TokenizeRequest
+from ignis.error_body import ErrorBody
 
 _BODY = (
     errors.InvalidRequestError,
@@ -45,8 +49,9 @@ class Operation:
     text: str = ""
     request: type[msgspec.Struct] | None = None
     answer: type[msgspec.Struct] | None = None
-    chunk: type[msgspec.Struct] | None = None
-    """Of the event stream that the route can answer with."""
+    chunk: Any = None
+    """The type of an event of the stream that the route can answer with; None: it never streams."""
+    error: type[msgspec.Struct] = ErrorBody
     answer_type: str = "application/json"
     refusals: tuple[type[errors.IgnisError], ...] = ()
     is_open: bool = False
@@ -78,6 +83,33 @@ COMPLETIONS = Operation(
     answer=Completion,
     chunk=CompletionChunk,
     refusals=_GENERATION,
+)
+MESSAGES = Operation(
+    "POST",
+    "/v1/messages",
+    "createMessage",
+    "Answer a conversation as Anthropic's Messages API does",
+    "With `stream` the answer is a stream of server-sent events, named by their types: `message_start`; for each block "
+    "`content_block_start`, `content_block_delta` and `content_block_stop`; `message_delta` with the stop reason and "
+    "the figures; `message_stop`. There is a `ping` after the first event of the first block. A stream that "
+    "fails ends with an event `error`. The headers `anthropic-version` and `anthropic-beta` may hold anything. Fields "
+    "that are not listed are ignored and named in the header `X-Ignis-Ignored`; one that looks like a slip of a known "
+    "field is refused.",
+    request=MessagesRequest,
+    answer=AnthropicMessage,
+    chunk=MessageEvent,
+    error=AnthropicErrorBody,
+    refusals=_GENERATION,
+)
+COUNT_MESSAGE_TOKENS = Operation(
+    "POST",
+    "/v1/messages/count_tokens",
+    "countMessageTokens",
+    "Count the tokens of a conversation as Anthropic's Messages API does",
+    request=CountTokensRequest,
+    answer=TokenCount,
+    error=AnthropicErrorBody,
+    refusals=_BODY,
 )
 LIST_MODELS = Operation(
     "GET", "/v1/models", "listModels", "List the models and the state of the server", answer=ModelList
@@ -126,6 +158,8 @@ DOCS_REDIRECT = Operation("GET", "/v1", "docsRedirect", "Redirect to the referen
 OPERATIONS = (
     CHAT_COMPLETIONS,
     COMPLETIONS,
+    MESSAGES,
+    COUNT_MESSAGE_TOKENS,
     LIST_MODELS,
     SHOW_MODEL,
     TOKENIZE,

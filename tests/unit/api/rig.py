@@ -19,6 +19,7 @@ from tests.fakes.exchange import FakeAnswer, FakeExchange
 
 HI = [{"role": "user", "content": "Hi"}]
 CHAT = "/v1/chat/completions"
+MESSAGES = "/v1/messages"
 
 
 class Rig:
@@ -73,6 +74,12 @@ class Rig:
     def logged(self, event: str) -> list[dict[str, Any]]:
         lines = (json.loads(line) for line in self.log_stream.getvalue().splitlines())
         return [line for line in lines if line["event"] == event]
+
+
+def code_of(body: Any) -> str:
+    """The stable code of an error, in either shape."""
+    error = body["error"]
+    return str(error["details"]["error_code"] if body.get("type") == "error" else error["code"])
 
 
 def text_of(events: list[Any], index: int = 0) -> str:

@@ -14,7 +14,7 @@ from ignis.api.schema.operations import OPERATIONS
 from ignis.errors import EngineError, InvalidRequestError, ModelFileError
 from ignis.exchange import Exchange
 from tests.fakes.exchange import FakeExchange
-from tests.unit.api.rig import CHAT, HI, Rig
+from tests.unit.api.rig import CHAT, HI, Rig, code_of
 
 API_ROUTES = [operation for operation in OPERATIONS if operation.path.startswith("/v1")]
 KEYED = [operation for operation in OPERATIONS if not operation.is_open]
@@ -42,7 +42,7 @@ async def test_a_wrong_method_is_a_405_that_names_the_right_ones(operation: Any)
     answer = await Rig().answer("DELETE", concrete(operation.path))
     allowed = (answer.header("Allow") or "").split(", ")
     assert answer.status == 405
-    assert answer.json()["error"]["code"] == "method_not_allowed"
+    assert code_of(answer.json()) == "method_not_allowed"
     assert operation.method in allowed
     assert "OPTIONS" in allowed
     assert ("HEAD" in allowed) == (operation.method == "GET")
@@ -88,7 +88,8 @@ async def test_a_keyed_route_needs_the_key(operation: Any, header: str | None) -
     error = answer.json()["error"]
     assert answer.status == 401
     assert answer.header("WWW-Authenticate") == "Bearer"
-    assert (error["type"], error["code"]) == ("invalid_request_error", "invalid_api_key")
+    assert code_of(answer.json()) == "invalid_api_key"
+    assert error["type"] in ("invalid_request_error", "authentication_error")
     assert rig.engine.submissions == []
 
 

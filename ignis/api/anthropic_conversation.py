@@ -1,0 +1,207 @@
+"""Fits the blocks of an Anthropic conversation to plain template messages. Checks what types cannot say."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ignis.api.anthropic_signature import hidden_reasoning
+from ignis.api.schema.anthropic_request import (
+    Block,
+    InputMessage,
+    InputTool,
+    MessagesFields,
+    ResultBlock,
+    TextBlock,
+    ToolSelection,
+)
+from ignis.api.templating import check_depth
+from ignis.api.wish import Conversation, FunctionTool, Switch, ToolChoice, ToolMode
+from ignis.errors import InvalidRequestError, UnsupportedValueError
+
+_BOOKKEEPING = "x-anthropic-billing-header:"
+"""Begins a line that agents put before their system prompt. It differs in every request, so that with it no prefix
+would ever be found again, and it says nothing to the model."""
+
+_ERROR_MARK = "Error:"
+_MODES = {"auto": ToolMode.AUTO, "any": ToolMode.REQUIRED, "tool": ToolMode.NAMED, "none": ToolMode.NONE}
+
+
+def messages_conversation(fields: MessagesFields) -> Conversation:
+    """Makes the prompt of a body.
+
+    Raises:
+        InvalidRequestError: a block lacks what its type needs or stands where it cannot, or a choice names no tool.
+        UnsupportedValueError: the conversation ends with the assistant's words, or a field asks for what is not served.
+    """
+    choice = fields.tool_choice
+    return Conversation(
+        messages=[*_system(fields.system), *template_messages(fields.messages)],
+        tools=[_tool(tool, f"tools[{index}]") for index, tool in enumerate(fields.tools or ())],
+        tool_choice=_choice(choice),
+        parallel_tool_calls=choice is None or not choice.disable_parallel_tool_use,
+        variables=fields.chat_template_kwargs,
+        switches=_switches(fields),
+    )
+
+
+def template_messages(messages: Sequence[InputMessage]) -> list[dict[str, Any]]:
+    """Gives the turns as templates take them, oldest first.
+
+    - Neighbours of one role are one turn: the user's texts are its parts, the assistant's texts are joined as they are.
+    - A tool's result is a message of its own, where it stands.
+    - The input of a call stays an object: so the template spells it as the model was taught to, which is how it wrote
+      it, and the prefix of the next turn is found.
+
+    Raises:
+        InvalidRequestError, UnsupportedValueError: as messages_conversation.
+    """
+    turns = _Turns()
+    for index, message in enumerate(messages):
+        param = f"messages[{index}].content"
+        content = message.content
+        blocks = [Block(type="text", text=content)] if isinstance(content, str) else content
+        if not blocks and message.role == "assistant":
+            turns.begin_assistant()
+        for place, block in enumerate(blocks):
+            where = param if isinstance(content, str) else f"{param}[{place}]"
+            turns.add(message.role, block, where)
+    if messages[-1].role == "assistant":
+        where = f"messages[{len(messages) - 1}].role"
+        raise UnsupportedValueError(
+            f'{where} must be "user" in the last message: going on with the assistant\'s own words is not served', where
+        )
+    return turns.messages
+
+
+class _Turns:
+    """The template messages of a conversation, as far as it was read."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self._names: dict[str, str] = {}
+        """Of the tools that were called, by the call's id."""
+
+    def add(self, role: str, block: Block, where: str) -> None:
+        match role, block.type:
+            case "assistant", "text":
+                turn = self.begin_assistant()
+                turn["content"] += _need(block.text, f"{where}.text")
+            case "assistant", "thinking":
+                thought = _need(block.thinking, f"{where}.thinking") or hidden_reasoning(block.signature or "")
+                turn = self.begin_assistant()
+                turn["reasoning_content"] = turn.get("reasoning_content", "") + thought
+            case "assistant", "redacted_thinking":
+                self.begin_assistant()
+            case "assistant", "tool_use":
+                self._call(block, where)
+            case "user" | "system", "text":
+                self._say(role, _need(block.text, f"{where}.text"))
+            case "user", "tool_result":
+                self._result(block, where)
+            case _:
+                raise InvalidRequestError(f"{where} is a block of type {block.type} in a {role} message", where)
+
+    def begin_assistant(self) -> dict[str, Any]:
+        """Returns the assistant's turn that is the last message."""
+        if not self.messages or self.messages[-1]["role"] != "assistant":
+            self.messages.append({"role": "assistant", "content": ""})
+        return self.messages[-1]
+
+    def _say(self, role: str, text: str) -> None:
+        last = self.messages[-1] if self.messages else {}
+        if last.get("role") != role:
+            self.messages.append({"role": role, "content": text})
+            return
+        if isinstance(last["content"], str):
+            last["content"] = [_text_part(last["content"])]
+        last["content"].append(_text_part(text))
+
+    def _call(self, block: Block, where: str) -> None:
+        call_id, name = _need(block.id, f"{where}.id"), _need(block.name, f"{where}.name")
+        if block.input is None:
+            raise InvalidRequestError(f"{where}.input must be an object", f"{where}.input")
+        check_depth(block.input, f"{where}.input")
+        self._names[call_id] = name
+        call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": block.input}}
+        self.begin_assistant().setdefault("tool_calls", []).append(call)
+
+    def _result(self, block: Block, where: str) -> None:
+        call_id = _need(block.tool_use_id, f"{where}.tool_use_id")
+        message = {"role": "tool", "tool_call_id": call_id, "content": _result_content(block, where)}
+        if call_id in self._names:
+            message["name"] = self._names[call_id]
+        self.messages.append(message)
+
+
+def _result_content(block: Block, where: str) -> str | list[dict[str, str]]:
+    content: str | list[dict[str, str]]
+    if isinstance(block.content, list):
+        content = [_result_part(part, f"{where}.content[{place}]") for place, part in enumerate(block.content)]
+        return [_text_part(_ERROR_MARK), *content] if block.is_error else content
+    content = block.content or ""
+    return f"{_ERROR_MARK}\n{content}" if block.is_error else content
+
+
+def _result_part(part: ResultBlock, where: str) -> dict[str, str]:
+    return _text_part(_need(part.text, f"{where}.text"))
+
+
+def _system(system: str | Sequence[TextBlock] | None) -> list[dict[str, Any]]:
+    if isinstance(system, str):
+        text = _without_bookkeeping(system)
+        return [{"role": "system", "content": text}] if text else []
+    texts = [_without_bookkeeping(block.text) for block in system or ()]
+    parts = [_text_part(text) for text in texts if text]
+    return [{"role": "system", "content": parts}] if parts else []
+
+
+def _without_bookkeeping(text: str) -> str:
+    return text.partition("\n")[2] if text.startswith(_BOOKKEEPING) else text
+
+
+def _tool(tool: InputTool, param: str) -> FunctionTool:
+    return FunctionTool(
+        name=tool.name,
+        param=param,
+        schema_name="input_schema",
+        description=tool.description,
+        parameters=tool.input_schema,
+        strict=tool.strict,
+    )
+
+
+def _choice(choice: ToolSelection | None) -> ToolChoice:
+    if choice is None:
+        return ToolChoice()
+    if (choice.type == "tool") != (choice.name is not None):
+        needs = 'is missing beside type "tool"' if choice.name is None else f'does not belong to type "{choice.type}"'
+        raise InvalidRequestError(f"tool_choice.name {needs}", "tool_choice.name")
+    return ToolChoice(_MODES[choice.type], choice.name)
+
+
+def _switches(fields: MessagesFields) -> list[Switch]:
+    config = fields.output_config
+    if config is not None and config.effort is not None:
+        raise UnsupportedValueError("output_config.effort is not served yet", "output_config.effort")
+    if config is not None and config.format is not None:
+        raise UnsupportedValueError(
+            "output_config.format is not served yet: output is not held to a schema", "output_config.format"
+        )
+    thinking = fields.thinking
+    if thinking is None:
+        return []
+    if thinking.budget_tokens is not None:
+        raise UnsupportedValueError(
+            "thinking.budget_tokens is not served yet: reasoning ends by itself", "thinking.budget_tokens"
+        )
+    asked = {"enabled": True, "disabled": False, "adaptive": None}[thinking.type]
+    return [Switch("thinking", "enable_thinking", asked)]
+
+
+def _need(value: str | None, where: str) -> str:
+    if value is None:
+        raise InvalidRequestError(f"{where} is missing", where)
+    return value
+
+
+def _text_part(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}

@@ -1,0 +1,84 @@
+"""POST /v1/messages and /v1/messages/count_tokens: Anthropic's Messages API over the same one path."""
+
+import secrets
+
+import msgspec
+
+from ignis.api.answering import Answering
+from ignis.api.anthropic_blocks import BlockGatherer
+from ignis.api.anthropic_conversation import messages_conversation
+from ignis.api.anthropic_events import MessageEvents
+from ignis.api.body import read_body
+from ignis.api.generation import Delta
+from ignis.api.order import Orders
+from ignis.api.schema.anthropic_answer import TokenCount
+from ignis.api.schema.anthropic_request import CountTokensRequest, MessagesRequest
+from ignis.api.serving import Serving
+from ignis.api.wish import Names, Wish
+from ignis.exchange import Exchange
+from ignis.metrics import Metrics
+
+_NAMES = Names(stop="stop_sequences")
+
+
+class Messages:
+    """The two endpoints."""
+
+    def __init__(
+        self, serving: Serving, orders: Orders, answering: Answering, metrics: Metrics, max_body_bytes: int
+    ) -> None:
+        self._serving = serving
+        self._orders = orders
+        self._answering = answering
+        self._metrics = metrics
+        self._max_body_bytes = max_body_bytes
+
+    async def create(self, exchange: Exchange) -> None:
+        read = await read_body(exchange, self._max_body_bytes, MessagesRequest)
+        fields = read.fields
+        self._orders.report_ignored(read.ignored, exchange)
+        wish = Wish(
+            fields=fields,
+            prompt=messages_conversation(fields),
+            # Clients of this API must name a cap, and they name large ones: it is cut to what fits.
+            max_tokens=fields.max_tokens if fields.ignore_eos else None,
+            default_max_tokens=fields.max_tokens,
+            stop=fields.stop_sequences,
+            names=_NAMES,
+        )
+        order = await self._orders.make(wish, exchange.request_id)
+        shape = MessageEvents(
+            f"msg_{secrets.token_hex(12)}",
+            order,
+            exchange.request_id,
+            hides_thinking=fields.thinking is not None and fields.thinking.display == "omitted",
+            is_cut=order.max_tokens < fields.max_tokens,
+        )
+        if fields.stream:
+            await self._answering.stream(exchange, [order], shape, read.headers)
+            return
+        gatherer = BlockGatherer()
+
+        def keep(delta: Delta) -> None:
+            for event in shape.block_events(delta):
+                gatherer.add(event)
+
+        outcome = await self._answering.whole([order], keep)
+        last = shape.last(outcome)
+        body = msgspec.structs.replace(
+            shape.message(last.usage),
+            content=gatherer.blocks,
+            stop_reason=last.delta.stop_reason,
+            stop_sequence=last.delta.stop_sequence,
+            timings=last.timings,
+        )
+        await exchange.respond(200, msgspec.json.encode(body), headers=read.headers)
+
+    async def count_tokens(self, exchange: Exchange) -> None:
+        read = await read_body(exchange, self._max_body_bytes, CountTokensRequest)
+        fields = read.fields
+        self._orders.report_ignored(read.ignored, exchange)
+        model = self._serving.require(fields.model)
+        ids = await self._orders.prompt(model, messages_conversation(fields), _NAMES)
+        self._metrics.count("ignis_tokenize_requests", label="count_tokens")
+        await exchange.respond(200, msgspec.json.encode(TokenCount(input_tokens=len(ids))), headers=read.headers)
