@@ -16,12 +16,14 @@ from ignis.api.auth import AUTO, generate_key
 from ignis.api.prompt import Prompts
 from ignis.api.routes import ApiSettings, build_metrics_router, build_router
 from ignis.api.serving import Serving
+from ignis.api.thinking import ThinkingDefaults
 from ignis.banner import banner, summary
 from ignis.catalog import ModelSource, ProgressReport, load_catalog, resolve_model, served_name
+from ignis.chat.instructions import InstructionPolicies
 from ignis.config import Config
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
-from ignis.engine.lifecycle import describe
+from ignis.engine.lifecycle import LoadedModel, describe
 from ignis.engine.loop import SWITCH_INTERVAL_S
 from ignis.engine.settings import EngineSettings
 from ignis.errors import DeviceLoadError, IgnisError, ModelFileError
@@ -31,6 +33,7 @@ from ignis.models.base import Checkpoint, MappedFile
 from ignis.models.registry import open_checkpoint
 from ignis.server.limits import ServerLimits
 from ignis.server.listener import Listen, Server, on_signals
+from ignis.stream.dialects import choose_dialect
 from ignis.tokenizer import Tokenizer, load_tokenizer
 from ignis.version import VERSION
 
@@ -84,6 +87,9 @@ class _App:
     async def serve(self) -> None:
         """Runs everything in one nursery; the server's end is the end of all."""
         self._log.emit("ignis.process.started", version=VERSION, pid=os.getpid(), started_ms=_age_ms())
+        developer = InstructionPolicies.from_config(self._config.server).developer
+        if developer.moves_text:
+            self._log.emit("ignis.config.moves_instructions", policy=developer.value)
         async with trio.open_nursery() as nursery:
             await nursery.start(on_signals, self._drain, self._quit)
             await nursery.start(self._engine.run)
@@ -161,7 +167,7 @@ class _App:
         if source.entry is not None:
             model = replace(model, sampling_defaults={**source.entry.sampling, **model.sampling_defaults})
         with _naming(source.path):
-            await self._prompts.prepare(model)
+            await self._prepare(model)
         self._serving.model = model
         self._log.emit(
             "ignis.process.ready", id=name, load_ms=round((time.monotonic() - start) * 1e3, 1), started_ms=_age_ms()
@@ -176,6 +182,13 @@ class _App:
             load_s=loaded.duration_s,
         )
         _say(text)
+
+    async def _prepare(self, model: LoadedModel) -> None:
+        """Compiles the template, and sees that it can do what the configuration asks of every request."""
+        if model.template is not None:
+            template = await self._prompts.template(model)
+            dialect = choose_dialect(model.template, self._config.model.dialect.value)
+            ThinkingDefaults.from_config(self._config.model).check(template.thinking, dialect)
 
     def _resolve(self) -> ModelSource:
         catalog = load_catalog()

@@ -291,6 +291,8 @@ def _parse(field: Field, text: str, folder: Path) -> object:
             assert field.choices is not None
             return field.choices(text.lower())
         case Kind.INTEGER:
+            if text.lower() == field.zero:
+                return 0
             if not (text.isascii() and text.isdigit()):
                 raise ValueError
             return _in_range(field, int(text))

@@ -56,6 +56,23 @@ class Field:
         return (f"IGNIS_{self.group}" if self.stands_for_group else f"IGNIS_{self.group}_{self.name}").upper()
 
 
+class ServerSystemMessagePolicy(enum.StrEnum):
+    """Merge joins the system messages at the start and leaves later ones in place; strict takes one, at index 0."""
+
+    MERGE = "merge"
+    STRICT = "strict"
+
+
+class ServerDeveloperMessagePolicy(enum.StrEnum):
+    """Where a developer message goes that is not the first one; into-system and after-system move text forward."""
+
+    INPLACE = "inplace"
+    INTO_SYSTEM = "into-system"
+    AFTER_SYSTEM = "after-system"
+    ONE_AFTER_SYSTEM = "one-after-system"
+    REJECT = "reject"
+
+
 class ModelKvFormat(enum.StrEnum):
     """Element type of the KV pages; fp8 is e4m3 without a scale, half the memory of f16."""
 
@@ -76,6 +93,18 @@ class ModelDialect(enum.StrEnum):
     HERMES = "hermes"
     LLAMA3 = "llama3"
     SMOLLM2 = "smollm2"
+
+
+class ModelReasoningEffort(enum.StrEnum):
+    """How much a model thinks where a request does not say; unset: as its chat template has it."""
+
+    NONE = "none"
+    MINIMAL = "minimal"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    XHIGH = "xhigh"
+    MAX = "max"
 
 
 class DeviceKind(enum.StrEnum):
@@ -120,6 +149,8 @@ class ServerConfig:
     max_connections: int = 512
     max_body_bytes: int = 16777216
     drain_timeout: float = 30.0
+    system_message_policy: ServerSystemMessagePolicy = ServerSystemMessagePolicy.MERGE
+    developer_message_policy: ServerDeveloperMessagePolicy = ServerDeveloperMessagePolicy.INPLACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +166,9 @@ class ModelConfig:
     decode_lanes: int = 8
     kv_format: ModelKvFormat = ModelKvFormat.F16
     dialect: ModelDialect = ModelDialect.AUTO
+    enable_thinking: bool = True
+    reasoning_effort: ModelReasoningEffort | None = None
+    thinking_budget: int = 6144
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +363,22 @@ FIELDS: tuple[Field, ...] = (
         maximum=86400,
     ),
     Field(
+        "server",
+        "system_message_policy",
+        Kind.CHOICE,
+        "merge",
+        "merge joins the system messages at the start and leaves later ones in place; strict takes one, at index 0",
+        choices=ServerSystemMessagePolicy,
+    ),
+    Field(
+        "server",
+        "developer_message_policy",
+        Kind.CHOICE,
+        "inplace",
+        "where a developer message goes that is not the first one; into-system and after-system move text forward",
+        choices=ServerDeveloperMessagePolicy,
+    ),
+    Field(
         "model",
         "artifact",
         Kind.PATH,
@@ -405,6 +455,31 @@ FIELDS: tuple[Field, ...] = (
         "auto",
         "how the model writes thinking and tool calls; auto: its chat template tells",
         choices=ModelDialect,
+    ),
+    Field(
+        "model",
+        "enable_thinking",
+        Kind.BOOL,
+        "true",
+        "whether a model that can think does, where a request does not say",
+    ),
+    Field(
+        "model",
+        "reasoning_effort",
+        Kind.CHOICE,
+        None,
+        "how much a model thinks where a request does not say; unset: as its chat template has it",
+        choices=ModelReasoningEffort,
+    ),
+    Field(
+        "model",
+        "thinking_budget",
+        Kind.INTEGER,
+        "6144",
+        "reasoning tokens after which thinking is closed, where a request does not say",
+        minimum=1,
+        maximum=16777216,
+        zero="off",
     ),
     Field(
         "device",

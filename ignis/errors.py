@@ -69,6 +69,22 @@ class ReasoningEffortUnsupportedError(RequestError):
     default_param = "reasoning_effort"
 
 
+class SystemMessagePositionError(RequestError):
+    """A system message stands where server.system_message_policy allows none. `param` names it."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "system_message_position"
+
+
+class DeveloperMessagePositionError(RequestError):
+    """A developer message stands where server.developer_message_policy allows none. `param` names it."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "developer_message_position"
+
+
 class VisionDisabledError(RequestError):
     """A message holds an image and the loaded model reads text only."""
 

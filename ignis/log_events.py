@@ -72,6 +72,14 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.config.moves_instructions": (
+        "warning",
+        frozenset(
+            {
+                "policy",
+            }
+        ),
+    ),
     "ignis.model.load_started": (
         "info",
         frozenset(

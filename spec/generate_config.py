@@ -98,12 +98,22 @@ def camel(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
+def member(choice: str) -> str:
+    """The name of a choice in its enum."""
+    return choice.upper().replace("-", "_")
+
+
 def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def enum_of(field: dict[str, Any]) -> str:
+    """The enum of a choice."""
+    return camel(f"{field['group']}_{field['name']}")
+
+
 def type_of(field: dict[str, Any]) -> str:
-    base = camel(f"{field['group']}_{field['name']}") if field["kind"] == "choice" else TYPES[field["kind"]]
+    base = enum_of(field) if field["kind"] == "choice" else TYPES[field["kind"]]
     return base if "default" in field else f"{base} | None"
 
 
@@ -119,7 +129,7 @@ def default_of(field: dict[str, Any]) -> str:
         case "bool":
             return {"true": "True", "false": "False"}[text]
         case "choice":
-            return f"{type_of(field)}.{text.upper()}"
+            return f"{type_of(field)}.{member(text)}"
         case "integer":
             return str(int(text))
         case "path":
@@ -146,7 +156,7 @@ def row(field: dict[str, Any]) -> str:
     if "zero" in field:
         arguments.append(f"zero={quoted(field['zero'])}")
     if field["kind"] == "choice":
-        arguments.append(f"choices={type_of(field)}")
+        arguments.append(f"choices={enum_of(field)}")
     if field.get("stands_for_group"):
         arguments.append("stands_for_group=True")
     return "    Field(\n" + "".join(f"        {argument},\n" for argument in arguments) + "    ),\n"
@@ -170,9 +180,12 @@ def config() -> dict[Path, str]:
     parts = [HEAD]
     for field in fields:
         if field["kind"] == "choice":
-            base = type_of({**field, "default": ""})
-            lines = [f"class {base}(enum.StrEnum):", f'    """{field["text"][0].upper()}{field["text"][1:]}."""', ""]
-            lines += [f"    {choice.upper()} = {quoted(choice)}" for choice in field["choices"]]
+            lines = [
+                f"class {enum_of(field)}(enum.StrEnum):",
+                f'    """{field["text"][0].upper()}{field["text"][1:]}."""',
+                "",
+            ]
+            lines += [f"    {member(choice)} = {quoted(choice)}" for choice in field["choices"]]
             parts.append("\n".join(lines) + "\n")
     for group, text in groups.items():
         lines = ["@dataclass(frozen=True, slots=True)", f"class {camel(group)}Config:", f'    """{text}"""', ""]

@@ -8,7 +8,8 @@ import msgspec
 from ignis.api.schema.chat_completions import ChatFields
 from ignis.api.schema.messages import ContentPart, Message, Tool, ToolCall
 from ignis.api.templating import check_depth
-from ignis.api.wish import Conversation, FunctionTool, Switch, ToolChoice, ToolMode
+from ignis.api.thinking import asked_thinking
+from ignis.api.wish import Conversation, FunctionTool, ToolChoice, ToolMode
 from ignis.errors import InvalidRequestError
 
 _CHOICES = (ToolMode.NONE, ToolMode.AUTO, ToolMode.REQUIRED)
@@ -18,15 +19,20 @@ def chat_conversation(messages: Sequence[Message], fields: ChatFields) -> Conver
     """Makes the prompt of a chat body.
 
     Raises:
-        InvalidRequestError: as template_messages, or a choice of tools that there is not.
+        InvalidRequestError: as template_messages and asked_thinking, or a choice of tools that there is not.
     """
     return Conversation(
         messages=template_messages(messages),
         tools=function_tools(fields.tools or ()),
         tool_choice=tool_choice(fields.tool_choice),
         parallel_tool_calls=fields.parallel_tool_calls is not False,
-        variables=fields.chat_template_kwargs,
-        switches=_switches(fields),
+        thinking=asked_thinking(
+            enable_thinking=fields.enable_thinking,
+            preserve_thinking=fields.preserve_thinking,
+            reasoning_effort=fields.reasoning_effort,
+            thinking_budget=fields.thinking_budget,
+            chat_template_kwargs=fields.chat_template_kwargs,
+        ),
     )
 
 
@@ -74,16 +80,6 @@ def tool_choice(choice: str | Mapping[str, Any] | None) -> ToolChoice:
     function = choice.get("function")
     name = function.get("name") if isinstance(function, dict) else None
     return ToolChoice(ToolMode.NAMED, name if isinstance(name, str) else None)
-
-
-def _switches(fields: ChatFields) -> list[Switch]:
-    """The fields that are short for a variable of the template. An effort and a budget have one value: no thinking."""
-    return [
-        Switch("enable_thinking", "enable_thinking", fields.enable_thinking),
-        Switch("reasoning_effort", "enable_thinking", None if fields.reasoning_effort is None else False),
-        Switch("thinking_budget", "enable_thinking", None if fields.thinking_budget is None else False),
-        Switch("preserve_thinking", "preserve_thinking", fields.preserve_thinking),
-    ]
 
 
 def _template_message(message: Message, param: str) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from ignis.api.prompt import Prompts
 from ignis.api.schema.sampling import MAX_STOP_CHARACTERS, MAX_STOPS, SamplingFields
 from ignis.api.serving import Serving, split_suffix
 from ignis.api.templating import template_tools, template_variables
+from ignis.api.thinking import Thinking, ThinkingDefaults, resolve
 from ignis.api.wish import Conversation, FillIn, Names, Prompt, ToolMode, Wish
+from ignis.chat.instructions import InstructionPolicies
 from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.limits import REJECTIONS
 from ignis.errors import ContextLengthExceededError, InvalidRequestError, InvalidSamplingParameterError
@@ -16,7 +18,7 @@ from ignis.exchange import Exchange
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.scheduler.request import RequestClass, SamplingParams
-from ignis.stream.dialects import AUTO, choose_dialect
+from ignis.stream.dialects import OutputDialect, choose_dialect
 
 _MAX_NAMES_REPORTED = 1000
 _SEED_MASK = 2**64 - 1
@@ -28,8 +30,10 @@ class OrderSettings:
     """The cap of a request that names none, cut to what fits; 0: all that fits."""
     request_timeout_s: float | None
     """None: never."""
-    dialect: str = AUTO
+    dialect: str
     """A name of stream/dialects.py, or auto: the model's template decides."""
+    policies: InstructionPolicies
+    thinking: ThinkingDefaults
 
 
 class Orders:
@@ -74,7 +78,7 @@ class Orders:
         tools = () if conversation.tool_choice.mode is ToolMode.NONE else conversation.tools
         return replace(
             order,
-            dialect=choose_dialect(model.template, self._settings.dialect),
+            dialect=self._dialect(model),
             tools={tool.name: tool.parameters or {} for tool in tools},
             max_calls=1 if tools and not conversation.parallel_tool_calls else None,
         )
@@ -96,10 +100,18 @@ class Orders:
                 _check_ids(prompt, model.vocab_size, names.prompt)
                 return prompt
         source = model.template or ""
-        dialect = choose_dialect(source, self._settings.dialect)
-        tools = template_tools(prompt.tools, prompt.tool_choice, source, dialect)
-        variables = template_variables(source, prompt.variables, prompt.switches)
-        return await self._prompts.build(model, prompt.messages, tools, variables, max_tokens)
+        tools = template_tools(prompt.tools, prompt.tool_choice, source, self._dialect(model))
+        named = template_variables(source, prompt.thinking.variables)
+        thinking = await self._thinking(model, prompt)
+        variables = {**named, **thinking.variables}
+        return await self._prompts.build(model, prompt.messages, tools, variables, self._settings.policies, max_tokens)
+
+    async def _thinking(self, model: LoadedModel, conversation: Conversation) -> Thinking:
+        template = await self._prompts.template(model)
+        return resolve(conversation.thinking, template.thinking, self._dialect(model), self._settings.thinking)
+
+    def _dialect(self, model: LoadedModel) -> OutputDialect:
+        return choose_dialect(model.template, self._settings.dialect)
 
     def report_ignored(self, names: Sequence[str], exchange: Exchange) -> None:
         """Says once in the log for each name that a field was ignored."""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import trio
 
 from ignis.chat.fill_in import fill_in_form, fill_in_prompt
+from ignis.chat.instructions import InstructionPolicies
 from ignis.chat.prompt import build_prompt, encode_pieces
 from ignis.chat.render import ChatTemplate
 from ignis.engine.lifecycle import LoadedModel
@@ -34,25 +35,28 @@ class Prompts:
         messages: Sequence[Mapping[str, Any]],
         tools: Sequence[Mapping[str, Any]] | None,
         variables: Mapping[str, Any],
+        policies: InstructionPolicies,
         max_tokens: int | None,
     ) -> tuple[int, ...]:
         """Returns the ids of a conversation, up to where the answer begins.
 
         Raises:
             TemplateError: the template refused it.
+            SystemMessagePositionError, DeveloperMessagePositionError: the policies did.
             ContextLengthExceededError: it is far over max_tokens, where that is given.
         """
         size = _num_characters(messages) + _num_characters(tools)
-        return await self._work(size, self._build, model, messages, tools, variables, max_tokens)
+        return await self._work(size, self._build, model, messages, tools, variables, policies, max_tokens)
 
-    async def prepare(self, model: LoadedModel) -> None:
-        """Compiles the model's template, so that no request pays for it.
+    async def template(self, model: LoadedModel) -> ChatTemplate:
+        """Returns the compiled template; compiled when the model was loaded, so that no request pays for it.
 
         Raises:
             ModelFileError: the template is malformed.
+            UnsupportedValueError: the model has none.
         """
-        if model.template is not None:
-            await self._work(0, self._compiled, model)
+        known = self._template
+        return known[1] if known is not None and known[0] is model else await self._work(0, self._compiled, model)
 
     async def encode(self, model: LoadedModel, text: str) -> tuple[int, ...]:
         """Returns the ids of plain text."""
@@ -92,10 +96,18 @@ class Prompts:
         messages: Sequence[Mapping[str, Any]],
         tools: Sequence[Mapping[str, Any]] | None,
         variables: Mapping[str, Any],
+        policies: InstructionPolicies,
         max_tokens: int | None,
     ) -> tuple[int, ...]:
-        template = self._compiled(model)
-        return build_prompt(model.tokenizer, template, messages, tools, variables=variables, max_tokens=max_tokens)
+        return build_prompt(
+            model.tokenizer,
+            self._compiled(model),
+            messages,
+            tools,
+            variables=variables,
+            policies=policies,
+            max_tokens=max_tokens,
+        )
 
     def _compiled(self, model: LoadedModel) -> ChatTemplate:
         """Compiles a model's template once. Two workers that meet here both compile it, and either result will do."""

@@ -19,8 +19,10 @@ from ignis.api.router import Handler, Route, Router
 from ignis.api.schema import operations
 from ignis.api.schema.operations import Operation
 from ignis.api.serving import Serving
+from ignis.api.thinking import ThinkingDefaults
 from ignis.api.tokenize import Tokenize
 from ignis.api.ui import Document, Redirect, StaticFiles
+from ignis.chat.instructions import InstructionPolicies
 from ignis.config_fields import ConfigFields
 from ignis.log import Log
 from ignis.metrics import Metrics
@@ -43,6 +45,8 @@ class ApiSettings:
     request_timeout_s: float | None
     """None: never."""
     dialect: str
+    policies: InstructionPolicies
+    thinking: ThinkingDefaults
     has_ui: bool
     has_metrics: bool
 
@@ -55,6 +59,8 @@ class ApiSettings:
             default_max_tokens=config.model.default_max_tokens,
             request_timeout_s=config.server.request_timeout or None,
             dialect=config.model.dialect.value,
+            policies=InstructionPolicies.from_config(config.server),
+            thinking=ThinkingDefaults.from_config(config.model),
             has_ui=config.server.ui,
             has_metrics=config.server.metrics,
         )
@@ -70,7 +76,13 @@ def build_router(
     shipped: Path = bundle.ROOT,
 ) -> Router:
     """Makes the handler of the API listener. `shipped` holds spec/openapi.json and ui/."""
-    order_settings = OrderSettings(settings.default_max_tokens, settings.request_timeout_s, settings.dialect)
+    order_settings = OrderSettings(
+        settings.default_max_tokens,
+        settings.request_timeout_s,
+        settings.dialect,
+        settings.policies,
+        settings.thinking,
+    )
     orders = Orders(serving, prompts, order_settings, metrics, log)
     answering = Answering(serving, log)
     limit = settings.max_body_bytes

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ignis.api.wish import FunctionTool, Switch, ToolChoice, ToolMode
+from ignis.api.wish import FunctionTool, ToolChoice, ToolMode
 from ignis.errors import InvalidRequestError, UnsupportedValueError
 from ignis.stream.dialects import OutputDialect
 
@@ -59,36 +59,20 @@ def template_tools(
     return spelled
 
 
-def template_variables(source: str, extra: Mapping[str, Any] | None, switches: Sequence[Switch]) -> dict[str, Any]:
-    """Gathers the template's variables from chat_template_kwargs and from the fields that are short for one.
+def template_variables(source: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Checks the variables that a client named in chat_template_kwargs.
 
     Raises:
-        InvalidRequestError: a variable is given twice and differs, or is one that the server sets.
-        UnsupportedValueError: the template does not mention it, so that it would change nothing.
+        InvalidRequestError: one is set by the server, or the template does not mention it: it would change nothing.
     """
-    names = {switch.variable for switch in switches}
-    variables: dict[str, Any] = {}
-    givers: dict[str, str] = {}
-    for name, value in (extra or {}).items():
+    for name, value in asked.items():
         param = f"chat_template_kwargs.{name[:60]}"
-        if value is None:
-            continue
         if name in _OWN_VARIABLES:
             raise InvalidRequestError(f"{param} is set by the server", param)
-        if name in names and not isinstance(value, bool):
-            raise InvalidRequestError(f"{param} must be true or false", param)
         check_depth(value, param)
-        variables[name], givers[name] = value, param
-        _check_mentioned(source, name, value, param, is_flag=name in names)
-    for switch in switches:
-        name, value = switch.variable, switch.value
-        if value is None:
-            continue
-        if variables.get(name, value) != value:
-            raise InvalidRequestError(f"{switch.field} and {givers[name]} contradict each other", switch.field)
-        variables[name], givers[name] = value, switch.field
-        _check_mentioned(source, name, value, switch.field, is_flag=True)
-    return variables
+        if not re.search(rf"\b{re.escape(name)}\b", source):
+            raise InvalidRequestError(f"{param} is no variable that the chat template of this model mentions", param)
+    return dict(asked)
 
 
 def check_depth(value: object, param: str) -> None:
@@ -105,13 +89,6 @@ def check_depth(value: object, param: str) -> None:
             return
         level = inner
     raise InvalidRequestError(f"{param} is nested more than {_MAX_DEPTH} levels deep", param)
-
-
-def _check_mentioned(source: str, name: str, value: object, param: str, *, is_flag: bool) -> None:
-    # A switch that is off asks a template without that switch for nothing.
-    if (is_flag and value is False) or re.search(rf"\b{re.escape(name)}\b", source):
-        return
-    raise UnsupportedValueError(f"{param} is not served: the chat template of this model does not mention it", param)
 
 
 def _template_tool(tool: FunctionTool) -> dict[str, Any]:

@@ -6,10 +6,11 @@ fields. `api/order.py` does the rest. Nothing here knows a wire format.
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ignis.api.schema.sampling import SamplingFields
+from ignis.api.thinking import AskedThinking
 from ignis.errors import InvalidRequestError
 
 
@@ -51,16 +52,6 @@ class ToolChoice:
     """With NAMED."""
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """A field of the body that is short for a variable of the template."""
-
-    field: str
-    variable: str
-    value: bool | None
-    """None: not given."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     """A prompt that the model's template writes."""
@@ -71,9 +62,8 @@ class Conversation:
     tool_choice: ToolChoice = ToolChoice()
     parallel_tool_calls: bool = True
     """False: the answer ends with its first call."""
-    variables: Mapping[str, Any] | None = None
-    """Of the template, as the client named them (chat_template_kwargs)."""
-    switches: Sequence[Switch] = ()
+    thinking: AskedThinking = field(default_factory=AskedThinking)
+    """And the variables of the template that the client named (chat_template_kwargs)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,10 @@ class Dialect:
     has_developer: bool = False
     """The template has a role of its own for developer messages."""
 
+    def spell_text(self, text: str) -> object:
+        """Text as the template reads it."""
+        return text if self.reads_text else [{"type": "text", "text": text}]
+
 
 def probe_dialect(source: str, render: RenderText) -> Dialect:
     """Tries the spellings that templates differ in. One that fails on all of them gets the common ones."""

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Mapping, Sequence
 
+from ignis.chat.content import text_of
 from ignis.chat.dialect import Dialect
+from ignis.chat.instructions import InstructionPolicies, place_instructions
 from ignis.errors import InvalidRequestError
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -11,12 +13,12 @@ _ROLES = ("system", "developer", "user", "assistant", "tool")
 Message = Mapping[str, object]
 
 
-def spell_messages(messages: Sequence[Message], dialect: Dialect) -> list[dict[str, object]]:
+def spell_messages(
+    messages: Sequence[Message], dialect: Dialect, policies: InstructionPolicies
+) -> list[dict[str, object]]:
     """Returns the messages for a template of this dialect. Keys other than those named here pass through.
 
-    - The leading run of system messages is one: joined by a blank line, each trimmed, empty ones left out. A single
-      one is kept byte for byte; a later one stays where it stands.
-    - A developer message is a system message where it stands, unless the template has a role for it.
+    - System and developer messages stand where the policies put them (chat/instructions.py).
     - Content is a string, or a list of {"type": "text", "text": ...}, and null only from the assistant. Parts are
       joined by a line break for a template that reads only strings.
     - Arguments of calls are objects, or JSON text for a template that can read nothing else. JSON text stays as it is
@@ -24,28 +26,20 @@ def spell_messages(messages: Sequence[Message], dialect: Dialect) -> list[dict[s
 
     Raises:
         InvalidRequestError: a role or a content that no template can take, with its place in the list.
+        SystemMessagePositionError, DeveloperMessagePositionError: the policies refuse where one stands.
     """
-    spelled = [_spell(message, index, dialect) for index, message in enumerate(messages)]
-    num_leading = 0
-    while num_leading < len(messages) and messages[num_leading]["role"] == "system":
-        num_leading += 1
-    if num_leading < 2:
-        return spelled
-    texts = [_text(message["content"]).strip() for message in spelled[:num_leading]]
-    joined = _content("\n\n".join(text for text in texts if text), dialect)
-    return [{**spelled[0], "content": joined}, *spelled[num_leading:]]
+    for index, message in enumerate(messages):
+        _check(message, index)
+    placed = place_instructions([dict(message) for message in messages], policies, has_developer=dialect.has_developer)
+    return [_spell(message, dialect) for message in placed]
 
 
-def _spell(message: Message, index: int, dialect: Dialect) -> dict[str, object]:
+def _check(message: Message, index: int) -> None:
     role = message.get("role")
     if role not in _ROLES:
         raise InvalidRequestError(
             f"the role must be one of {', '.join(_ROLES)}, not {role!r}", f"messages[{index}].role"
         )
-    spelled = dict(message)
-    calls = message.get("tool_calls")
-    if role == "developer" and not dialect.has_developer:
-        spelled["role"] = "system"
     content = message.get("content")
     if content is None and role != "assistant":
         raise InvalidRequestError(f"a {role} message needs content", f"messages[{index}].content")
@@ -53,6 +47,12 @@ def _spell(message: Message, index: int, dialect: Dialect) -> dict[str, object]:
         _check_parts(content, index)
     elif content is not None and not isinstance(content, str):
         raise InvalidRequestError("content must be a string or a list of text parts", f"messages[{index}].content")
+
+
+def _spell(message: Message, dialect: Dialect) -> dict[str, object]:
+    spelled = dict(message)
+    calls = message.get("tool_calls")
+    content = message.get("content")
     if calls and not content and not dialect.reads_empty_calls:
         spelled["content"] = None
     else:
@@ -75,14 +75,8 @@ def _check_parts(parts: Sequence[object], index: int) -> None:
 def _content(content: object, dialect: Dialect) -> object:
     """A string or parts, whichever was sent where the template reads both."""
     if isinstance(content, str):
-        return content if dialect.reads_text else [{"type": "text", "text": content}]
-    return content if dialect.reads_parts else _text(content)
-
-
-def _text(content: object) -> str:
-    if isinstance(content, list | tuple):
-        return "\n".join(str(part["text"]) for part in content)
-    return str(content)
+        return dialect.spell_text(content)
+    return content if dialect.reads_parts else text_of(content)
 
 
 def _spell_call(call: object, dialect: Dialect) -> object:

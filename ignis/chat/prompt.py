@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from ignis.chat.instructions import InstructionPolicies
 from ignis.chat.messages import spell_messages
 from ignis.chat.render import ChatTemplate
 from ignis.errors import ContextLengthExceededError
@@ -16,6 +17,7 @@ def build_prompt(
     *,
     add_generation_prompt: bool = True,
     variables: Mapping[str, object] | None = None,
+    policies: InstructionPolicies | None = None,
     max_tokens: int | None = None,
 ) -> tuple[int, ...]:
     """Spells the messages for the template, renders and encodes. The prompt starts with BOS, once, where it should.
@@ -24,10 +26,11 @@ def build_prompt(
 
     Raises:
         InvalidRequestError: a message that no template can take.
+        SystemMessagePositionError, DeveloperMessagePositionError: the policies refuse where an instruction stands.
         TemplateError: the template refused, failed or was cut.
         ContextLengthExceededError: the prompt is sure to have more than max_tokens.
     """
-    spelled = spell_messages(messages, template.dialect)
+    spelled = spell_messages(messages, template.dialect, policies or InstructionPolicies())
     pieces = template.render(spelled, tools, add_generation_prompt=add_generation_prompt, variables=variables)
     if max_tokens is not None and tokenizer.has_more_tokens("".join(map(_text, pieces)), max_tokens):
         raise ContextLengthExceededError(

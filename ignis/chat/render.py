@@ -11,6 +11,7 @@ from ignis.chat.dialect import probe_dialect
 from ignis.chat.marks import Marks
 from ignis.chat.operations import Render
 from ignis.chat.sandbox import TemplateEnvironment, TemplateRefusal
+from ignis.chat.thinking import probe_thinking
 from ignis.errors import ModelFileError, TemplateError
 from ignis.tokenizer import ControlText, Tokenizer, without_surrogates
 
@@ -47,6 +48,8 @@ class ChatTemplate:
         except (SyntaxError, RecursionError, MemoryError, ValueError, OverflowError) as fault:
             raise ModelFileError(f"the chat template cannot be compiled: {fault}") from fault
         self.dialect = probe_dialect(source, self._probe)
+        word = self.dialect.spell_text("word")
+        self.thinking = probe_thinking(source, lambda given: self._probe([{"role": "user", "content": word}], given))
 
     def render(
         self,
@@ -66,9 +69,9 @@ class ChatTemplate:
         given: dict[str, object] = {"messages": messages, "tools": tools, **_ABSENT, **(variables or {})}
         return self._render(given, add_generation_prompt, divisor=1)
 
-    def _probe(self, messages: Sequence[Mapping[str, object]]) -> str:
+    def _probe(self, messages: Sequence[Mapping[str, object]], variables: Mapping[str, object] | None = None) -> str:
         """Renders a few small messages, at a small price: several of these are made while a model loads."""
-        given: dict[str, object] = {"messages": messages, "tools": None, **_ABSENT}
+        given: dict[str, object] = {"messages": messages, "tools": None, **_ABSENT, **(variables or {})}
         return prompt_text(self._render(given, add_generation_prompt=True, divisor=_PROBE_DIVISOR))
 
     def _render(self, given: dict[str, object], add_generation_prompt: bool, divisor: int) -> list[str | ControlText]:

@@ -4,11 +4,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ignis.api.schema.fields import honoured, inert, refused, sampling, thinking
+from ignis.api.schema.fields import honoured, inert, refused, sampling
 from ignis.api.schema.messages import MAX_MESSAGES, Message, StreamOptions, Tool
 from ignis.api.schema.sampling import NumChoices, SamplingFields, Stops, TopLogprobs
 from ignis.api.schema.usage import CompletionUsage, Timings, TokenLogprobEntry
-from ignis.errors import ReasoningEffortUnsupportedError, UnsupportedValueError
 
 
 class TextFormat(msgspec.Struct, kw_only=True):
@@ -20,6 +19,23 @@ class TextFormat(msgspec.Struct, kw_only=True):
 Conversation = Annotated[
     list[Message],
     honoured("The conversation, oldest first.", min_length=1, max_length=MAX_MESSAGES),
+]
+
+
+ReasoningEffort = Annotated[
+    Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"],
+    honoured(
+        "How much the model thinks; none: not at all. Taken as the nearest one that its template knows, and refused "
+        "where that knows none. max drops the server's default budget."
+    ),
+]
+ThinkingBudget = Annotated[
+    int,
+    honoured(
+        "Reasoning tokens after which thinking is closed; 0: no budget. Cut so that 2048 tokens of the cap are left "
+        "for the answer; without effect where they are not, or without thinking. Absent: the server's default.",
+        ge=0,
+    ),
 ]
 
 
@@ -62,34 +78,22 @@ class ChatFields(SamplingFields, kw_only=True):
     chat_template_kwargs: (
         Annotated[
             dict[str, Any],
-            honoured("Variables of the chat template. One that the template does not mention is refused."),
-        ]
-        | None
-    ) = None
-    enable_thinking: (
-        Annotated[bool, honoured("Template variable of the same name. Refused where the template does not mention it.")]
-        | None
-    ) = None
-    preserve_thinking: (
-        Annotated[bool, honoured("Template variable of the same name. Refused where the template does not mention it.")]
-        | None
-    ) = None
-    reasoning_effort: (
-        Annotated[
-            Literal["none"],
-            thinking(
-                "No thinking, as enable_thinking false. No other effort is served.", ReasoningEffortUnsupportedError
+            honoured(
+                "Variables of the chat template, enable_thinking, preserve_thinking and reasoning_effort among them. "
+                "One that the template does not mention is refused."
             ),
         ]
         | None
     ) = None
-    thinking_budget: (
-        Annotated[
-            Literal[0],
-            thinking("No thinking, as enable_thinking false. No other budget is served.", UnsupportedValueError),
-        ]
+    enable_thinking: (
+        Annotated[bool, honoured("Whether the model thinks. Refused where it cannot. Absent: the server's default.")]
         | None
     ) = None
+    preserve_thinking: (
+        Annotated[bool, honoured("Whether reasoning of earlier turns stays in the prompt. Absent: false.")] | None
+    ) = None
+    reasoning_effort: ReasoningEffort | None = None
+    thinking_budget: ThinkingBudget | None = None
     response_format: Annotated[TextFormat | None, inert("output is not held to a schema yet.", '{"type": "text"}')] = (
         None
     )

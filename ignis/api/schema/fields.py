@@ -27,11 +27,6 @@ def honoured(description: str, **constraints: Any) -> msgspec.Meta:
     return msgspec.Meta(description=description, extra_json_schema={RULE: "honoured"}, **constraints)
 
 
-def thinking(description: str, code: type[errors.RequestError]) -> msgspec.Meta:
-    """An honoured field whose one value switches thinking off; `code` is the error of any other."""
-    return honoured(description, extra={CODE: code})
-
-
 def sampling(description: str, **constraints: Any) -> msgspec.Meta:
     """An honoured field that shapes how tokens are drawn."""
     return honoured(description, extra={CODE: errors.InvalidSamplingParameterError}, **constraints)

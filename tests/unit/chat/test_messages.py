@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from ignis.chat.dialect import Dialect
+from ignis.chat.instructions import InstructionPolicies
 from ignis.chat.messages import spell_messages
 from ignis.chat.render import ChatTemplate
 from ignis.errors import InvalidRequestError
@@ -22,7 +23,7 @@ def message(role: str, content: Any, **more: Any) -> dict[str, Any]:
 
 
 def spelled(*messages: dict[str, Any], dialect: Dialect = TEXT) -> list[dict[str, Any]]:
-    return spell_messages(messages, dialect)
+    return spell_messages(messages, dialect, InstructionPolicies())
 
 
 def dialect(source: str) -> Dialect:
@@ -99,8 +100,8 @@ def test_arguments_that_are_text_stay_as_they_are_where_the_template_prints_them
     text = '{ "a":  1}'
     message = {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": text}}]}
     for prints, expected in ((True, text), (False, {"a": 1})):
-        (spelled,) = spell_messages([message], Dialect(prints_arguments=prints))
-        assert spelled["tool_calls"] == [{"function": {"name": "f", "arguments": expected}}]
+        (row,) = spelled(message, dialect=Dialect(prints_arguments=prints))
+        assert row["tool_calls"] == [{"function": {"name": "f", "arguments": expected}}]
 
 
 def test_a_template_that_walks_over_parts_says_so() -> None:

@@ -1,0 +1,158 @@
+"""Thinking on the wire: how its fields agree, what reaches the template, and what a template that cannot refuses."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ignis.api.thinking import Thinking, ThinkingDefaults
+from ignis.chat.instructions import DeveloperPolicy, InstructionPolicies, SystemPolicy
+from ignis.chat.render import ChatTemplate
+from ignis.chat.thinking import Effort
+from ignis.errors import ConfigError
+from ignis.stream.dialects import NONE, QWEN_XML, THINK
+from tests.fakes.engine import byte_model
+from tests.fakes.vocabulary import byte_tokenizer
+from tests.unit.api.rig import CHAT, HI, Rig
+
+DATA = Path(__file__).parents[2] / "data" / "chat"
+QWEN3 = (DATA / "qwen3.jinja").read_text(encoding="utf-8")
+LEVELS = (
+    "{% if reasoning_effort is defined and reasoning_effort not in ['low', 'medium', 'xhigh'] %}"
+    "{{ raise_exception('no such effort') }}{% endif %}"
+    "{{ [enable_thinking, reasoning_effort is defined and reasoning_effort, preserve_thinking] }}"
+    "{{ messages[0].content }}</think>"
+)
+ALWAYS = "{{ messages[0].content }}<think>\n"
+INVALID, EFFORT = "invalid_request_error", "reasoning_effort_unsupported"
+
+
+def rig(template: str, **settings: Any) -> Rig:
+    return Rig(model=replace(byte_model(template=template), max_context=8192), **settings)
+
+
+async def prompt(template: str, _settings: dict[str, Any] | None = None, **fields: Any) -> str:
+    asked = rig(template, **(_settings or {}))
+    await asked.chat(**fields)
+    return bytes(token for token in asked.engine.submissions[0].prompt if token < 256).decode()
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, "[True, False, False]"),
+        ({"enable_thinking": False}, "[False, False, False]"),
+        ({"reasoning_effort": "none"}, "[False, False, False]"),
+        ({"reasoning_effort": "minimal"}, "[True, 'low', False]"),
+        ({"reasoning_effort": "medium"}, "[True, 'medium', False]"),
+        ({"reasoning_effort": "high"}, "[True, 'xhigh', False]"),
+        ({"reasoning_effort": "max", "enable_thinking": True}, "[True, 'xhigh', False]"),
+        ({"chat_template_kwargs": {"reasoning_effort": "low"}}, "[True, 'low', False]"),
+        ({"chat_template_kwargs": {"enable_thinking": False}}, "[False, False, False]"),
+        ({"chat_template_kwargs": {"enable_thinking": None}}, "[True, False, False]"),
+        ({"preserve_thinking": True}, "[True, False, True]"),
+        ({"chat_template_kwargs": {"preserve_thinking": True}, "preserve_thinking": True}, "[True, False, True]"),
+        ({"thinking_budget": 0}, "[True, False, False]"),
+    ],
+)
+async def test_the_fields_become_the_variables_of_the_template(fields: dict[str, Any], expected: str) -> None:
+    assert await prompt(LEVELS, **fields) == f"{expected}Hi</think>"
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"enable_thinking": True, "chat_template_kwargs": {"enable_thinking": False}}, "enable_thinking"),
+        ({"preserve_thinking": True, "chat_template_kwargs": {"preserve_thinking": False}}, "preserve_thinking"),
+        ({"reasoning_effort": "low", "chat_template_kwargs": {"reasoning_effort": "high"}}, "reasoning_effort"),
+        ({"reasoning_effort": "none", "enable_thinking": True}, "reasoning_effort"),
+        ({"reasoning_effort": "high", "enable_thinking": False}, "reasoning_effort"),
+        ({"reasoning_effort": "high", "chat_template_kwargs": {"enable_thinking": False}}, "reasoning_effort"),
+        ({"chat_template_kwargs": {"reasoning_effort": "huge"}}, "chat_template_kwargs.reasoning_effort"),
+        ({"chat_template_kwargs": {"preserve_thinking": 1}}, "chat_template_kwargs.preserve_thinking"),
+    ],
+)
+async def test_fields_that_contradict_are_refused_before_anything_is_asked_of_the_template(
+    fields: dict[str, Any], param: str
+) -> None:
+    for template in (LEVELS, QWEN3, "{{ messages[0].content }}"):
+        assert await rig(template).refusal(**fields) == (400, INVALID, param)
+
+
+@pytest.mark.parametrize(
+    ("template", "fields", "param"),
+    [
+        (QWEN3, {"reasoning_effort": "high"}, "reasoning_effort"),
+        (QWEN3, {"chat_template_kwargs": {"reasoning_effort": "low"}}, "chat_template_kwargs.reasoning_effort"),
+        (ALWAYS, {"enable_thinking": False}, "enable_thinking"),
+        (ALWAYS, {"reasoning_effort": "none"}, "reasoning_effort"),
+        ("{{ messages[0].content }}", {"enable_thinking": True}, "enable_thinking"),
+    ],
+)
+async def test_what_the_template_cannot_do_is_refused_by_name(template: str, fields: Any, param: str) -> None:
+    if template is ALWAYS:
+        assert await rig(template, dialect="think").refusal(**fields) == (400, EFFORT, param)
+    else:
+        assert await rig(template).refusal(**fields) == (400, EFFORT, param)
+
+
+async def test_qwen3_thinks_unless_it_is_told_not_to() -> None:
+    closed = "<think>\n\n</think>\n\n"
+    assert not (await prompt(QWEN3)).endswith(closed)
+    assert (await prompt(QWEN3, enable_thinking=False)).endswith(closed)
+    off = {"thinking": ThinkingDefaults(is_on=False)}
+    assert (await prompt(QWEN3, off)).endswith(closed)
+    assert not (await prompt(QWEN3, off, enable_thinking=True)).endswith(closed)
+
+
+async def test_a_configured_effort_holds_where_a_request_says_nothing() -> None:
+    low = {"thinking": ThinkingDefaults(effort=Effort.LOW)}
+    assert (await prompt(LEVELS, low)).startswith("[True, 'low', False]")
+    assert (await prompt(LEVELS, low, reasoning_effort="medium")).startswith("[True, 'medium', False]")
+    assert (await prompt(LEVELS, low, enable_thinking=False)).startswith("[False, False, False]")
+    none = {"thinking": ThinkingDefaults(effort=Effort.NONE)}
+    assert (await prompt(LEVELS, none)).startswith("[False, False, False]")
+    assert (await prompt(LEVELS, none, enable_thinking=True)).startswith("[True, False, False]")
+
+
+@pytest.mark.parametrize(
+    ("defaults", "template", "dialect"),
+    [
+        (ThinkingDefaults(is_on=False), ALWAYS, THINK),
+        (ThinkingDefaults(effort=Effort.NONE), ALWAYS, THINK),
+        (ThinkingDefaults(effort=Effort.HIGH), QWEN3, QWEN_XML),
+    ],
+)
+def test_a_default_that_the_template_cannot_honour_is_refused_at_start(
+    defaults: ThinkingDefaults, template: str, dialect: Any
+) -> None:
+    with pytest.raises(ConfigError, match="model"):
+        defaults.check(ChatTemplate(template, byte_tokenizer()).thinking, dialect)
+
+
+def test_the_defaults_as_shipped_suit_every_template() -> None:
+    for template, dialect in ((ALWAYS, THINK), (QWEN3, QWEN_XML), ("{{ messages[0].content }}", NONE)):
+        ThinkingDefaults(budget=6144).check(ChatTemplate(template, byte_tokenizer()).thinking, dialect)
+
+
+def test_a_budget_leaves_the_answer_its_reserve() -> None:
+    def budget(size: int, cap: int, *, is_on: bool = True) -> int | None:
+        return Thinking(is_on, size, {}).budget_within(cap)
+
+    assert (budget(6144, 38912), budget(6144, 4096), budget(100, 4096)) == (6144, 2048, 100)
+    assert (budget(6144, 2048), budget(0, 4096), budget(6144, 38912, is_on=False)) == (None, None, None)
+
+
+async def test_policies_for_instructions_hold_on_the_wire() -> None:
+    history = [*HI, {"role": "system", "content": "late"}, {"role": "developer", "content": "dev"}]
+    strict = rig(QWEN3, policies=InstructionPolicies(system=SystemPolicy.STRICT))
+    assert await strict.refusal(messages=history) == (400, "system_message_position", "messages[1]")
+    one = rig(QWEN3, policies=InstructionPolicies(developer=DeveloperPolicy.ONE_AFTER_SYSTEM))
+    assert await one.refusal(messages=history) == (400, "developer_message_position", "messages[2]")
+    moved = {"policies": InstructionPolicies(developer=DeveloperPolicy.INTO_SYSTEM)}
+    assert (await prompt(QWEN3, moved, messages=history)).startswith("system\ndev\nuser\nHi\nsystem\nlate\n")
+    body = {"messages": history}
+    counted = (await one.answer("POST", "/v1/tokenize", body)).json()["error"]["code"]
+    assert counted == "developer_message_position"
+    assert (await one.answer("POST", CHAT, {"messages": HI})).status == 200
