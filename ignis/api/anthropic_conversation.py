@@ -14,7 +14,8 @@ from ignis.api.schema.anthropic_request import (
     ToolSelection,
 )
 from ignis.api.templating import check_depth
-from ignis.api.wish import Conversation, FunctionTool, Switch, ToolChoice, ToolMode
+from ignis.api.thinking import AskedThinking, asked_thinking
+from ignis.api.wish import Conversation, FunctionTool, ToolChoice, ToolMode
 from ignis.errors import InvalidRequestError, UnsupportedValueError
 
 _BOOKKEEPING = "x-anthropic-billing-header:"
@@ -23,6 +24,7 @@ would ever be found again, and it says nothing to the model."""
 
 _ERROR_MARK = "Error:"
 _MODES = {"auto": ToolMode.AUTO, "any": ToolMode.REQUIRED, "tool": ToolMode.NAMED, "none": ToolMode.NONE}
+_IS_ON = {"enabled": True, "disabled": False, "adaptive": None}
 
 
 def messages_conversation(fields: MessagesFields) -> Conversation:
@@ -38,8 +40,7 @@ def messages_conversation(fields: MessagesFields) -> Conversation:
         tools=[_tool(tool, f"tools[{index}]") for index, tool in enumerate(fields.tools or ())],
         tool_choice=_choice(choice),
         parallel_tool_calls=choice is None or not choice.disable_parallel_tool_use,
-        variables=fields.chat_template_kwargs,
-        switches=_switches(fields),
+        thinking=_thinking(fields),
     )
 
 
@@ -178,23 +179,21 @@ def _choice(choice: ToolSelection | None) -> ToolChoice:
     return ToolChoice(_MODES[choice.type], choice.name)
 
 
-def _switches(fields: MessagesFields) -> list[Switch]:
+def _thinking(fields: MessagesFields) -> AskedThinking:
     config = fields.output_config
-    if config is not None and config.effort is not None:
-        raise UnsupportedValueError("output_config.effort is not served yet", "output_config.effort")
     if config is not None and config.format is not None:
         raise UnsupportedValueError(
             "output_config.format is not served yet: output is not held to a schema", "output_config.format"
         )
     thinking = fields.thinking
-    if thinking is None:
-        return []
-    if thinking.budget_tokens is not None:
-        raise UnsupportedValueError(
-            "thinking.budget_tokens is not served yet: reasoning ends by itself", "thinking.budget_tokens"
-        )
-    asked = {"enabled": True, "disabled": False, "adaptive": None}[thinking.type]
-    return [Switch("thinking", "enable_thinking", asked)]
+    return asked_thinking(
+        enable_thinking=None if thinking is None else _IS_ON[thinking.type],
+        enable_param="thinking",
+        reasoning_effort=None if config is None else config.effort,
+        effort_param="output_config.effort",
+        thinking_budget=None if thinking is None else thinking.budget_tokens,
+        chat_template_kwargs=fields.chat_template_kwargs,
+    )
 
 
 def _need(value: str | None, where: str) -> str:

@@ -36,13 +36,14 @@ class AskedThinking:
 def asked_thinking(
     *,
     enable_thinking: bool | None = None,
+    enable_param: str = ENABLE,
     preserve_thinking: bool | None = None,
     reasoning_effort: str | None = None,
     effort_param: str = EFFORT,
     thinking_budget: int | None = None,
     chat_template_kwargs: Mapping[str, Any] | None = None,
 ) -> AskedThinking:
-    """Brings together what the fields of a body say. `effort_param`: where the body has the effort.
+    """Brings together what the fields of a body say. `enable_param`, `effort_param`: where the body has them.
 
     Raises:
         InvalidRequestError: a value of another type, or two fields that contradict each other.
@@ -55,7 +56,7 @@ def asked_thinking(
     if inner.get(EFFORT, "none") not in _EFFORTS:
         allowed = ", ".join(_EFFORTS)
         raise InvalidRequestError(f"{_inner(EFFORT)} must be one of {allowed}", _inner(EFFORT))
-    is_on, is_on_param = _one(enable_thinking, ENABLE, inner.get(ENABLE), _inner(ENABLE))
+    is_on, is_on_param = _one(enable_thinking, enable_param, inner.get(ENABLE), _inner(ENABLE))
     keeps, keeps_param = _one(preserve_thinking, PRESERVE, inner.get(PRESERVE), _inner(PRESERVE))
     effort, effort_param = _one(reasoning_effort, effort_param, inner.get(EFFORT), _inner(EFFORT))
     if effort is not None:
