@@ -1,6 +1,6 @@
 """Writes every file that is derived from the declarations in spec/; with --check it only compares and fails on drift.
 
-    python spec/generate.py [--check] [config errors events metrics openapi]
+    python spec/generate.py [--check] [config errors events limits metrics openapi]
 
 The tables need the standard library only. The OpenAPI document is made from the request structs and so imports ignis.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from generate_config import config
 from generate_errors import errors
+from generate_limits import limits
 from generate_openapi import openapi
 from generate_source import ROOT
 from generate_tables import events, metrics
@@ -20,6 +21,7 @@ TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "config": config,
     "errors": errors,
     "events": events,
+    "limits": limits,
     "metrics": metrics,
     "openapi": openapi,
 }

@@ -17,6 +17,13 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 IGNORED_HEADER = "X-Ignis-Ignored"
 _PLAIN = re.compile(r"(?:[A-Za-z0-9_.-]|\[\])+")
+# A pair, half of one, or any other escape: each is taken whole, so that the u of an escaped backslash is none.
+_ESCAPE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+    rb"|\\.",
+    re.DOTALL,
+)
 _FORMS = ("multipart/form-data",)
 
 
@@ -52,13 +59,14 @@ async def read_body(exchange: Exchange, limit_bytes: int, struct: type[Body]) ->
 
 
 def parse_body(data: bytes, struct: type[Body]) -> Read[Body]:
-    """Parses and checks a body. Where a key is repeated the last one counts, as everywhere in JSON.
+    """Parses and checks a body. Where a key is repeated the last one counts, as everywhere in JSON; half a surrogate
+    pair, which JavaScript writes where it cut a text inside a character, becomes U+FFFD.
 
     Raises:
         RequestError: as read_body.
     """
     try:
-        raw = msgspec.json.decode(data)
+        raw = _decode(data)
     except msgspec.DecodeError as error:
         detail = "it is empty" if not data.strip() else str(error).removeprefix("JSON is malformed: ")
         raise InvalidRequestError(f"the body is not valid JSON: {detail}") from error
@@ -84,6 +92,21 @@ def convert(raw: object, struct: type[Body]) -> Body:
         return msgspec.convert(raw, struct)
     except msgspec.ValidationError as error:
         raise refuse(error, raw, struct) from error
+
+
+def _decode(data: bytes) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        # msgspec takes no half pair; RFC 8259, section 8.2, leaves that to the reader.
+        whole = _ESCAPE.sub(_replace_half, data)
+        if whole == data:
+            raise
+        return msgspec.json.decode(whole)
+
+
+def _replace_half(escape: re.Match[bytes]) -> bytes:
+    return rb"\ufffd" if escape["half"] else escape[0]
 
 
 @functools.cache

@@ -15,7 +15,6 @@ from ignis.api.order import Orders
 from ignis.api.prompt import Prompts
 from ignis.api.schema.completions import (
     DEFAULT_MAX_TOKENS,
-    MAX_PROMPTS,
     Completion,
     CompletionChoice,
     CompletionChunk,
@@ -29,6 +28,7 @@ from ignis.clock import unix_s
 from ignis.error_body import encode
 from ignis.errors import IgnisError, InvalidRequestError, UnsupportedValueError
 from ignis.exchange import Exchange
+from ignis.limits import MAX_PROMPTS
 from ignis.scheduler.request import FinishReason
 from ignis.stream.parts import Content
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ignis.api.generation import Order, fresh_seed
 from ignis.api.prompt import Prompts
-from ignis.api.schema.sampling import MAX_STOP_CHARACTERS, MAX_STOPS, SamplingFields
+from ignis.api.schema.sampling import SamplingFields
 from ignis.api.serving import Serving, split_suffix
 from ignis.api.templating import template_tools, template_variables
 from ignis.api.thinking import Thinking, ThinkingDefaults, resolve
@@ -15,6 +15,7 @@ from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.limits import REJECTIONS
 from ignis.errors import ContextLengthExceededError, InvalidRequestError, InvalidSamplingParameterError
 from ignis.exchange import Exchange
+from ignis.limits import MAX_STOP_CHARACTERS, MAX_STOPS
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.scheduler.request import RequestClass, SamplingParams

@@ -49,6 +49,8 @@ def describe(declared: inspect.Type) -> str:
         case inspect.FloatType():
             return "a number" + _range(declared)
         case inspect.StrType():
+            if declared.max_length:
+                return f"a string of {declared.min_length or 0} to {declared.max_length} characters"
             return "a non-empty string" if declared.min_length else "a string"
         case inspect.BoolType():
             return "true or false"

@@ -4,8 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from ignis.api.wish import FunctionTool, ToolChoice, ToolMode
 from ignis.errors import InvalidRequestError, UnsupportedValueError
+from ignis.limits import MAX_DEPTH, MAX_SCHEMA_BYTES
 from ignis.stream.dialects import OutputDialect
 
 _OWN_VARIABLES = frozenset(
@@ -20,7 +23,6 @@ _OWN_VARIABLES = frozenset(
         "strftime_now",
     }
 )
-_MAX_DEPTH = 128
 _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -78,7 +80,7 @@ def template_variables(source: str, asked: Mapping[str, Any]) -> dict[str, Any]:
 def check_depth(value: object, param: str) -> None:
     """Raises InvalidRequestError where a value that a template will walk is nested too deeply to be walked."""
     level = [value]
-    for _ in range(_MAX_DEPTH):
+    for _ in range(MAX_DEPTH):
         inner: list[object] = []
         for container in level:
             if isinstance(container, dict):
@@ -88,7 +90,16 @@ def check_depth(value: object, param: str) -> None:
         if not inner:
             return
         level = inner
-    raise InvalidRequestError(f"{param} is nested more than {_MAX_DEPTH} levels deep", param)
+    raise InvalidRequestError(f"{param} is nested more than {MAX_DEPTH} levels deep", param)
+
+
+def check_size(schema: Mapping[str, Any] | None, param: str) -> None:
+    """Raises InvalidRequestError where a schema is larger than any is taken."""
+    size_bytes = 0 if schema is None else len(msgspec.json.encode(schema))
+    if size_bytes > MAX_SCHEMA_BYTES:
+        raise InvalidRequestError(
+            f"{param} has {size_bytes} bytes of JSON, at most {MAX_SCHEMA_BYTES} are taken", param
+        )
 
 
 def _template_tool(tool: FunctionTool) -> dict[str, Any]:
@@ -97,6 +108,7 @@ def _template_tool(tool: FunctionTool) -> dict[str, Any]:
     if tool.description is not None:
         spelled["description"] = tool.description
     check_depth(tool.parameters, f"{tool.param}.{tool.schema_name}")
+    check_size(tool.parameters, f"{tool.param}.{tool.schema_name}")
     spelled["parameters"] = _NO_ARGUMENTS if tool.parameters is None else tool.parameters
     if tool.strict is not None:
         spelled["strict"] = tool.strict

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import inspect
 
 from ignis.errors import InvalidRequestError
+from ignis.limits import MAX_IGNORED
 
-MAX_IGNORED = 32
 MAX_NAME_LENGTH = 64
 
 

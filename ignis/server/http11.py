@@ -21,12 +21,8 @@ from ignis.errors import (
     TargetTooLongError,
     UnsupportedHttpError,
 )
+from ignis.limits import MAX_HEADER_FIELDS, MAX_TARGET_BYTES
 from ignis.server.answer import Framing, new_request_id
-
-TARGET_BYTES = 8 << 10
-"""Longest request target, as nginx and Apache have it; a longer one is a 414."""
-NUM_FIELDS = 128
-"""Most header fields of one request; Apache takes 100, nginx counts bytes only."""
 
 _FREE_PIECES = 4096
 _BYTES_PER_PIECE = 64
@@ -191,21 +187,21 @@ def _plain(error: h11.RemoteProtocolError) -> str:
 
 def _too_large(header_bytes: int) -> RequestError:
     return HeaderTooLargeError(
-        f"the header is too large, at most {NUM_FIELDS} fields and {header_bytes} bytes are taken"
+        f"the header is too large, at most {MAX_HEADER_FIELDS} fields and {header_bytes} bytes are taken"
     )
 
 
 def _too_long() -> RequestError:
-    return TargetTooLongError(f"the request target is too long, at most {TARGET_BYTES} bytes are taken")
+    return TargetTooLongError(f"the request target is too long, at most {MAX_TARGET_BYTES} bytes are taken")
 
 
 def _read_head(request: h11.Request, header_bytes: int) -> RequestHead:
     if not request.http_version.startswith(b"1."):
         raise HttpVersionError("the HTTP version is not served, use HTTP/1.1")
-    if len(request.target) > TARGET_BYTES:
+    if len(request.target) > MAX_TARGET_BYTES:
         raise _too_long()
     size_bytes = sum(len(name) + len(value) + 4 for name, value in request.headers)
-    if len(request.headers) > NUM_FIELDS or size_bytes > header_bytes:
+    if len(request.headers) > MAX_HEADER_FIELDS or size_bytes > header_bytes:
         raise _too_large(header_bytes)
     headers: dict[str, str] = {}
     for raw_name, raw_value in request.headers:

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from typing import Self
 
 from ignis.config_fields import ServerConfig
+from ignis.limits import MAX_HEADER_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLimits:
     """One set for every listener. What has a default here is no field of the configuration."""
 
-    header_bytes: int = 32 << 10
+    header_bytes: int = MAX_HEADER_BYTES
     """Request line and header fields; more is a 431, a long target a 414."""
     header_timeout_s: float
     """From a request's first byte to the end of its header: 408. On a new connection also the wait for that byte."""

@@ -3,7 +3,8 @@
 import enum
 import re
 
-MAX_DEPTH = 128
+from ignis.limits import MAX_DEPTH
+
 _SPACE = " \t\n\r"
 _ESCAPED = '"\\/bfnrt'
 _HEX = "0123456789abcdefABCDEF"

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import msgspec
 
+from ignis.limits import MAX_TOOL_NAME_CHARACTERS
 from ignis.stream.json_walker import At, JsonWalker
 from ignis.stream.parts import CallArguments, CallBegin, Part
 from ignis.stream.schema_kinds import is_text, json_text, kinds_of
@@ -22,8 +23,6 @@ from ignis.stream.tags import find_tag
 
 Schemas = Mapping[str, Mapping[str, object]]
 """The tools of a request: the name of each with the JSON schema of its arguments."""
-
-_MAX_NAME_CHARACTERS = 256
 
 
 class CallWriter:
@@ -217,7 +216,7 @@ class JsonCall:
             self._value.clear()
             self._name = _string(text)
             is_known = self._known is None or self._name in self._known
-            self.is_bad = not is_known or not 0 < len(self._name) <= _MAX_NAME_CHARACTERS
+            self.is_bad = not is_known or not 0 < len(self._name) <= MAX_TOOL_NAME_CHARACTERS
             if not self.is_bad and self._pending is not None:
                 self._begin()
                 self._write_whole(self._pending)
@@ -348,11 +347,11 @@ class XmlBody:
 
     def _named(self) -> str | None:
         """Takes a name with the bracket after it: None while it is not whole, "" where it is none."""
-        at = self._text.find(">", 0, _MAX_NAME_CHARACTERS + 1)
-        if "\n" in self._text[: at if at >= 0 else _MAX_NAME_CHARACTERS + 1]:
+        at = self._text.find(">", 0, MAX_TOOL_NAME_CHARACTERS + 1)
+        if "\n" in self._text[: at if at >= 0 else MAX_TOOL_NAME_CHARACTERS + 1]:
             return ""
         if at < 0:
-            return "" if len(self._text) > _MAX_NAME_CHARACTERS else None
+            return "" if len(self._text) > MAX_TOOL_NAME_CHARACTERS else None
         return self._take(at + 1)[:-1].strip()
 
     def _inside(self) -> bool | None:

@@ -6,8 +6,8 @@ import msgspec
 
 from ignis import errors
 from ignis.api.schema.fields import ALLOWED, CODE, CODES, honoured, inert, refused
-from ignis.api.schema.messages import MAX_MESSAGES
 from ignis.api.schema.sampling import SamplingFields
+from ignis.limits import MAX_MESSAGES
 
 _BLOCKS = '"text", "tool_use", "tool_result", "thinking" or "redacted_thinking": this model reads text only'
 _RESULT_BLOCKS = '"text": this model reads text only'

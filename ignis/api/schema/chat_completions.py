@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ignis.api.schema.fields import honoured, inert, refused, sampling
-from ignis.api.schema.messages import MAX_MESSAGES, Message, StreamOptions, Tool
+from ignis.api.schema.messages import Message, StreamOptions, ToolList
 from ignis.api.schema.sampling import NumChoices, SamplingFields, Stops, TopLogprobs
 from ignis.api.schema.usage import CompletionUsage, Timings, TokenLogprobEntry
+from ignis.limits import MAX_MESSAGES
 
 
 class TextFormat(msgspec.Struct, kw_only=True):
@@ -58,13 +59,7 @@ class ChatFields(SamplingFields, kw_only=True):
     ) = None
     logprobs: Annotated[bool, sampling("Report the log probability of each drawn token.")] | None = None
     top_logprobs: TopLogprobs | None = None
-    tools: (
-        Annotated[
-            list[Tool],
-            honoured("Functions that the model may call. Refused where the model's template does not mention tools."),
-        ]
-        | None
-    ) = None
+    tools: ToolList | None = None
     tool_choice: (
         Annotated[
             str | dict[str, Any],

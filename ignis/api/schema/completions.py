@@ -6,12 +6,12 @@ import msgspec
 
 from ignis.api.schema.fields import honoured, inert, refused, sampling
 from ignis.api.schema.messages import StreamOptions
-from ignis.api.schema.sampling import MAX_TOP_LOGPROBS, NumChoices, SamplingFields, Stops
+from ignis.api.schema.sampling import NumChoices, SamplingFields, Stops
 from ignis.api.schema.usage import CompletionUsage, Timings
+from ignis.limits import MAX_PROMPTS, MAX_TOP_LOGPROBS
 
 DEFAULT_MAX_TOKENS = 16
 """OpenAI's own default for this route."""
-MAX_PROMPTS = 256
 
 
 class CompletionRequest(SamplingFields, kw_only=True):

@@ -6,8 +6,7 @@ import msgspec
 
 from ignis import errors
 from ignis.api.schema.fields import ALLOWED, CODE, CODES, honoured, inert, refused
-
-MAX_MESSAGES = 10_000
+from ignis.limits import MAX_PARTS, MAX_TOOL_NAME_CHARACTERS, MAX_TOOLS
 
 _part_type = msgspec.Meta(
     description="Only text is served.",
@@ -50,14 +49,16 @@ class Message(msgspec.Struct, kw_only=True):
         honoured("Who speaks. A developer message is a system message."),
     ]
     content: Annotated[
-        str | list[ContentPart] | None,
+        str | Annotated[list[ContentPart], msgspec.Meta(max_length=MAX_PARTS)] | None,
         honoured("Text, or text parts. Null on an assistant message only."),
     ] = None
     reasoning_content: Annotated[
         str | None,
         honoured("Earlier reasoning of an assistant message; the model's template decides whether it is kept."),
     ] = None
-    tool_calls: Annotated[list[ToolCall] | None, honoured("Calls made in an assistant message.")] = None
+    tool_calls: (
+        Annotated[list[ToolCall], honoured("Calls made in an assistant message.", max_length=MAX_TOOLS)] | None
+    ) = None
     tool_call_id: Annotated[str | None, honoured("Which call a tool message answers.")] = None
     name: Annotated[str | None, honoured("Name of the speaker or tool, where the model's template shows it.")] = None
     function_call: Annotated[None, refused("replaced by tool_calls")] = None
@@ -67,7 +68,7 @@ class Message(msgspec.Struct, kw_only=True):
 class ToolFunction(msgspec.Struct, kw_only=True):
     """A function that the model may call."""
 
-    name: Annotated[str, msgspec.Meta(min_length=1)]
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TOOL_NAME_CHARACTERS)]
     description: str | None = None
     parameters: Annotated[dict[str, Any] | None, msgspec.Meta(description="JSON schema of the arguments.")] = None
     strict: bool | None = None
@@ -78,6 +79,15 @@ class Tool(msgspec.Struct, kw_only=True):
 
     type: Literal["function"]
     function: ToolFunction
+
+
+ToolList = Annotated[
+    list[Tool],
+    honoured(
+        "Functions that the model may call. Refused where the model's template does not mention tools.",
+        max_length=MAX_TOOLS,
+    ),
+]
 
 
 class StreamOptions(msgspec.Struct, kw_only=True):

@@ -8,12 +8,7 @@ from typing import Annotated
 import msgspec
 
 from ignis.api.schema.fields import honoured, refused, sampling
-
-MAX_CHOICES = 8
-MAX_STOPS = 16
-MAX_STOP_CHARACTERS = 4096
-MAX_TOP_LOGPROBS = 20
-MAX_LOGIT_BIAS = 1024
+from ignis.limits import MAX_CHOICES, MAX_LOGIT_BIAS, MAX_STOPS, MAX_TOP_LOGPROBS
 
 NumChoices = Annotated[int, honoured("How many answers; answer i uses seed + i.", ge=1, le=MAX_CHOICES)]
 Stops = Annotated[
@@ -56,7 +51,7 @@ class SamplingFields(ForeignFields, kw_only=True):
         Annotated[
             str,
             honoured(
-                "Id of a served model; empty means the loaded one. A suffix @interactive or @agent sets the class."
+                "Id of a served model; empty means the loaded one. A suffix @interactive or @agent sets the class.",
             ),
         ]
         | None

@@ -6,8 +6,7 @@ import msgspec
 
 from ignis.api.schema.chat_completions import ChatFields, Conversation
 from ignis.api.schema.fields import honoured, inert
-
-MAX_TOKEN_IDS = 4_194_304
+from ignis.limits import MAX_TOKEN_IDS
 
 
 class TokenizeRequest(ChatFields, kw_only=True):

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from ignis.api.schema.completions import DEFAULT_MAX_TOKENS, MAX_PROMPTS, Completion, CompletionChunk
+from ignis.api.schema.completions import DEFAULT_MAX_TOKENS, Completion, CompletionChunk
+from ignis.limits import MAX_PROMPTS
 from ignis.scheduler.request import FinishReason
 from tests.fakes.engine import IM_END, IM_START, MAX_CONTEXT, VOCAB_SIZE, byte_model, script
 from tests.fakes.vocabulary import byte_tokenizer

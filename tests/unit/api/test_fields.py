@@ -8,10 +8,9 @@ import pytest
 
 from ignis.api.body import parse_body
 from ignis.api.schema.chat_completions import ChatCompletionRequest
-from ignis.api.schema.messages import MAX_MESSAGES
-from ignis.api.schema.sampling import MAX_STOPS
 from ignis.api.unknown import nearest
 from ignis.errors import RequestError
+from ignis.limits import MAX_MESSAGES, MAX_STOPS
 from tests.fakes.engine import byte_model
 from tests.unit.api.rig import CHAT, HI, Rig
 

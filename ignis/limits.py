@@ -1,0 +1,39 @@
+"""How much one request may hold. Each number stands here once; spec/reference/limits.md is made of this file.
+
+What has a field of the configuration (the body's bytes, the context, the connections) is declared there instead.
+"""
+
+MAX_TARGET_BYTES = 8 << 10
+"""Path and query of a request: 414. nginx and Apache take as much."""
+MAX_HEADER_FIELDS = 128
+"""Fields of a request's header: 431. Apache takes 100, nginx counts bytes only."""
+MAX_HEADER_BYTES = 32 << 10
+"""Request line and header together: 431."""
+MAX_DEPTH = 128
+"""Levels of objects and arrays in a tool's `parameters`, a call's `arguments`, a schema, a template variable."""
+MAX_IGNORED = 32
+"""Different unknown fields in one body."""
+MAX_MESSAGES = 10_000
+"""`messages`; items of an `input`."""
+MAX_PARTS = 10_000
+"""Parts of one message's `content`."""
+MAX_TOOLS = 1024
+"""`tools`, and calls in one message of the history."""
+MAX_TOOL_NAME_CHARACTERS = 256
+"""Of a function's name."""
+MAX_SCHEMA_BYTES = 256 << 10
+"""JSON of a tool's `parameters`, or of a schema that the answer is held to."""
+MAX_STOPS = 16
+"""`stop`, `stop_sequences`."""
+MAX_STOP_CHARACTERS = 4096
+"""Of one stop string."""
+MAX_LOGIT_BIAS = 1024
+"""Entries of `logit_bias`."""
+MAX_TOP_LOGPROBS = 20
+"""`top_logprobs`; `logprobs` of a text completion."""
+MAX_CHOICES = 8
+"""`n`."""
+MAX_PROMPTS = 256
+"""Prompts in the list of a text completion."""
+MAX_TOKEN_IDS = 4_194_304
+"""`token_ids`, and a prompt of ids."""
