@@ -1,7 +1,6 @@
 """Signatures of thinking blocks: opaque to clients, never secret. They bring left-out reasoning back, statelessly."""
 
 import base64
-import binascii
 import hashlib
 import zlib
 
@@ -44,5 +43,5 @@ def hidden_reasoning(signature: str) -> str:
         # Bounded: a few bytes can unpack to gigabytes.
         text = unpacker.decompress(packed, _MAX_TEXT_BYTES)
         return text.decode() if unpacker.eof else ""
-    except (binascii.Error, zlib.error, UnicodeDecodeError):
+    except (ValueError, zlib.error):
         return ""

@@ -10,7 +10,7 @@ from ignis.api.schema.sampling import SamplingFields
 from ignis.limits import MAX_MESSAGES
 
 _BLOCKS = '"text", "tool_use", "tool_result", "thinking" or "redacted_thinking": this model reads text only'
-_RESULT_BLOCKS = '"text": this model reads text only'
+_TEXT_BLOCK = '"text": this model reads text only'
 
 
 def _block_type(allowed: str) -> msgspec.Meta:
@@ -37,8 +37,8 @@ _cache_control = inert("any value; every prefix is kept for reuse by its content
 class TextBlock(msgspec.Struct, kw_only=True):
     """Text, the only block of a system prompt."""
 
+    type: Annotated[Literal["text"], _block_type(_TEXT_BLOCK)]
     text: str
-    type: Literal["text"] = "text"
     cache_control: Annotated[Any, _cache_control] = None
     citations: Annotated[Any, inert("any value; the model sees the text.")] = None
 
@@ -46,7 +46,7 @@ class TextBlock(msgspec.Struct, kw_only=True):
 class ResultBlock(msgspec.Struct, kw_only=True):
     """A block of a tool's result."""
 
-    type: Annotated[Literal["text"], _block_type(_RESULT_BLOCKS)]
+    type: Annotated[Literal["text"], _block_type(_TEXT_BLOCK)]
     text: str | None = None
     cache_control: Annotated[Any, _cache_control] = None
     citations: Annotated[Any, inert("any value; the model sees the text.")] = None
@@ -157,16 +157,13 @@ class MessagesFields(SamplingFields, kw_only=True):
     messages: Annotated[
         list[InputMessage], honoured("The conversation, oldest first.", min_length=1, max_length=MAX_MESSAGES)
     ]
-    system: (
-        Annotated[
-            str | list[TextBlock],
-            honoured(
-                "The system prompt; blocks are joined by a line break. A block that begins with "
-                "`x-anthropic-billing-header:` is its client's bookkeeping and is not shown to the model."
-            ),
-        ]
-        | None
-    ) = None
+    system: Annotated[
+        str | list[TextBlock] | None,
+        honoured(
+            "The system prompt; blocks are joined by a line break. A first line that begins with "
+            "`x-anthropic-billing-header:` is its client's bookkeeping and is not shown to the model."
+        ),
+    ] = None
     tools: (
         Annotated[
             list[InputTool],
@@ -174,9 +171,9 @@ class MessagesFields(SamplingFields, kw_only=True):
         ]
         | None
     ) = None
-    tool_choice: Annotated[ToolSelection, honoured("Absent: auto.")] | None = None
-    thinking: Annotated[Thinking, honoured("Absent: as the model is used to.")] | None = None
-    output_config: Annotated[OutputConfig, honoured("Effort and format.")] | None = None
+    tool_choice: Annotated[ToolSelection | None, honoured("Absent: auto.")] = None
+    thinking: Annotated[Thinking | None, honoured("Absent: as the model is used to.")] = None
+    output_config: Annotated[OutputConfig | None, honoured("Effort and format.")] = None
     chat_template_kwargs: (
         Annotated[
             dict[str, Any],
