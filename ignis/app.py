@@ -4,7 +4,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -17,10 +17,10 @@ from ignis.api.prompt import Prompts
 from ignis.api.routes import ApiSettings, build_metrics_router, build_router
 from ignis.api.serving import Serving
 from ignis.api.thinking import ThinkingDefaults
-from ignis.banner import banner, summary
+from ignis.banner import banner, summary, url_of
 from ignis.catalog import ModelSource, ProgressReport, load_catalog, resolve_model, served_name
 from ignis.chat.instructions import InstructionPolicies
-from ignis.config import Config
+from ignis.config import Config, Source
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import LoadedModel, describe
@@ -31,10 +31,13 @@ from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
 from ignis.models.base import Checkpoint, MappedFile
 from ignis.models.registry import open_checkpoint
+from ignis.server.binding import Bound, Listen
 from ignis.server.limits import ServerLimits
-from ignis.server.listener import Listen, Server, on_signals
+from ignis.server.listener import Server, on_signals
+from ignis.server.tls import load_tls
 from ignis.stream.dialects import choose_dialect
 from ignis.tokenizer import Tokenizer, load_tokenizer
+from ignis.units import Address, parse_bind
 from ignis.version import VERSION
 
 _QUIT_STATUS = 130
@@ -80,6 +83,7 @@ class _App:
         self._metrics.read_snapshots_from(self._engine.snapshot)
         self._serving = Serving(self._engine, self._metrics)
         self._prompts = Prompts()
+        self._listens = self._plan_listens()
         self._server = Server(ServerLimits.from_config(config.server), log)
         self._metrics.read_gauge_from("ignis_http_connections", lambda: self._server.statistics().num_connections)
         self._metrics.read_gauge_from("ignis_http_websockets", lambda: self._server.statistics().num_websockets)
@@ -93,32 +97,56 @@ class _App:
         async with trio.open_nursery() as nursery:
             await nursery.start(on_signals, self._drain, self._quit)
             await nursery.start(self._engine.run)
-            addresses = await nursery.start(self._serve_until_drained, nursery.cancel_scope)
-            self._announce(addresses)
+            bounds = await nursery.start(self._serve_until_drained, nursery.cancel_scope)
+            self._announce(bounds)
             nursery.start_soon(self._load)
         self._log.emit("ignis.process.stopped", reason="signal")
 
     async def _serve_until_drained(
-        self, everything: trio.CancelScope, *, task_status: trio.TaskStatus[tuple[str, ...]]
+        self, everything: trio.CancelScope, *, task_status: trio.TaskStatus[tuple[Bound, ...]]
     ) -> None:
-        await self._server.serve(self._listens(), task_status=task_status)
+        await self._server.serve(self._listens, task_status=task_status)
         everything.cancel()
 
-    def _listens(self) -> list[Listen]:
-        server = self._config.server
-        settings = ApiSettings.from_config(self._config, self._key)
+    def _plan_listens(self) -> list[Listen]:
+        """The API's addresses, then that of the metrics, where they have one."""
+        config = self._config
+        server = config.server
+        tls = None
+        if server.tls_cert is not None and server.tls_key is not None:
+            tls = load_tls(server.tls_cert, server.tls_key)
+        settings = ApiSettings.from_config(config, self._key)
         router = build_router(self._serving, self._prompts, settings, self._metrics, self._log)
-        listens = [Listen(str(server.bind), router, "--server-bind")]
+        listens = [
+            Listen(
+                str(bind),
+                router,
+                "--server-bind",
+                tls=tls if isinstance(bind, Address) else None,
+                unix_mode=server.unix_mode,
+            )
+            for bind in server.bind
+        ]
         if server.metrics:
             metrics_router = build_metrics_router(self._metrics, self._log)
-            listens.append(Listen(str(server.metrics_bind), metrics_router, "--server-metrics-bind"))
+            is_chosen = config.origins["server.metrics_bind"].source is not Source.DEFAULT
+            listens.append(
+                Listen(str(server.metrics_bind), metrics_router, "--server-metrics-bind", is_movable=not is_chosen)
+            )
         return listens
 
-    def _announce(self, addresses: tuple[str, ...]) -> None:
-        for address in addresses:
-            self._log.emit("ignis.process.listening", url=f"http://{address}", started_ms=_age_ms())
-        bound = replace(self._config.server.bind, port=int(addresses[0].rpartition(":")[2]))
-        _say(banner(bound, self._config.server.ui, self._shown_key))
+    def _announce(self, bounds: Sequence[Bound]) -> None:
+        binds = [parse_bind(bound.address, Path("/")) for bound in bounds]
+        for bound, bind in zip(bounds, binds, strict=True):
+            url = url_of(bind, has_tls=bound.listen.tls is not None)
+            if bound.fault is not None:
+                self._log.emit("ignis.process.metrics_moved", url=url, error=bound.fault)
+            self._log.emit("ignis.process.listening", url=url, started_ms=_age_ms())
+        server = self._config.server
+        metrics = binds.pop() if server.metrics else None
+        assert metrics is None or isinstance(metrics, Address)
+        has_tls = server.tls_cert is not None
+        _say(banner(binds, has_tls=has_tls, has_ui=server.ui, bearer=self._shown_key, metrics=metrics))
 
     async def _load(self) -> None:
         name = served_name(self._config.model)

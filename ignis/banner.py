@@ -2,34 +2,66 @@
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ignis.units import Address, shown_size
+from ignis.units import Address, Bind, UnixPath, shown_size
 
 # One that the smallest models answer well: at the capital of France, SmolLM2-135M runs away every other time.
 QUESTION = "Explain photosynthesis in two sentences."
 
 
-def banner(bound: Address, has_ui: bool, bearer: str | None = None) -> str:
-    """Returns the lines: the API's address, the Playground's, and a curl line that works when pasted.
+def banner(
+    binds: Sequence[Bind],
+    *,
+    has_tls: bool = False,
+    has_ui: bool = True,
+    bearer: str | None = None,
+    metrics: Address | None = None,
+) -> str:
+    """Returns the lines: the API's addresses, the Playground's, the metrics', and a curl line that works when pasted.
 
     Args:
-        bound: what the listener is really bound to, so its port is never 0. A wildcard host is shown as the loopback's.
+        binds: what is really bound to, so that no port is 0. A wildcard host is shown as the loopback's.
+        has_tls: whether the API's hosts speak HTTPS.
         bearer: what clients must send: a key that was made at start, or "$IGNIS_SERVER_API_KEY" for one of the user's
             own, which is not shown. None where no key is asked for.
+        metrics: where they are; None where they are not served.
     """
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bound.host, bound.host)
-    url = f"http://{Address(host, bound.port)}"
+    urls = [url_of(bind, has_tls=has_tls) for bind in binds]
+    lines = [f"ignis is listening on {urls[0]}{_api(binds[0])}"]
+    lines += [f"                  and {url}{_api(bind)}" for bind, url in zip(binds[1:], urls[1:], strict=True)]
+    pages = [url for bind, url in zip(binds, urls, strict=True) if isinstance(bind, Address)]
+    if has_ui and pages:
+        lines.append(f"  Playground  {pages[0]}/ui/")
+    if metrics is not None:
+        lines.append(f"  Metrics     {url_of(metrics)}/metrics")
+    lines.append(f"  Try it      {_curl(binds[0], pages[0] if pages else None, bearer)}")
+    return "\n".join(lines)
+
+
+def url_of(bind: Bind, *, has_tls: bool = False) -> str:
+    """Where a client finds an address: a URL, or a Unix socket as it is."""
+    if isinstance(bind, UnixPath):
+        return str(bind)
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bind.host, bind.host)
+    return f"{'https' if has_tls else 'http'}://{Address(host, bind.port)}"
+
+
+def _api(bind: Bind) -> str:
+    return "/v1" if isinstance(bind, Address) else ""
+
+
+def _curl(bind: Bind, url: str | None, bearer: str | None) -> str:
+    """One command. A host is nicer to paste than a socket, where there is one."""
     body = json.dumps({"stream": True, "messages": [{"role": "user", "content": QUESTION}]})
-    parts = ["curl", "-N", f"{url}/v1/chat/completions", "-H", "'Content-Type: application/json'"]
+    parts = ["curl", "-N"]
+    if url is None:
+        assert isinstance(bind, UnixPath)
+        parts += ["--unix-socket", shlex.quote(str(bind.path))]
+    parts += [f"{url or 'http://localhost'}/v1/chat/completions", "-H", "'Content-Type: application/json'"]
     if bearer is not None:
         parts += ["-H", f'"Authorization: Bearer {bearer}"']
-    parts += ["-d", shlex.quote(body)]
-    lines = [f"ignis is listening on {url}/v1"]
-    if has_ui:
-        lines.append(f"  Playground  {url}/ui/")
-    lines.append(f"  Try it      {' '.join(parts)}")
-    return "\n".join(lines)
+    return " ".join([*parts, "-d", shlex.quote(body)])
 
 
 def summary(

@@ -15,7 +15,7 @@ from ignis.bench.options import help_text, read_options
 from ignis.bench.report import as_json, as_text
 from ignis.bench.run import run as run_bench
 from ignis.catalog import ProgressReport, fetch_model, load_catalog
-from ignis.config import Config, join_words, load_config, nearest, rule
+from ignis.config import Config, join_words, load_config, nearest, rule, written
 from ignis.config_fields import ENVIRONMENT, FIELDS, Kind
 from ignis.download import verified
 from ignis.errors import ConfigError, IgnisError
@@ -164,10 +164,8 @@ def _print_config(words: list[str]) -> int:
     origins: dict[str, str] = {}
     for field in FIELDS:
         value = getattr(getattr(config, field.group), field.name)
-        if field.kind is Kind.SECRET and value is not None:
-            value = "(set, not shown)"
-        elif value is not None and not isinstance(value, bool | int | float):
-            value = str(value)
+        is_hidden = field.kind is Kind.SECRET and value is not None
+        value = "(set, not shown)" if is_hidden else written(field, value)
         document.setdefault(field.group, {})[field.name] = value
         origins[field.key] = config.origins[field.key].place
     if style == "json":

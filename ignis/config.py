@@ -17,13 +17,23 @@ from typing import Any, TypeVar
 
 from ignis.config_fields import ENVIRONMENT, FIELDS, GROUPS, ConfigFields, Field, Kind
 from ignis.errors import ConfigError
-from ignis.units import format_size, parse_address, parse_pool_size, parse_size
+from ignis.units import (
+    format_size,
+    parse_address,
+    parse_binds,
+    parse_mode,
+    parse_origins,
+    parse_pool_size,
+    parse_size,
+)
 
 FILE_NAMES = ("ignis.config.toml", "ignis.config.json")
 USER_FILE_NAMES = ("config.toml", "config.json")
 Number = TypeVar("Number", int, float)
 
 YAML_SUFFIXES = (".yaml", ".yml")
+_LISTS = frozenset({Kind.BINDS, Kind.ORIGINS})
+"""Kinds that a file may give as a list."""
 TRUE_WORDS = frozenset({"true", "1", "on", "yes"})
 FALSE_WORDS = frozenset({"false", "0", "off", "no"})
 
@@ -104,10 +114,16 @@ def load_config(arguments: Sequence[str], environ: Mapping[str, str], folder: Pa
     groups: dict[str, Any] = {group: make(**values[group]) for group, make in GROUPS.items()}
     config = Config(**groups, origins=origins, file=file)
     server = config.server
-    if server.metrics and server.metrics_bind == server.bind and server.bind.port != 0:
+    if server.metrics and server.metrics_bind.port and server.metrics_bind in server.bind:
         raise ConfigError(
-            f"server.metrics_bind is the API's own address {server.bind}; it must be another, or server.metrics false",
+            f"server.metrics_bind is the API's own address {server.metrics_bind}; "
+            "it must be another, or server.metrics false",
             param="server.metrics_bind",
+        )
+    if (server.tls_cert is None) != (server.tls_key is None):
+        lacking = "server.tls_cert" if server.tls_cert is None else "server.tls_key"
+        raise ConfigError(
+            f"server.tls_cert and server.tls_key go together: the path of {lacking} is not set", param=lacking
         )
     vram = config.vram
     if vram.headroom_bytes is not None and vram.budget_bytes is not None:
@@ -129,6 +145,12 @@ def rule(field: Field) -> str:
     match field.kind:
         case Kind.ADDRESS:
             return "host:port"
+        case Kind.BINDS:
+            return "host:port or unix:/path, several with commas, each once"
+        case Kind.MODE:
+            return "three octal digits, like 660"
+        case Kind.ORIGINS:
+            return "* or scheme://host[:port], several with commas"
         case Kind.BOOL:
             return "true or false"
         case Kind.CHOICE:
@@ -149,6 +171,18 @@ def rule(field: Field) -> str:
             return "visible ASCII characters"
         case Kind.TEXT:
             return "text"
+
+
+def written(field: Field, value: Any) -> str | float | bool | None:
+    """Writes a value as a file has it; None is unset."""
+    match field.kind:
+        case Kind.BINDS:
+            return ",".join(map(str, value))
+        case Kind.MODE:
+            return f"{value:o}"
+        case Kind.ORIGINS:
+            return "*" if value is None else ",".join(sorted(value))
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
 def join_words(words: Sequence[str]) -> str:
@@ -263,6 +297,8 @@ def _read_file(file: Path) -> dict[str, _Given]:
                 continue
             if isinstance(value, bool):
                 value = str(value).lower()
+            elif known[key].kind in _LISTS and isinstance(value, list) and all(isinstance(item, str) for item in value):
+                value = ",".join(value)
             elif not isinstance(value, str | int | float):
                 raise ConfigError(f"{file}: {key} must be {rule(known[key])}", param=key)
             given[key] = _Given(str(value), Origin(Source.FILE, f"{key} in {file}"), file.parent)
@@ -283,6 +319,12 @@ def _parse(field: Field, text: str, folder: Path) -> object:
     match field.kind:
         case Kind.ADDRESS:
             return parse_address(text)
+        case Kind.BINDS:
+            return parse_binds(text, folder)
+        case Kind.MODE:
+            return parse_mode(text)
+        case Kind.ORIGINS:
+            return parse_origins(text)
         case Kind.BOOL:
             if text.lower() not in TRUE_WORDS | FALSE_WORDS:
                 raise ValueError

@@ -1,23 +1,26 @@
 """Every configuration field. Generated from spec/config.toml by spec/generate.py: do not edit.
 
 One frozen dataclass a group, which ignis/config.py fills, and FIELDS, the table that it fills them by. A seconds field
-is a float, a size an int of bytes; None is unset.
+is a float, a size an int of bytes; None is unset, and of origins any.
 """
 
 import enum
 from dataclasses import dataclass
 from pathlib import Path
 
-from ignis.units import Address, PoolSize
+from ignis.units import Address, Bind, PoolSize
 
 
 class Kind(enum.Enum):
     """How a field's value is written."""
 
     ADDRESS = "address"
+    BINDS = "binds"
     BOOL = "bool"
     CHOICE = "choice"
     INTEGER = "integer"
+    MODE = "mode"
+    ORIGINS = "origins"
     PATH = "path"
     POOL_SIZE = "pool_size"
     SECRET = "secret"
@@ -136,7 +139,11 @@ class LogLevel(enum.StrEnum):
 class ServerConfig:
     """The HTTP listener and what clients may do with it."""
 
-    bind: Address = Address("127.0.0.1", 8000)
+    bind: tuple[Bind, ...] = (Address("127.0.0.1", 8000),)
+    unix_mode: int = 0o660
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    origins: frozenset[str] | None = None
     api_key: str | None = None
     metrics: bool = True
     metrics_bind: Address = Address("127.0.0.1", 9464)
@@ -257,9 +264,37 @@ FIELDS: tuple[Field, ...] = (
     Field(
         "server",
         "bind",
-        Kind.ADDRESS,
+        Kind.BINDS,
         "127.0.0.1:8000",
-        "host:port of the API; port 0 takes a free one",
+        "where the API listens: host:port, or unix:/path of a socket; several with commas; port 0 takes a free one",
+    ),
+    Field(
+        "server",
+        "unix_mode",
+        Kind.MODE,
+        "660",
+        "permissions of a Unix socket's file",
+    ),
+    Field(
+        "server",
+        "tls_cert",
+        Kind.PATH,
+        None,
+        "certificate chain, PEM; the API then speaks HTTPS on each host:port; Unix sockets and metrics stay plain",
+    ),
+    Field(
+        "server",
+        "tls_key",
+        Kind.PATH,
+        None,
+        "private key of the certificate, PEM, without a password",
+    ),
+    Field(
+        "server",
+        "origins",
+        Kind.ORIGINS,
+        "*",
+        "whose pages may read the API and open WebSockets: * or scheme://host[:port], several with commas",
     ),
     Field(
         "server",
@@ -280,7 +315,7 @@ FIELDS: tuple[Field, ...] = (
         "metrics_bind",
         Kind.ADDRESS,
         "127.0.0.1:9464",
-        "host:port of the metrics",
+        "host:port of the metrics; where nobody chose it and it is taken, a free port is",
     ),
     Field(
         "server",

@@ -20,6 +20,15 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.process.metrics_moved": (
+        "warning",
+        frozenset(
+            {
+                "url",
+                "error",
+            }
+        ),
+    ),
     "ignis.process.key_generated": (
         "info",
         frozenset(
@@ -317,6 +326,15 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
                 "request_id",
                 "method",
                 "path",
+                "error",
+            }
+        ),
+    ),
+    "ignis.http.tls_failed": (
+        "debug",
+        frozenset(
+            {
+                "peer",
                 "error",
             }
         ),

@@ -1,10 +1,16 @@
 """Values with a unit, and how a person writes them: sizes and listener addresses. Knows no configuration field."""
 
+import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 SIZE_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"([0-9]+)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+UNIX = "unix:"
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/,\s?#@]+")
+_UNIX_PATH_BYTES = 107
+"""The kernel's limit, less the NUL."""
 _TOKENS = re.compile(r"([0-9]+)\s*tok(?:ens)?", re.IGNORECASE)
 
 
@@ -17,6 +23,19 @@ class Address:
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class UnixPath:
+    """A Unix socket's file."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return f"{UNIX}{self.path}"
+
+
+Bind = Address | UnixPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +63,59 @@ def parse_address(text: str) -> Address:
     if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise ValueError("host:port with a port from 0 to 65535")
     return Address(host, int(port))
+
+
+def parse_binds(text: str, folder: Path) -> tuple[Bind, ...]:
+    """Reads addresses with commas between them, each host:port or unix:/path. A relative path starts at the folder.
+
+    Raises:
+        ValueError: not of that form, or one is named twice.
+    """
+    binds = tuple(parse_bind(part.strip(), folder) for part in text.split(","))
+    fixed = [bind for bind in binds if isinstance(bind, UnixPath) or bind.port]
+    if len(set(fixed)) < len(fixed):
+        raise ValueError("each address once")
+    return binds
+
+
+def parse_bind(text: str, folder: Path) -> Bind:
+    """Reads one address, host:port or unix:/path.
+
+    Raises:
+        ValueError: not of that form.
+    """
+    if not text.startswith(UNIX):
+        return parse_address(text)
+    path = folder / text.removeprefix(UNIX)
+    name = os.fsencode(path)
+    if path == folder or b"\0" in name or len(name) > _UNIX_PATH_BYTES:
+        raise ValueError(f"unix:/path of at most {_UNIX_PATH_BYTES} bytes")
+    return UnixPath(path)
+
+
+def parse_mode(text: str) -> int:
+    """Reads a file's permissions as chmod does: three octal digits.
+
+    Raises:
+        ValueError: not of that form.
+    """
+    if re.fullmatch(r"0?[0-7]{3}", text.strip()) is None:
+        raise ValueError("three octal digits")
+    return int(text, 8)
+
+
+def parse_origins(text: str) -> frozenset[str] | None:
+    """Reads the origins of web pages with commas between them, as browsers send them; None is `*`, any.
+
+    Raises:
+        ValueError: not of that form.
+    """
+    if text.strip() == "*":
+        return None
+    origins = frozenset(part.strip().lower() for part in text.split(","))
+    if not all(_ORIGIN.fullmatch(origin) for origin in origins):
+        raise ValueError("* or scheme://host[:port], several with commas")
+    return origins
 
 
 def parse_size(text: str) -> int:

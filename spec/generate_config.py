@@ -12,8 +12,11 @@ SIZE_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 # kind: the Python type of a value.
 TYPES = {
     "address": "Address",
+    "binds": "tuple[Bind, ...]",
     "bool": "bool",
     "integer": "int",
+    "mode": "int",
+    "origins": "frozenset[str]",
     "path": "Path",
     "pool_size": "PoolSize",
     "secret": "str",
@@ -38,23 +41,26 @@ KEYS = {
 HEAD = '''"""Every configuration field. Generated from spec/config.toml by spec/generate.py: do not edit.
 
 One frozen dataclass a group, which ignis/config.py fills, and FIELDS, the table that it fills them by. A seconds field
-is a float, a size an int of bytes; None is unset.
+is a float, a size an int of bytes; None is unset, and of origins any.
 """
 
 import enum
 from dataclasses import dataclass
 from pathlib import Path
 
-from ignis.units import Address, PoolSize
+from ignis.units import Address, Bind, PoolSize
 
 
 class Kind(enum.Enum):
     """How a field's value is written."""
 
     ADDRESS = "address"
+    BINDS = "binds"
     BOOL = "bool"
     CHOICE = "choice"
     INTEGER = "integer"
+    MODE = "mode"
+    ORIGINS = "origins"
     PATH = "path"
     POOL_SIZE = "pool_size"
     SECRET = "secret"
@@ -114,7 +120,8 @@ def enum_of(field: dict[str, Any]) -> str:
 
 def type_of(field: dict[str, Any]) -> str:
     base = enum_of(field) if field["kind"] == "choice" else TYPES[field["kind"]]
-    return base if "default" in field else f"{base} | None"
+    # Any origin is None, whatever the default.
+    return base if "default" in field and field["kind"] != "origins" else f"{base} | None"
 
 
 def default_of(field: dict[str, Any]) -> str:
@@ -126,12 +133,19 @@ def default_of(field: dict[str, Any]) -> str:
         case "address":
             host, _, port = text.rpartition(":")
             return f"Address({quoted(host)}, {port})"
+        case "binds":
+            host, _, port = text.rpartition(":")
+            return f"(Address({quoted(host)}, {port}),)"
         case "bool":
             return {"true": "True", "false": "False"}[text]
         case "choice":
             return f"{type_of(field)}.{member(text)}"
         case "integer":
             return str(int(text))
+        case "mode":
+            return f"0o{text}"
+        case "origins":
+            return {"*": "None"}[text]
         case "path":
             return f"Path({quoted(text)})"
         case "seconds":

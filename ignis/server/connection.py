@@ -9,12 +9,20 @@ Pipelined requests wait in the wire's inbox and are answered in order. A client 
 gets its current answer and is then closed: it has to repeat the rest (RFC 9112 section 9.3.2).
 """
 
+import ssl
 from collections.abc import Awaitable, Callable
 
 import trio
 from wsproto.frame_protocol import CloseReason
 
-from ignis.errors import DrainingError, IgnisError, InternalError, RequestError, SlowRequestError
+from ignis.errors import (
+    DrainingError,
+    IgnisError,
+    InternalError,
+    InvalidRequestError,
+    RequestError,
+    SlowRequestError,
+)
 from ignis.exchange import Exchange
 from ignis.log import Log
 from ignis.server.answer import Framing, error_answer, error_parts, new_request_id
@@ -39,14 +47,21 @@ class Connection:
     """Owns the stream that it is given; `run` returns once it is closed. In the roster from the start."""
 
     def __init__(
-        self, stream: trio.SocketStream, peer: str, handler: Handler, roster: Roster, limits: ServerLimits, log: Log
+        self,
+        stream: trio.SocketStream,
+        peer: str,
+        handler: Handler,
+        roster: Roster,
+        limits: ServerLimits,
+        log: Log,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self._peer = peer
         self._handler = handler
         self._roster = roster
         self._limits = limits
         self._log = log
-        self._wire = Wire(stream, limits.write_timeout_s)
+        self._wire = Wire(stream, limits.write_timeout_s, tls)
         self._reader = RequestReader(limits.header_bytes)
         self._num_exchanges = 0
         roster.enter()
@@ -61,6 +76,8 @@ class Connection:
             # The last resort: one connection must not end the others. Every known end is handled below this.
             self._log.emit("ignis.http.fault", error=error)
         finally:
+            if self._wire.tls_fault is not None:
+                self._log.emit("ignis.http.tls_failed", peer=self._peer, error=self._wire.tls_fault)
             self._wire.close()
             self._roster.leave()
 
@@ -85,6 +102,8 @@ class Connection:
             await trio.lowlevel.checkpoint()
         elif not await self._first_bytes():
             return None
+        if self._wire.is_plain:
+            raise InvalidRequestError("this port speaks TLS, use https://")
         with trio.move_on_after(self._limits.header_timeout_s):
             while (head := self._reader.next_head()) is None:
                 data = await self._wire.receive()

@@ -39,4 +39,5 @@ class ServerLimits:
             keepalive_comment_s=server.keepalive_interval,
             max_connections=server.max_connections,
             drain_timeout_s=server.drain_timeout,
+            origins=server.origins,
         )

@@ -6,18 +6,17 @@ whatever is left is closed.
 """
 
 import errno
-import os
 import signal
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import trio
 
-from ignis.errors import ConfigError, ConnectionsFullError
+from ignis.errors import ConnectionsFullError
 from ignis.log import Log
 from ignis.server.answer import error_answer, new_request_id
-from ignis.server.connection import Connection, Handler
+from ignis.server.binding import Bound, Listen, bind, spell
+from ignis.server.connection import Connection
 from ignis.server.limits import ServerLimits
 from ignis.server.roster import Roster, ServerStatistics
 from ignis.server.wire import ClientLeft, ClientStalled, Wire
@@ -28,19 +27,10 @@ _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _BACKOFF_S = (0.05, 1.0)
 _WARNING_EVERY_S = 5.0
 _LAST_GRACE_S = 3.0
+_REFUSAL_S = 5.0
+"""How long a newcomer over the cap may take to shake hands before it is told."""
 # A client whose machine vanished sends no end; TCP's own probes find it out within a minute.
 _PROBE_IDLE_S, _PROBE_EVERY_S, _NUM_PROBES = 30, 10, 3
-
-
-@dataclass(frozen=True, slots=True)
-class Listen:
-    """One address and who answers there."""
-
-    address: str
-    """`host:port`, `[v6]:port`; port 0 takes a free one."""
-    handler: Handler
-    option: str | None = None
-    """What names another address, for the message that this one cannot be had."""
 
 
 class Server:
@@ -72,40 +62,38 @@ class Server:
         )
 
     async def serve(
-        self, listens: Sequence[Listen], *, task_status: trio.TaskStatus[tuple[str, ...]] = trio.TASK_STATUS_IGNORED
+        self, listens: Sequence[Listen], *, task_status: trio.TaskStatus[tuple[Bound, ...]] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Serves until drained or cancelled. Once everything listens, reports the address of each `Listen`, in order.
+        """Serves until drained or cancelled. Once everything listens, reports what is bound, in order.
 
         Raises:
             ConfigError: an address is malformed, taken, or not this machine's.
         """
-        opened: list[tuple[trio.SocketListener, Handler]] = []
-        addresses: list[str] = []
+        opened: list[Bound] = []
         try:
             for listen in listens:
-                listeners = await _open(listen)
-                opened += [(listener, listen.handler) for listener in listeners]
-                addresses.append(_spell(listeners[0].socket.getsockname()))
-            task_status.started(tuple(addresses))
+                opened.append(await bind(listen))
+            task_status.started(tuple(opened))
             await self.serve_on(opened)
         finally:
-            for listener, _ in opened:
-                listener.socket.close()
+            for bound in opened:
+                bound.close()
 
-    async def serve_on(self, listeners: Sequence[tuple[trio.SocketListener, Handler]]) -> None:
-        """Serves on sockets that listen already, until drained or cancelled, and closes them."""
+    async def serve_on(self, opened: Sequence[Bound]) -> None:
+        """Serves on what is bound already, until drained or cancelled, and closes it."""
         async with trio.open_nursery() as connections:
             async with trio.open_nursery() as accepting:
-                for listener, handler in listeners:
-                    roster = Roster()
-                    self._rosters.append(roster)
-                    if self.is_draining:
-                        roster.drain()
-                    accepting.start_soon(self._accept, listener, handler, roster, connections)
+                for bound in opened:
+                    for listener in bound.listeners:
+                        roster = Roster()
+                        self._rosters.append(roster)
+                        if self.is_draining:
+                            roster.drain()
+                        accepting.start_soon(self._accept, listener, bound.listen, roster, connections)
                 await self._drain_asked.wait()
                 accepting.cancel_scope.cancel()
-            for listener, _ in listeners:
-                listener.socket.close()
+            for bound in opened:
+                bound.close()
             await self._wind_down()
             connections.cancel_scope.cancel()
 
@@ -122,7 +110,7 @@ class Server:
             await roster.wait_empty()
 
     async def _accept(
-        self, listener: trio.SocketListener, handler: Handler, roster: Roster, connections: trio.Nursery
+        self, listener: trio.SocketListener, listen: Listen, roster: Roster, connections: trio.Nursery
     ) -> None:
         refusals = trio.CapacityLimiter(_NUM_REFUSALS)
         backoff_s = _BACKOFF_S[0]
@@ -138,20 +126,20 @@ class Server:
                 if error.errno in _EXHAUSTED:
                     # Out of descriptors or memory: an idle connection is worth less than a new one.
                     roster.make_room()
-                self._log.emit("ignis.http.listener_fault", url=_spell(listener.socket.getsockname()), error=error)
+                self._log.emit("ignis.http.listener_fault", url=listen.address, error=error)
                 await trio.sleep(backoff_s)
                 backoff_s = min(2 * backoff_s, _BACKOFF_S[1])
                 continue
             backoff_s = _BACKOFF_S[0]
             peer = _set_up(stream, self._limits)
             if roster.num_connections < self._limits.max_connections or roster.make_room():
-                connection = Connection(stream, peer, handler, roster, self._limits, self._log)
+                connection = Connection(stream, peer, listen.handler, roster, self._limits, self._log, listen.tls)
                 connections.start_soon(connection.run)
                 continue
             if trio.current_time() >= next_warning_at:
                 next_warning_at = trio.current_time() + _WARNING_EVERY_S
                 self._log.emit("ignis.http.connections_full", peer=peer, connections=roster.num_connections)
-            wire = Wire(stream, self._limits.write_timeout_s)
+            wire = Wire(stream, self._limits.write_timeout_s, listen.tls)
             try:
                 refusals.acquire_on_behalf_of_nowait(wire)
             except trio.WouldBlock:
@@ -175,55 +163,17 @@ async def on_signals(
             call = second
 
 
-async def _open(listen: Listen) -> list[trio.SocketListener]:
-    """Listens at every address that the host stands for; with port 0 they share the first one's."""
-    address = listen.address
-    host, port = _split(address)
-    try:
-        listeners = await trio.open_tcp_listeners(port, host=host)
-    except UnicodeError as error:
-        raise ConfigError(f"cannot listen on {address}: the host's name is malformed") from error
-    except OSError as error:
-        other = f"; {listen.option} names another address" if listen.option is not None else ""
-        raise ConfigError(f"cannot listen on {address}: {_reason(error)}{other}") from error
-    if port == 0 and len(listeners) > 1:
-        for listener in listeners[1:]:
-            listener.socket.close()
-        del listeners[1:]
-    return listeners
-
-
-def _split(address: str) -> tuple[str, int]:
-    host, colon, port = address.rpartition(":")
-    is_bare_v6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
-    if not colon or not host or is_bare_v6 or not (port.isascii() and port.isdecimal()) or int(port) > 65535:
-        raise ConfigError(f"{address!r} is not an address to listen on, use host:port or [v6]:port")
-    return host.removeprefix("[").removesuffix("]"), int(port)
-
-
-def _reason(error: OSError) -> str:
-    # trio wraps the errors of several addresses in one; the first number found says what is wrong with the address.
-    causes = [error, error.__cause__, error.__context__]
-    for cause in causes:
-        if isinstance(cause, OSError) and cause.errno is not None:
-            return os.strerror(cause.errno) if cause.errno > 0 else str(cause.strerror)
-    return str(error)
-
-
-def _spell(name: tuple[object, ...]) -> str:
-    host, port = name[0], name[1]
-    return f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}"
-
-
 def _set_up(stream: trio.SocketStream, limits: ServerLimits) -> str:
     """Sets the socket's options and returns the client's address. trio has set TCP_NODELAY."""
     connection = stream.socket
+    if connection.family == socket.AF_UNIX:
+        return spell(None)
     try:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _PROBE_IDLE_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _PROBE_EVERY_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _NUM_PROBES)
-        return _spell(connection.getpeername())
+        return spell(connection.getpeername())
     except OSError:
         # It left already; its first read will say so.
         return "unknown"
@@ -236,6 +186,8 @@ async def _refuse(wire: Wire, refusals: trio.CapacityLimiter) -> None:
         async with trio.open_nursery() as tasks:
             tasks.start_soon(wire.watch)
             try:
+                with trio.move_on_after(_REFUSAL_S):
+                    await wire.ready()
                 await wire.send(error_answer(full, new_request_id()))
                 await wire.finish()
             except (ClientLeft, ClientStalled):

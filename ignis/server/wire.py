@@ -1,5 +1,7 @@
 """One socket: its only reader, which notices at once that the client left, and its only writer. Knows no HTTP.
 
+With TLS what is read and written passes its codec; the handshake is done by the reader, before it has any byte to give.
+
 A connection's `watch` task reads all the time and puts what comes into a bounded inbox, so that the end of the stream
 is seen whatever the connection's own task waits for. An end of the client's side alone (a half-close) counts as
 leaving, as uvicorn has it: a client that is gone and one that only stopped sending look the same until something is
@@ -8,9 +10,12 @@ sent, and a generation for nobody costs more than `nc -N` is worth.
 
 import os
 import socket
+import ssl
 import struct
 
 import trio
+
+from ignis.server.tls import TlsCodec
 
 INBOX_BYTES = 256 << 10
 """How much a client may send ahead of being read."""
@@ -34,7 +39,7 @@ class ClientStalled(Exception):
 class Wire:
     """Owns the stream that it is given. Runs on the thread of its trio loop."""
 
-    def __init__(self, stream: trio.SocketStream, write_timeout_s: float) -> None:
+    def __init__(self, stream: trio.SocketStream, write_timeout_s: float, tls: ssl.SSLContext | None = None) -> None:
         self._stream = stream
         self._fileno = stream.socket.fileno()
         self._write_timeout_s = write_timeout_s
@@ -45,11 +50,18 @@ class Wire:
         self._room = trio.lowlevel.ParkingLot()
         self._has_left = False
         self._is_closed = False
+        self._is_first = True
+        self._is_finishing = False
         self._is_dropping = False
         self._has_dropped = False
         self._exchange_scope: trio.CancelScope | None = None
         self.heard_at = trio.current_time()
         """When the client's last bytes came."""
+        self._tls = None if tls is None else TlsCodec(tls)
+        self.tls_fault: ssl.SSLError | None = None
+        """Why the client left, where it was TLS."""
+        self.is_plain = False
+        """Whether a client does not speak TLS where it should. It is answered without."""
 
     @property
     def has_left(self) -> bool:
@@ -73,6 +85,10 @@ class Wire:
             if not data:
                 break
             self.heard_at = trio.current_time()
+            if self._tls is not None:
+                data = await self._decrypt(data, self._tls)
+                if self._has_left:
+                    break
             if len(self._inbox) >= INBOX_BYTES:
                 self._has_dropped = True
             else:
@@ -82,6 +98,38 @@ class Wire:
         self._arrivals.unpark_all()
         if self._exchange_scope is not None:
             self._exchange_scope.cancel()
+
+    async def ready(self) -> None:
+        """Waits until something can be sent: until TLS has shaken hands, or the client has left."""
+        while self._tls is not None and not self._tls.is_ready and not self._has_left:
+            await self._arrivals.park()
+
+    async def _decrypt(self, data: bytes, tls: TlsCodec) -> bytes:
+        if self._is_finishing:
+            # Nothing is read any more, and the codec is done.
+            return b""
+        if self._is_first:
+            self._is_first = False
+            if tls.is_plain(data):
+                self._tls, self.is_plain = None, True
+                return data
+        plain = b""
+        try:
+            plain = tls.decrypt(data)
+        except ssl.SSLError as error:
+            self.tls_fault = error
+            self._has_left = True
+        answer = tls.take_answer()
+        if answer:
+            self._outbox += answer
+            try:
+                await self.flush()
+            except (ClientLeft, ClientStalled):
+                self._has_left = True
+        if tls.has_ended:
+            # Its last word, as a half-close is.
+            self._has_left = True
+        return plain
 
     def guard(self, scope: trio.CancelScope | None) -> None:
         """Names the scope that is cancelled when the client leaves. None: nobody's."""
@@ -121,6 +169,11 @@ class Wire:
         Raises:
             ClientLeft, ClientStalled: the stream is of no use any more.
         """
+        if self._tls is not None:
+            if not self._tls.is_ready:
+                # Its handshake failed, or it never began one.
+                raise ClientLeft
+            data = self._tls.encrypt(data)
         sent_bytes = 0 if self._outbox else self._write(data)
         if sent_bytes < len(data):
             self._outbox += memoryview(data)[sent_bytes:]
@@ -164,6 +217,9 @@ class Wire:
     async def finish(self) -> None:
         """Closes after the last answer, in a way that lets the client read it."""
         try:
+            self._is_finishing = True
+            if self._tls is not None and self._tls.is_ready:
+                self._outbox += self._tls.end()
             await self.flush()
             self._stream.socket.shutdown(socket.SHUT_WR)
         except (ClientLeft, ClientStalled, OSError):

@@ -19,7 +19,8 @@ import trio
 
 from ignis.exchange import Exchange
 from ignis.log import LogFormat, open_log
-from ignis.server.listener import Listen, Server
+from ignis.server.binding import Listen
+from ignis.server.listener import Server
 from tests.settings import server_limits
 
 NUM_STREAMS = 8
@@ -58,9 +59,9 @@ def _serve(pipe: Pipe) -> None:
         handler = BenchHandler()
         server = Server(server_limits(), open_log(sys.stderr, LogFormat.JSON, "error"))
         async with trio.open_nursery() as nursery:
-            (address,) = await nursery.start(server.serve, [Listen("127.0.0.1:0", handler)])
+            (bound,) = await nursery.start(server.serve, [Listen("127.0.0.1:0", handler)])
             nursery.start_soon(handler.tick)
-            pipe.send(int(address.rpartition(":")[2]))
+            pipe.send(int(bound.address.rpartition(":")[2]))
             while True:
                 await trio.to_thread.run_sync(pipe.recv, abandon_on_cancel=True)
                 used = resource.getrusage(resource.RUSAGE_SELF)

@@ -16,9 +16,10 @@ from ignis.config_fields import FIELDS, DeviceKind, Field, LogLevel, ModelKvForm
 from ignis.engine.settings import EngineSettings
 from ignis.errors import ConfigError
 from ignis.server.limits import ServerLimits
-from ignis.units import Address, PoolSize, format_size, parse_address, parse_pool_size, parse_size
+from ignis.units import Address, PoolSize, UnixPath, format_size, parse_address, parse_pool_size, parse_size
 
 NOWHERE = Path("/nonexistent")
+BINDS = "host:port or unix:/path, several with commas, each once"
 
 
 def refusal(*arguments: str, environ: dict[str, str] | None = None, folder: Path = NOWHERE) -> str:
@@ -30,7 +31,7 @@ def refusal(*arguments: str, environ: dict[str, str] | None = None, folder: Path
 
 def test_every_field_has_its_default() -> None:
     config = load_config([], {}, Path("/srv"))
-    assert config.server.bind == Address("127.0.0.1", 8000)
+    assert config.server.bind == (Address("127.0.0.1", 8000),)
     assert config.server.api_key is None
     assert config.model.prefill_chunk is None
     assert config.model.kv_format is ModelKvFormat.F16
@@ -57,7 +58,7 @@ def test_a_flag_beats_the_environment_and_the_environment_the_file(tmp_path: Pat
 
 
 def test_an_empty_environment_variable_is_not_there() -> None:
-    assert load_config([], {"IGNIS_SERVER_BIND": ""}, NOWHERE).server.bind == Address("127.0.0.1", 8000)
+    assert load_config([], {"IGNIS_SERVER_BIND": ""}, NOWHERE).server.bind == (Address("127.0.0.1", 8000),)
 
 
 def test_of_a_flag_given_twice_the_last_counts() -> None:
@@ -161,7 +162,7 @@ def test_variables_that_are_no_fields_are_known() -> None:
         ("[servr]\nbind = 'x'\n", "unknown group servr; did you mean server?"),
         ("[server]\nbindd = 'x'\n", "unknown field server.bindd; did you mean server.bind?"),
         ("server = 3\n", "server must be a group of fields, like [server]"),
-        ("[server]\nbind = [1]\n", "server.bind must be host:port"),
+        ("[server]\nbind = [1]\n", f"server.bind must be {BINDS}"),
         ("[server]\nbind = 7\n", "server.bind in"),
         ("[server\n", "cannot be read"),
     ],
@@ -206,11 +207,11 @@ def test_a_named_file_must_be_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--server-bind", "8000"], "--server-bind '8000': must be host:port"),
-        (["--server-bind", "h:70000"], "--server-bind 'h:70000': must be host:port"),
-        (["--server-bind", "::1:80"], "--server-bind '::1:80': must be host:port"),
-        (["--server-bind"], "--server-bind needs a value: host:port"),
-        (["--server-bind", "--server-ui"], "--server-bind needs a value: host:port"),
+        (["--server-bind", "8000"], f"--server-bind '8000': must be {BINDS}"),
+        (["--server-bind", "h:70000"], f"--server-bind 'h:70000': must be {BINDS}"),
+        (["--server-bind", "::1:80"], f"--server-bind '::1:80': must be {BINDS}"),
+        (["--server-bind"], f"--server-bind needs a value: {BINDS}"),
+        (["--server-bind", "--server-ui"], f"--server-bind needs a value: {BINDS}"),
         (["--server-ui=maybe"], "--server-ui 'maybe': must be true or false"),
         (["--model-decode-lanes", "9"], "--model-decode-lanes '9': must be 1 to 8"),
         (["--model-decode-lanes", "-1"], "--model-decode-lanes '-1': must be 1 to 8"),
@@ -306,11 +307,13 @@ def test_what_config_print_writes_is_read_back(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["config", "print", "--vram-kv-pool-bytes", "100tok", "--log-level", "debug"]) == 0
+    flags = ["--server-bind", "h:1,unix:/s", "--server-origins", "http://b,http://a", "--server-unix-mode", "600"]
+    assert main(["config", "print", "--vram-kv-pool-bytes", "100tok", "--log-level", "debug", *flags]) == 0
     (tmp_path / "ignis.config.toml").write_text(capsys.readouterr().out)
     config = load_config([], {}, tmp_path)
     assert config.vram.kv_pool_bytes == PoolSize(tokens=100)
     assert config.log.level is LogLevel.DEBUG
+    assert config.server == load_config(flags, {}, tmp_path).server
 
 
 @pytest.mark.parametrize(
@@ -356,3 +359,46 @@ def test_a_reader_that_leaves_early_is_no_traceback() -> None:
 def test_the_device_is_named_by_its_group_alone() -> None:
     assert load_config(["--device", "cpu"], {"IGNIS_DEVICE": "cuda"}, NOWHERE).device.kind is DeviceKind.CPU
     assert load_config([], {"IGNIS_DEVICE": "cuda"}, NOWHERE).device.kind is DeviceKind.CUDA
+
+
+def test_an_address_list_is_read_from_flags_and_files(tmp_path: Path) -> None:
+    binds = load_config(["--server-bind", "127.0.0.1:1, unix:run/a.sock,[::1]:0,[::1]:0"], {}, Path("/srv")).server.bind
+    assert binds == (Address("127.0.0.1", 1), UnixPath(Path("/srv/run/a.sock")), Address("::1", 0), Address("::1", 0))
+    (tmp_path / "ignis.config.toml").write_text(
+        '[server]\nbind = ["127.0.0.1:1", "unix:/run/a.sock"]\norigins = ["https://a.example"]\nunix_mode = "600"\n'
+    )
+    server = load_config([], {}, tmp_path).server
+    assert server.bind == (Address("127.0.0.1", 1), UnixPath(Path("/run/a.sock")))
+    assert server.origins == frozenset({"https://a.example"})
+    assert server.unix_mode == 0o600
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        ("--server-bind", "127.0.0.1:1,127.0.0.1:1"),
+        ("--server-bind", "127.0.0.1:1,"),
+        ("--server-bind", "unix:"),
+        ("--server-bind", "unix:/" + "x" * 107),
+        ("--server-unix-mode", "888"),
+        ("--server-unix-mode", "7"),
+        ("--server-origins", "example.com"),
+        ("--server-origins", "https://a.example/path"),
+        ("--server-origins", "https://a.example,*"),
+    ],
+)
+def test_a_listener_s_field_is_refused_by_name(flag: str, value: str) -> None:
+    assert refusal(flag, value).startswith(f"{flag} {value!r}: must be ")
+
+
+def test_certificate_and_key_go_together() -> None:
+    assert (
+        refusal("--server-tls-cert", "a.pem")
+        == "server.tls_cert and server.tls_key go together: the path of server.tls_key is not set"
+    )
+
+
+def test_origins_are_any_unless_they_are_named() -> None:
+    assert load_config([], {}, NOWHERE).server.origins is None
+    origins = load_config(["--server-origins", "https://A.example, http://b:8080"], {}, NOWHERE).server.origins
+    assert origins == frozenset({"https://a.example", "http://b:8080"})

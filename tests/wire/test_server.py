@@ -15,8 +15,10 @@ import trio.testing
 
 from ignis.errors import ConfigError
 from ignis.log import LogFormat, open_log
+from ignis.server.binding import Listen
 from ignis.server.limits import ServerLimits
-from ignis.server.listener import Listen, Server, on_signals
+from ignis.server.listener import Server, on_signals
+from ignis.units import UNIX
 from tests.settings import server_limits
 from tests.wire.rig import ScriptedHandler
 
@@ -33,6 +35,8 @@ class Running:
         self._written = written
 
     async def connect(self) -> trio.SocketStream:
+        if self.address.startswith(UNIX):
+            return await trio.open_unix_socket(self.address.removeprefix(UNIX))
         host, _, port = self.address.rpartition(":")
         return await trio.open_tcp_stream(host.strip("[]"), int(port))
 
@@ -72,12 +76,14 @@ async def wait_until(condition: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def running(limits: ServerLimits | None = None, address: str = "127.0.0.1:0") -> AsyncIterator[Running]:
+async def running(
+    limits: ServerLimits | None = None, address: str = "127.0.0.1:0", **options: Any
+) -> AsyncIterator[Running]:
     written, handler = io.StringIO(), ScriptedHandler()
     server = Server(limits or server_limits(drain_timeout_s=2), open_log(written, LogFormat.JSON, "debug"))
     async with trio.open_nursery() as nursery:
-        (bound,) = await nursery.start(server.serve, [Listen(address, handler)])
-        yield Running(server, handler, bound, written)
+        (bound,) = await nursery.start(server.serve, [Listen(address, handler, **options)])
+        yield Running(server, handler, bound.address, written)
         server.drain()
     assert server.statistics().num_connections == 0
     assert len(handler.begun) == len(handler.ends)
@@ -104,10 +110,10 @@ async def test_each_listener_has_its_own_handler() -> None:
     server = Server(server_limits(), log)
     async with trio.open_nursery() as nursery:
         listens = [Listen("127.0.0.1:0", ScriptedHandler()), Listen("localhost:0", other)]
-        addresses = await nursery.start(server.serve, listens)
+        bounds = await nursery.start(server.serve, listens)
         answers = [
-            await Running(server, ScriptedHandler(), address, io.StringIO()).ask(b"GET /hello HTTP/1.0\r\n\r\n")
-            for address in addresses
+            await Running(server, ScriptedHandler(), bound.address, io.StringIO()).ask(b"GET /hello HTTP/1.0\r\n\r\n")
+            for bound in bounds
         ]
         server.drain()
     assert [answer.rpartition(b"\r\n")[2] for answer in answers] == [b"hello\n", b"other\n"]
@@ -236,7 +242,7 @@ async def test_a_cancelled_server_leaves_nothing_running() -> None:
     server = Server(server_limits(), open_log(written))
     async with trio.open_nursery() as nursery:
         (bound,) = await nursery.start(server.serve, [Listen("127.0.0.1:0", handler)])
-        async with await Running(server, handler, bound, written).connect() as stream:
+        async with await Running(server, handler, bound.address, written).connect() as stream:
             await stream.send_all(b"GET /hang HTTP/1.1\r\nhost: a\r\n\r\n")
             await wait_until(lambda: server.statistics().num_exchanges == 1)
             nursery.cancel_scope.cancel()
