@@ -1,11 +1,11 @@
 # cython: language_level=3, embedsignature=True, binding=True, freethreading_compatible=False
-"""KV page accounting, the prefix index, the sampling table, and the only caller of the step ABI.
+"""KV page accounting, the prefix index, permitted-token masks, the sampling table, and the only caller of the step ABI.
 
 Every cdef class owns one resource: its memory is taken in __cinit__ and given back in __dealloc__. Nothing here decides
 anything: which request goes next, what is evicted for whom, and when, is the scheduler's business. Objects are not
 locked; the engine's thread owns them.
 
-One file for five nouns: they read each other's C fields in every step, which between extension modules takes each
+One file for six nouns: they read each other's C fields in every step, which between extension modules takes each
 declaration a second time in a .pxd, and five times Cython's own start and size.
 """
 
@@ -790,11 +790,82 @@ cdef float c_positive(double value) noexcept:
     return FLT_MIN if 0 < value < FLT_MIN else <float>value
 
 
+cdef class Mask:
+    """The tokens that a draw may give: bit (id & 31) of word id >> 5, as ignis_sampling.permitted. It starts with none."""
+
+    cdef uint32_t *c_words
+    cdef readonly int vocab_size
+
+    def __cinit__(self, int vocab_size):
+        if vocab_size < 1:
+            raise ValueError(vocab_size)
+        self.c_words = <uint32_t *>c_zeroed((vocab_size + 31) // 32, sizeof(uint32_t))
+        self.vocab_size = vocab_size
+
+    def __dealloc__(self):
+        free(self.c_words)
+
+    @property
+    def address(self):
+        """Where the words lie, for whoever fills them; good as long as the mask is held."""
+        return <size_t>self.c_words
+
+    @property
+    def size_bytes(self):
+        return (self.vocab_size + 31) // 32 * sizeof(uint32_t)
+
+    @property
+    def count(self):
+        """How many tokens are permitted. Bits past the vocabulary are none."""
+        cdef int i
+        cdef int c_count = 0
+        for i in range(self.vocab_size):
+            c_count += self.c_words[i >> 5] >> (i & 31) & 1
+        return c_count
+
+    @property
+    def is_empty(self):
+        cdef int i
+        cdef int c_rest = self.vocab_size & 31
+        for i in range(self.vocab_size >> 5):
+            if self.c_words[i]:
+                return False
+        return c_rest == 0 or self.c_words[self.vocab_size >> 5] & ((<uint32_t>1 << c_rest) - 1) == 0
+
+    def __contains__(self, int token):
+        return 0 <= token < self.vocab_size and self.c_words[token >> 5] >> (token & 31) & 1 == 1
+
+    def permit(self, int token):
+        self.c_words[self.c_index(token) >> 5] |= <uint32_t>1 << (token & 31)
+
+    def forbid(self, int token):
+        self.c_words[self.c_index(token) >> 5] &= ~(<uint32_t>1 << (token & 31))
+
+    def copy(self):
+        """Returns another one with the same tokens."""
+        cdef Mask c_copy = Mask(self.vocab_size)
+        memcpy(c_copy.c_words, self.c_words, self.size_bytes)
+        return c_copy
+
+    def with_token(self, int token):
+        """Returns another one that permits this token too."""
+        copy = self.copy()
+        copy.permit(token)
+        return copy
+
+    cdef int c_index(self, int token) except -1:
+        if not 0 <= token < self.vocab_size:
+            raise IndexError(token)
+        return token
+
+
 cdef class SamplingTable:
-    """How each lane draws: ignis_sampling [num_lanes]. Rows are written when a lane is taken, and only read after."""
+    """How each lane draws: ignis_sampling [num_lanes]. Rows are written when a lane is taken; between two steps a lane's
+    mask may change."""
 
     cdef ignis_sampling *c_rows
     cdef list c_biases
+    cdef list c_masks
     cdef readonly int num_lanes
 
     def __cinit__(self, int num_lanes):
@@ -803,12 +874,13 @@ cdef class SamplingTable:
         self.c_rows = <ignis_sampling *>c_zeroed(num_lanes, sizeof(ignis_sampling))
         self.num_lanes = num_lanes
         self.c_biases = [None] * num_lanes
+        self.c_masks = [None] * num_lanes
 
     def __dealloc__(self):
         free(self.c_rows)
 
     def write(self, int lane, params):
-        """Writes a lane's row from SamplingParams."""
+        """Writes a lane's row from SamplingParams; every token is permitted."""
         cdef ignis_sampling c_row
         cdef Bias c_bias
         if not 0 <= lane < self.num_lanes:
@@ -831,6 +903,21 @@ cdef class SamplingTable:
             c_row.bias_values = c_bias.c_values
         self.c_rows[lane] = c_row
         self.c_biases[lane] = c_bias
+        self.c_masks[lane] = None
+
+    def permit(self, int lane, Mask mask):
+        """Says which tokens the lane may draw from now on; None: any. The mask is held, and stays as it is in a step."""
+        if not 0 <= lane < self.num_lanes:
+            raise IndexError(lane)
+        self.c_masks[lane] = mask
+        self.c_rows[lane].permitted = NULL if mask is None else mask.c_words
+
+    cdef int c_check(self, int lane, uint32_t vocab_size) except -1:
+        """A mask of another vocabulary is read past its end."""
+        cdef Mask c_mask = self.c_masks[lane]
+        if c_mask is not None and <uint32_t>c_mask.vocab_size != vocab_size:
+            raise ValueError(f"the mask of lane {lane} is of {c_mask.vocab_size} tokens, not {vocab_size}")
+        return 0
 
     def row(self, int lane):
         """Returns a lane's row as a dict, for tests and the scripted leaf."""
@@ -850,6 +937,7 @@ cdef class SamplingTable:
             "top_logprobs": c_row.top_logprobs,
             "seed": c_row.seed,
             "logit_bias": tuple([(c_row.bias_ids[i], c_row.bias_values[i]) for i in range(c_row.num_bias)]),
+            "permitted": self.c_masks[lane],
         }
 
 
@@ -1187,6 +1275,8 @@ cdef class Leaf:
         c_span.lane = lane
         if sampling is not None:
             c_span.sampling = sampling.c_rows
+            if lane >= 0:
+                sampling.c_check(lane, self.c_params.c_shape.vocab_size)
         if logits is not None:
             if logits.shape[0] != stop - start or logits.shape[1] != self.c_params.c_shape.vocab_size:
                 raise ValueError("logits: float32 [stop - start, vocab_size]")
@@ -1214,6 +1304,7 @@ cdef class Leaf:
             row = rows[i]
             if not 0 <= row.lane < sampling.num_lanes or row.tokens.c_count == 0:
                 raise ValueError(f"row {i} has lane {row.lane}")
+            sampling.c_check(row.lane, self.c_params.c_shape.vocab_size)
             self.c_rows[i].lane = row.lane
             self.c_rows[i].position = row.tokens.c_count - 1
             self.c_rows[i].token = row.tokens.c_tokens[row.tokens.c_count - 1]

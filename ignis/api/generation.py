@@ -12,7 +12,7 @@ import trio
 
 from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.mailbox import Mailbox
-from ignis.errors import DrainingError, EngineError, RequestTimeoutError
+from ignis.errors import DrainingError, EngineError, InvalidRequestError, RequestTimeoutError
 from ignis.scheduler.request import (
     FinishReason,
     RequestClass,
@@ -257,6 +257,8 @@ class _Answer:
     async def _end(self, event: TokenEvent, on_delta: OnDelta) -> None:
         if event.finish is FinishReason.EXPIRED:
             raise RequestTimeoutError(f"the request was not done within {self._timeout_s or 0:g} s")
+        if event.finish is FinishReason.BLOCKED:
+            raise InvalidRequestError(event.fault)
         if event.finish is FinishReason.FAULT:
             raise EngineError(event.fault)
         if event.finish is FinishReason.CANCELLED:

@@ -10,6 +10,7 @@ import trio
 
 from ignis._core import Draw
 from ignis.clock import Clock
+from ignis.engine.constraint_work import ConstraintWorkers, Worked
 from ignis.engine.leaf import Leaf, StepTimes
 from ignis.errors import EngineError, InternalError
 from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan, Step
@@ -55,7 +56,14 @@ class Quit:
     """The thread ends."""
 
 
-Command = Attach | Detach | Submit | Leave | Quit
+Command = Attach | Detach | Submit | Leave | Worked | Quit
+
+_PATIENCE = 0.02
+"""Of the last round: so long the next one waits for lanes that are late, and then it goes without them."""
+_SOON_S = 0.002
+"""So long the last round's tokens are kept, and prompts held up, where every lane is late."""
+_LATE_LIMIT_S = 1.0
+"""So long nothing happens where every lane is late, before deadlines are looked at again."""
 
 
 class TurnTimes(NamedTuple):
@@ -146,6 +154,9 @@ class StepLoop:
         self._is_running = True
         self._is_waiting = False
         self._turned_at_s = clock()
+        self._round_s = 0.0
+        """What the last round took."""
+        self._workers = ConstraintWorkers(self.post)
         # A daemon: a leaf that never comes back must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="ignis-steps", daemon=True)
 
@@ -176,9 +187,12 @@ class StepLoop:
             self._scheduler = self._leaf = None
             self._flush()
             self._hand_over(Delivery((), Idle(), self._turned_at_s, self._clock(), failure))
+        finally:
+            self._workers.close()
 
     def _turn(self) -> None:
         self._apply_commands()
+        self._wait_for_late()
         scheduler, leaf = self._scheduler, self._leaf
         if scheduler is None or leaf is None:
             self._wait_for_command()
@@ -200,7 +214,12 @@ class StepLoop:
                     leaf.copy_page(step)
             ran = self._clock()
             events = scheduler.commit(step, draws, ran)
+            for live in scheduler.take_late():
+                assert live.constraint is not None
+                self._workers.put(live.request_id, live.constraint)
             is_run = True
+            if isinstance(step, DecodeRound):
+                self._round_s = ran - planned
         except InternalError as error:
             is_run = False
             ran = self._clock()
@@ -218,7 +237,10 @@ class StepLoop:
             stamps = _Stamps(self._turned_at_s, started, planned, ran, self._clock())
             self._pending = _Turn(events, step, is_run, failure, stamps, self._deliver_s)
         if isinstance(step, Idle):
-            self._wait_for_command()
+            if scheduler.num_late:
+                self._wait_for_work()
+            else:
+                self._wait_for_command()
 
     def _flush(self) -> None:
         """Hands over what the turn before did: one wake of the event loop a step. Runs beside the device's work on the
@@ -248,6 +270,19 @@ class StepLoop:
         while not self._commands.empty():
             self._apply(self._commands.get())
 
+    def _wait_for_late(self) -> None:
+        """Waits for lanes that are late, as long as those that are ready can bear it."""
+        until = self._clock() + _PATIENCE * self._round_s
+        while self._scheduler is not None and self._scheduler.num_late and self._scheduler.num_ready:
+            left_s = until - self._clock()
+            if left_s <= 0:
+                return
+            try:
+                command = self._commands.get(timeout=left_s)
+            except queue.Empty:
+                return
+            self._apply(command)
+
     def _wait_for_command(self) -> None:
         self._flush()
         if not self._is_running:
@@ -258,6 +293,19 @@ class StepLoop:
         self._is_waiting = False
         self._apply(command)
 
+    def _wait_for_work(self) -> None:
+        """Waits where every lane is late. The event loop hears of the last round beside the next one, as ever, unless
+        that does not come soon: it would take the interpreter from the workers."""
+        is_first = self._pending is not None
+        try:
+            command = self._commands.get(timeout=_SOON_S if is_first else _LATE_LIMIT_S)
+        except queue.Empty:
+            self._flush()
+            if self._scheduler is not None:
+                self._scheduler.skip_late()
+        else:
+            self._apply(command)
+
     def _apply(self, command: Command) -> None:
         now = self._clock()
         scheduler = self._scheduler
@@ -267,6 +315,9 @@ class StepLoop:
         elif isinstance(command, Leave):
             if scheduler is not None:
                 scheduler.cancel(command.request_id, now, command.reason)
+        elif isinstance(command, Worked):
+            if scheduler is not None:
+                scheduler.end_work(command.request_id, command.failure, command.text, now)
         elif isinstance(command, Attach):
             self._scheduler, self._leaf = command.scheduler, command.leaf
         elif isinstance(command, Detach):

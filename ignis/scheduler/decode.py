@@ -1,4 +1,4 @@
-"""The decode lanes: who holds which, how each draws, and the round that names those that decode."""
+"""The decode lanes: who holds which, how each draws, and the round that names those that decode and are not late."""
 
 from ignis._core import SamplingTable
 from ignis.scheduler.live import Live
@@ -13,6 +13,7 @@ class DecodeLanes:
         self._free = list(range(num_lanes - 1, -1, -1))
         self._decoding: list[Live] = []
         self._round: DecodeRound | None = None
+        self._num_late = 0
 
     @property
     def num_free(self) -> int:
@@ -22,6 +23,15 @@ class DecodeLanes:
     def num_decoding(self) -> int:
         return len(self._decoding)
 
+    @property
+    def num_late(self) -> int:
+        """Of the decoding ones, those whose constraint is worked on."""
+        return self._num_late
+
+    @property
+    def num_ready(self) -> int:
+        return len(self._decoding) - self._num_late
+
     def reserve(self) -> int:
         """Takes the lowest free lane; the caller has counted that there is one."""
         return self._free.pop()
@@ -29,6 +39,8 @@ class DecodeLanes:
     def open(self, live: Live) -> None:
         """Writes how a lane draws, before the last span of its prompt draws the first token."""
         self.sampling.write(live.lane, live.submission.sampling)
+        if live.constraint is not None:
+            self.sampling.permit(live.lane, live.constraint.permitted)
 
     def join(self, live: Live) -> None:
         """The prompt is done: the next round has its row."""
@@ -36,8 +48,26 @@ class DecodeLanes:
         self._decoding.sort(key=lambda decoding: decoding.lane)
         self._round = None
 
+    def wait(self, live: Live) -> None:
+        """Leaves a lane out of rounds: its constraint is late."""
+        live.is_late = True
+        self._num_late += 1
+        self._round = None
+
+    def permit(self, live: Live) -> None:
+        """Takes what a constraint that is up to date permits the next draw."""
+        assert live.constraint is not None
+        if live.is_late:
+            live.is_late = False
+            self._num_late -= 1
+            self._round = None
+        self.sampling.permit(live.lane, live.constraint.permitted)
+
     def leave(self, live: Live) -> None:
         """Frees the lane of a request that ended, whether it decoded or not."""
+        if live.is_late:
+            live.is_late = False
+            self._num_late -= 1
         if live in self._decoding:
             self._decoding.remove(live)
             self._round = None
@@ -45,8 +75,8 @@ class DecodeLanes:
         self._free.sort(reverse=True)
 
     def round(self) -> DecodeRound:
-        """The round of all decoding lanes. The same object until one joins or leaves."""
+        """The round of all lanes that are ready. The same object until one joins, leaves, is late or no longer so."""
         if self._round is None:
-            lives = tuple(self._decoding)
+            lives = tuple(live for live in self._decoding if not live.is_late)
             self._round = DecodeRound(lives, tuple(live.row for live in lives), self.sampling)
         return self._round

@@ -16,6 +16,7 @@ _FINISHERS = {
     FinishReason.LENGTH: RequestEvent.LENGTH,
     FinishReason.CANCELLED: RequestEvent.CANCEL,
     FinishReason.EXPIRED: RequestEvent.EXPIRE,
+    FinishReason.BLOCKED: RequestEvent.FAULT,
     FinishReason.FAULT: RequestEvent.FAULT,
 }
 
@@ -35,11 +36,13 @@ class Live:
     __slots__ = (
         "admitted_at_s",
         "cached_tokens",
+        "constraint",
         "deadline_s",
         "entered_pages",
         "filled",
         "finish",
         "first_token_at_s",
+        "is_late",
         "is_shared",
         "lane",
         "num_drawn",
@@ -59,6 +62,7 @@ class Live:
         bound_tokens = len(submission.prompt) + submission.max_tokens
         self.request_id = request_id
         self.submission = submission
+        self.constraint = submission.constraint
         self.lane = lane
         self.rank = (submission.request_class.value, arrival)
         self.state = RequestState.QUEUED
@@ -76,6 +80,8 @@ class Live:
         self.source: int | None = None
         """The cached page whose head its last page gets by a copy. Held until that is done, within one step."""
         self.num_drawn = 0
+        self.is_late = False
+        """Its constraint is worked on: it is in no round."""
         self.submitted_at_s = now_s
         self.admitted_at_s: float | None = None
         self.first_token_at_s: float | None = None

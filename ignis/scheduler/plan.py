@@ -29,7 +29,7 @@ class PrefillSpan:
 
 @dataclass(frozen=True, slots=True)
 class DecodeRound:
-    """One more token for every decode lane; rows[i] is the row of lives[i]."""
+    """One more token for every decode lane that is not late; rows[i] is the row of lives[i]."""
 
     lives: tuple[Live, ...]
     rows: tuple[Row, ...]
@@ -38,7 +38,7 @@ class DecodeRound:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """No request is there. What ended without a step still comes out of its commit."""
+    """No request is there, or all that decode are late. What ended without a step still comes out of its commit."""
 
 
 Step = CopyPage | PrefillSpan | DecodeRound | Idle

@@ -45,5 +45,10 @@ class PrefillLane:
         self.live = None
         self._next_at_s = 0.0
 
+    def skip_round(self) -> None:
+        """The next chunk may run at once."""
+        self._owes_round = False
+        self._next_at_s = 0.0
+
     def note_round(self) -> None:
         self._owes_round = False

@@ -4,6 +4,7 @@ import enum
 from dataclasses import dataclass, field
 
 from ignis import machine
+from ignis.scheduler.constraint import Constraint
 
 
 class RequestClass(enum.IntEnum):
@@ -47,6 +48,8 @@ class Submission:
     """Counts from submission, so that a request that waits for pages cannot wait for ever."""
     trace: str = ""
     """The exchange's request id, for the log."""
+    constraint: Constraint | None = None
+    """What the answer may draw; one object an answer, which is the engine's from now on."""
 
 
 class FinishReason(enum.Enum):
@@ -54,6 +57,8 @@ class FinishReason(enum.Enum):
     LENGTH = "length"
     CANCELLED = "cancelled"
     EXPIRED = "expired"
+    BLOCKED = "blocked"
+    """Its constraint has reached its bounds."""
     FAULT = "fault"
 
 
@@ -157,7 +162,7 @@ class TokenEvent:
     """As many as tokens (plus one for a drawn stop token), or empty where not asked for."""
     finish: FinishReason | None = None
     fault: str = ""
-    """With FAULT: a line for the log; clients get the generic text."""
+    """With FAULT: a line for the log; clients get the generic text. With BLOCKED: the line for the client."""
     usage: Usage | None = field(default=None)
 
 

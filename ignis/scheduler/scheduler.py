@@ -47,6 +47,8 @@ class Scheduler:
         self._num_arrived = 0
         self._untold: list[Event] = []
         """What happened outside a commit; the next one tells it."""
+        self._late: list[Live] = []
+        """Whose constraint became late since `take_late`."""
 
     @property
     def num_waiting(self) -> int:
@@ -55,6 +57,16 @@ class Scheduler:
     @property
     def num_running(self) -> int:
         return len(self._lives) - len(self._admission)
+
+    @property
+    def num_late(self) -> int:
+        """Lanes that are in no round until their constraint is worked out."""
+        return self._lanes.num_late
+
+    @property
+    def num_ready(self) -> int:
+        """Lanes that the next round would have."""
+        return self._lanes.num_ready
 
     def submit(self, request_id: int, submission: Submission, now: float) -> None:
         """Queues a request. The caller has seen that a lane is free and that the bound fits the whole pool."""
@@ -97,9 +109,9 @@ class Scheduler:
                 if self._prefill.live.source is not None:
                     return self.residency.copy(self._prefill.live)
                 return self._plan_span(self._prefill.live, now)
-        if self._lanes.num_decoding:
+        if self._lanes.num_ready:
             return self._plan_round()
-        assert not self._lives, "requests wait and nothing runs"
+        assert not self._lives or self._lanes.num_late, "requests wait and nothing runs"
         return Idle()
 
     def commit(self, step: Step, draws: Sequence[Draw], now: float) -> list[Event]:
@@ -129,6 +141,26 @@ class Scheduler:
             self.residency.end_copy(step.live)
             self.residency.enter(step.live)
         return events
+
+    def take_late(self) -> list[Live]:
+        """Returns those whose constraint became late since the last call; `end_work` is owed for each."""
+        late, self._late = self._late, []
+        return late
+
+    def skip_late(self) -> None:
+        """Every lane is late, and was waited for long enough: a prompt goes on before their next round."""
+        self._prefill.skip_round()
+
+    def end_work(self, request_id: int, failure: FinishReason | None, text: str, now: float) -> None:
+        """A constraint is up to date, or has failed for a reason. Comes between two steps; a request that has ended
+        meanwhile is left alone."""
+        live = self._lives.get(request_id)
+        if live is None:
+            return
+        if failure is None:
+            self._lanes.permit(live)
+        else:
+            self._end(live, failure, now, text)
 
     def check(self) -> None:
         """Asserts that pages, lanes and states agree."""
@@ -165,6 +197,9 @@ class Scheduler:
         if token < 0:
             self._leave(live, FinishReason.FAULT)
             return TokenEvent(live.request_id, finish=FinishReason.FAULT, fault=_NO_TOKEN, usage=live.usage(now))
+        constraint = live.constraint
+        if constraint is not None:
+            token = constraint.take(token)
         live.tokens.append(token)
         live.num_drawn += 1
         submission = live.submission
@@ -174,6 +209,11 @@ class Scheduler:
             reason = FinishReason.STOP if is_stop else FinishReason.LENGTH
             self._leave(live, reason)
             return TokenEvent(live.request_id, () if is_stop else (token,), logprobs, reason, usage=live.usage(now))
+        if constraint is not None and constraint.is_late:
+            self._lanes.wait(live)
+            self._late.append(live)
+        elif constraint is not None:
+            self._lanes.permit(live)
         if live.num_drawn == 1:
             return TokenEvent(live.request_id, (token,), logprobs, usage=live.usage(now))
         return TokenEvent(live.request_id, (token,), logprobs)

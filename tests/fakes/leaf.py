@@ -8,8 +8,9 @@ and where its phases do not agree a prompt reads nothing that a round wrote.
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from ignis._core import Draw, LoadProgress, PageTable, Row, TokenLog
+from ignis._core import Draw, LoadProgress, Mask, PageTable, Row, TokenLog
 from ignis.engine.leaf import DeviceInfo, Footprint, Layout, StepTimes
 from ignis.errors import IgnisError, ModelLoadError
 from ignis.models.base import (
@@ -213,7 +214,7 @@ class ScriptedLeaf:
         if not span.is_last:
             return ()
         self._opened[live.lane] = live.tokens.slice(0, span.stop)
-        return (self._draw(live.row, span.stop, span.sampling.row(live.lane)["top_logprobs"]),)
+        return (self._draw(live.row, span.stop, span.sampling.row(live.lane)),)
 
     def decode(self, step: DecodeRound, meanwhile: Callable[[], None] = lambda: None) -> Sequence[Draw]:
         meanwhile()
@@ -226,7 +227,7 @@ class ScriptedLeaf:
                 "the lane was opened for another"
             )
             self._write(row.tokens, row.table, position, is_round=True)
-            draws.append(self._draw(row, position + 1, step.sampling.row(row.lane)["top_logprobs"]))
+            draws.append(self._draw(row, position + 1, step.sampling.row(row.lane)))
         return draws
 
     def last_step(self) -> StepTimes:
@@ -262,8 +263,14 @@ class ScriptedLeaf:
             assert writers == [position >= tokens.num_prompt for position in range(stop)], "the other phase wrote it"
         return read
 
-    def _draw(self, row: Row, stop: int, top_logprobs: int) -> Draw:
+    def _draw(self, row: Row, stop: int, sampling: dict[str, Any]) -> Draw:
         token = self._reply(self._read(row.tokens, row.table, stop), row.tokens.num_prompt)
+        permitted: Mask | None = sampling["permitted"]
+        top_logprobs: int = sampling["top_logprobs"]
+        if permitted is not None:
+            # The next one that is permitted, so that what was drawn still depends on everything before it.
+            assert not permitted.is_empty and permitted.vocab_size == VOCAB_SIZE
+            token = next(id for id in range(token, token + VOCAB_SIZE) if id % VOCAB_SIZE in permitted) % VOCAB_SIZE
         if top_logprobs < 0:
             return Draw(token)
         return Draw(token, -0.5, tuple((token + i, -0.5 - i) for i in range(top_logprobs)))

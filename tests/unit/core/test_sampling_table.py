@@ -23,6 +23,7 @@ def test_a_row_is_what_was_written() -> None:
         "seed": 2**64 - 1,
         "logit_bias": ((7, -100.0), (9, 1.5)),
         "top_logprobs": 20,
+        "permitted": None,
     }
 
 

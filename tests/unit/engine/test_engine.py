@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import random
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
@@ -31,7 +32,9 @@ from ignis.errors import (
 from ignis.log import LogFormat, open_log
 from ignis.metric_families import FAMILIES
 from ignis.metrics import Metrics
+from ignis.scheduler.constraint import ConstraintError
 from ignis.scheduler.request import FinishReason, SamplingParams, Submission, TokenEvent
+from tests.fakes.constraint import RuledConstraint, ends_in
 from tests.fakes.leaf import PHASES, ScriptedLeaf, bare_checkpoint, saying
 from tests.settings import engine_settings
 
@@ -552,3 +555,50 @@ async def test_metrics_say_where_rounds_spend_their_time(bench: Bench) -> None:
     assert bench.metric("ignis_decode_gap_seconds_count") == 4
     assert bench.metric('ignis_decode_seconds_total{part="wait"}') == pytest.approx(4 * 0.001)
     assert bench.metric('ignis_decode_seconds_total{part="device"}') == pytest.approx(4 * 0.0009)
+
+
+async def test_constraints_are_worked_out_on_other_threads(bench: Bench) -> None:
+    slow = RuledConstraint(ends_in(3), is_slow=True)
+    (mailbox,) = bench.engine.submit([ask(max_tokens=6, constraint=slow)])
+    tokens, last = await read(mailbox)
+    assert ([token % 10 for token in tokens], last.finish) == ([3] * 6, FinishReason.LENGTH)
+    assert len(slow.workers) == 5 and {name.rpartition("-")[0] for name in slow.workers} == {"ignis-masks"}
+
+
+async def test_a_constraint_that_is_worked_on_for_long_stops_no_other_lane(bench: Bench) -> None:
+    stuck = RuledConstraint(ends_in(3), is_slow=True)
+    stuck.gate = threading.Semaphore(0)
+    held, free = bench.engine.submit([ask(max_tokens=4, constraint=stuck), ask(max_tokens=200)])
+    tokens, last = await read(free)
+    assert (len(tokens), last.finish) == (200, FinishReason.LENGTH)
+    stuck.gate.release(4)
+    tokens, last = await read(held)
+    assert ([token % 10 for token in tokens], last.finish) == ([3] * 4, FinishReason.LENGTH)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(ConstraintError("too large"), FinishReason.BLOCKED), (KeyError("a bug"), FinishReason.FAULT)],
+)
+async def test_a_constraint_that_fails_ends_its_request_and_no_other(
+    bench: Bench, error: Exception, reason: FinishReason
+) -> None:
+    failing = RuledConstraint(ends_in(3), is_slow=True, fails_at=2, error=error)
+    broken, other = bench.engine.submit([ask(max_tokens=9, constraint=failing), ask(max_tokens=9)])
+    tokens, last = await read(broken)
+    assert (len(tokens), last.finish) == (2, reason)
+    assert str(error) in last.fault
+    assert len((await read(other))[0]) == 9
+    assert bench.engine.state is EngineState.SERVING
+
+
+async def test_a_late_request_can_be_cancelled(bench: Bench) -> None:
+    stuck = RuledConstraint(ends_in(3), is_slow=True)
+    stuck.gate = threading.Semaphore(0)
+    (mailbox,) = bench.engine.submit([ask(constraint=stuck)])
+    await mailbox.receive()
+    mailbox.cancel()
+    await bench.emptied()
+    stuck.gate.release(1)
+    (after,) = bench.engine.submit([ask()])
+    assert len((await read(after))[0]) == 4
