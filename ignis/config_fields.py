@@ -155,6 +155,8 @@ class ServerConfig:
     keepalive_interval: float = 10.0
     max_connections: int = 512
     max_body_bytes: int = 16777216
+    response_store_bytes: int = 268435456
+    response_store_ttl: float = 86400.0
     drain_timeout: float = 30.0
     system_message_policy: ServerSystemMessagePolicy = ServerSystemMessagePolicy.MERGE
     developer_message_policy: ServerDeveloperMessagePolicy = ServerDeveloperMessagePolicy.INPLACE
@@ -387,6 +389,25 @@ FIELDS: tuple[Field, ...] = (
         "largest request body; a larger one is answered 413",
         minimum=1024,
         maximum=1073741824,
+    ),
+    Field(
+        "server",
+        "response_store_bytes",
+        Kind.SIZE,
+        "256M",
+        "host memory for responses that can be gone on from; the least recently used ones go first, 0 keeps none",
+        minimum=0,
+        maximum=1099511627776,
+    ),
+    Field(
+        "server",
+        "response_store_ttl",
+        Kind.SECONDS,
+        "86400",
+        "a kept response is forgotten after this time",
+        minimum=1,
+        maximum=31536000,
+        zero="never",
     ),
     Field(
         "server",

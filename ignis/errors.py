@@ -144,6 +144,50 @@ class ModelNotFoundError(RequestError):
     default_param = "model"
 
 
+class PreviousResponseNotFoundError(RequestError):
+    """The response to go on from was never kept, is kept no longer, or has not ended."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "previous_response_not_found"
+    default_param = "previous_response_id"
+
+
+class ResponseNotFoundError(RequestError):
+    """No response of this id is kept or under way."""
+
+    status = 404
+    type = "invalid_request_error"
+    code = "response_not_found"
+    default_param = "response_id"
+
+
+class InvalidStreamIdError(RequestError):
+    """The name of a stream is empty, too long, or has other characters than letters, digits, points, _ and -."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "invalid_stream_id"
+    default_param = "stream_id"
+
+
+class StreamLimitError(RequestError):
+    """The connection has as many named streams as it may have."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "websocket_stream_limit_reached"
+    default_param = "stream_id"
+
+
+class SteeringNotSupportedError(RequestError):
+    """A response takes no input once it has begun."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "steering_not_supported"
+
+
 class RouteNotFoundError(RequestError):
     """Nothing is served at this path."""
 

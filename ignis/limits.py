@@ -31,6 +31,8 @@ MAX_LOGIT_BIAS = 1024
 """Entries of `logit_bias`."""
 MAX_TOP_LOGPROBS = 20
 """`top_logprobs`; `logprobs` of a text completion."""
+MAX_METADATA = 16
+"""Entries of a response's `metadata`."""
 MAX_CHOICES = 8
 """`n`."""
 MAX_PROMPTS = 256

@@ -72,7 +72,7 @@ def describe(operation: Any, references: dict[type, Any], error: dict[str, Any])
     if operation.is_open:
         entry["security"] = []
     if "{" in operation.path:
-        name = operation.path.partition("{")[2].removesuffix("}")
+        name = operation.path.partition("{")[2].partition("}")[0]
         entry["parameters"] = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}}]
     if operation.request is not None:
         content = {"application/json": {"schema": references[operation.request]}}

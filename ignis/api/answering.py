@@ -1,6 +1,7 @@
 """Carries an order to its client: whole, or as events over whatever sends them. Routes differ in their shape only."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from ignis.api.generation import Delta, Order, Outcome, follow, release, submissions_of
@@ -46,6 +47,19 @@ class Answering:
         self._serving = serving
         self._log = log
 
+    @contextmanager
+    def submitted(self, orders: Sequence[Order]) -> Iterator[list[Mailbox]]:
+        """Submits; whatever has not ended when the block is left is cancelled.
+
+        Raises:
+            EngineFullError, RequestTooLargeError: it was not taken.
+        """
+        mailboxes = self._serving.submit(submissions_of(orders))
+        try:
+            yield mailboxes
+        finally:
+            release(mailboxes)
+
     async def whole(self, orders: Sequence[Order], keep: Callable[[Delta], None]) -> Outcome:
         """Submits and reads to the end.
 
@@ -57,11 +71,8 @@ class Answering:
         async def pass_on(delta: Delta) -> None:
             keep(delta)
 
-        mailboxes = self._serving.submit(submissions_of(orders))
-        try:
+        with self.submitted(orders) as mailboxes:
             return await follow(orders, mailboxes, pass_on)
-        finally:
-            release(mailboxes)
 
     async def stream(
         self, exchange: Exchange, orders: Sequence[Order], shape: Shape, headers: Sequence[tuple[str, str]] = ()
@@ -71,8 +82,7 @@ class Answering:
         Raises:
             EngineFullError, RequestTooLargeError: it was not taken.
         """
-        mailboxes = self._serving.submit(submissions_of(orders))
-        try:
+        with self.submitted(orders) as mailboxes:
             events = await exchange.open_events(headers)
 
             async def send(event: Event) -> None:
@@ -80,8 +90,6 @@ class Answering:
 
             await self.tell(orders, mailboxes, shape, send, exchange.request_id)
             await events.close()
-        finally:
-            release(mailboxes)
 
     async def tell(
         self, orders: Sequence[Order], mailboxes: Sequence[Mailbox], shape: Shape, send: Send, request_id: str

@@ -111,6 +111,8 @@ class Outcome:
     prompt_tokens: int
     cached_tokens: int
     completion_tokens: int
+    reasoning_tokens: int
+    """Of the completion tokens those that were drawn inside reasoning, its tags included."""
     queued_s: float
     prefill_s: float
     """Of all prompts: one lane computes them in turn."""
@@ -156,6 +158,7 @@ async def follow(orders: Sequence[Order], mailboxes: Sequence[Mailbox], on_delta
         prompt_tokens=sum(len(order.prompt) for order in orders),
         cached_tokens=sum(usage.cached_tokens for usage in firsts),
         completion_tokens=sum(answer.num_drawn for answer in answers),
+        reasoning_tokens=sum(answer.num_reasoning for answer in answers),
         queued_s=firsts[0].queued_s,
         prefill_s=sum(usage.prefill_s for usage in firsts),
         decode_s=max(answer.decode_s for answer in answers),
@@ -209,6 +212,7 @@ class _Answer:
     def __init__(self, index: int, order: Order, mailbox: Mailbox) -> None:
         self.index = index
         self.num_drawn = 0
+        self.num_reasoning = 0
         self.usage = Usage(0, 0, 0, 0.0, 0.0, 0.0)
         self.decode_s = 0.0
         self._mailbox = mailbox
@@ -243,8 +247,11 @@ class _Answer:
     async def _take_tokens(self, event: TokenEvent, on_delta: OnDelta) -> bool:
         """Passes the tokens on one by one, so that a client sees the same deltas however many came in one step."""
         for position, token in enumerate(event.tokens):
+            was_in_reasoning = self._text.is_in_reasoning
             piece = self._text.push((token,))
             self.num_drawn += piece.tokens
+            if was_in_reasoning or self._text.is_in_reasoning:
+                self.num_reasoning += piece.tokens
             if self._reached is not None:
                 self._reached.draw(DrawnToken(token, event.logprobs[position]))
             if piece.parts:

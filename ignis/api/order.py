@@ -114,6 +114,10 @@ class Orders:
     def _dialect(self, model: LoadedModel) -> OutputDialect:
         return choose_dialect(model.template, self._settings.dialect)
 
+    async def count(self, name: str | None, prompt: Prompt, names: Names) -> int:
+        """Counts the tokens of a prompt for the model of that name; raises as `make` does."""
+        return len(await self.prompt(self._serving.require(name), prompt, names))
+
     def report_ignored(self, names: Sequence[str], exchange: Exchange) -> None:
         """Says once in the log for each name that a field was ignored."""
         for name in names:

@@ -21,7 +21,7 @@ _PREFLIGHT_S = 86400
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What serves a path. A last part in braces takes everything behind it, slashes too."""
+    """What serves a path. A part in braces takes any one part; a last one takes everything behind it, slashes too."""
 
     method: str
     path: str
@@ -30,10 +30,18 @@ class Route:
     """Served without a key."""
 
     @property
-    def prefix(self) -> str | None:
-        """What stands before the braces; None where the path is meant as it is."""
-        before, brace, _ = self.path.partition("{")
-        return before if brace else None
+    def is_exact(self) -> bool:
+        """The path is meant as it is."""
+        return "{" not in self.path
+
+    def takes(self, path: str) -> bool:
+        """Whether a path that has no route of its own is this one's."""
+        before, _, rest = self.path.partition("{")
+        after = rest.partition("}")[2]
+        if not after:
+            return path.startswith(before)
+        middle = path[len(before) : -len(after)]
+        return path.startswith(before) and path.endswith(after) and middle != "" and "/" not in middle
 
 
 class Router:
@@ -43,9 +51,10 @@ class Router:
         self._routes = tuple(routes)
         self._exact: dict[str, dict[str, Route]] = {}
         for route in routes:
-            if route.prefix is None:
+            if route.is_exact:
                 self._exact.setdefault(route.path, {})[route.method] = route
-        self._prefixed = tuple((route.prefix, route) for route in routes if route.prefix is not None)
+        # The longest first, for it says most about what it takes.
+        self._patterns = sorted((route for route in routes if not route.is_exact), key=lambda route: -len(route.path))
         self._guard = guard
         self._metrics = metrics
         self._log = log
@@ -94,7 +103,8 @@ class Router:
     def _find(self, path: str) -> dict[str, Route]:
         if found := self._exact.get(path):
             return found
-        return {route.method: route for prefix, route in self._prefixed if path.startswith(prefix)}
+        pattern = next((route.path for route in self._patterns if route.takes(path)), None)
+        return {route.method: route for route in self._patterns if route.path == pattern}
 
     async def _answer(self, reply: Reply, error: IgnisError, extra: Sequence[tuple[str, str]] = ()) -> None:
         if reply.status:

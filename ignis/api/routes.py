@@ -15,6 +15,9 @@ from ignis.api.metrics import MetricsPage
 from ignis.api.models import Models
 from ignis.api.order import Orders, OrderSettings
 from ignis.api.prompt import Prompts
+from ignis.api.response_run import ResponseRuns
+from ignis.api.response_store import ResponseStore
+from ignis.api.responses import Responses
 from ignis.api.router import Handler, Route, Router
 from ignis.api.schema import operations
 from ignis.api.schema.operations import Operation
@@ -23,6 +26,7 @@ from ignis.api.thinking import ThinkingDefaults
 from ignis.api.tokenize import Tokenize
 from ignis.api.ui import Document, Redirect, StaticFiles
 from ignis.chat.instructions import InstructionPolicies
+from ignis.clock import monotonic_s
 from ignis.config_fields import ConfigFields
 from ignis.log import Log
 from ignis.metrics import Metrics
@@ -47,6 +51,9 @@ class ApiSettings:
     dialect: str
     policies: InstructionPolicies
     thinking: ThinkingDefaults
+    response_store_bytes: int
+    response_store_ttl_s: float | None
+    """None: for ever."""
     has_ui: bool
     has_metrics: bool
 
@@ -61,6 +68,8 @@ class ApiSettings:
             dialect=config.model.dialect.value,
             policies=InstructionPolicies.from_config(config.server),
             thinking=ThinkingDefaults.from_config(config.model),
+            response_store_bytes=config.server.response_store_bytes,
+            response_store_ttl_s=config.server.response_store_ttl or None,
             has_ui=config.server.ui,
             has_metrics=config.server.metrics,
         )
@@ -88,12 +97,20 @@ def build_router(
     limit = settings.max_body_bytes
     messages = Messages(serving, orders, answering, metrics, limit)
     models = Models(serving)
+    store = ResponseStore(settings.response_store_bytes, settings.response_store_ttl_s, monotonic_s)
+    responses = Responses(orders, answering, ResponseRuns(orders, store), limit)
     tokenize = Tokenize(serving, orders, prompts, metrics, limit)
     routes = [
         _route(operations.CHAT_COMPLETIONS, ChatCompletions(orders, answering, limit).create),
         _route(operations.COMPLETIONS, Completions(orders, prompts, answering, limit).create),
         _route(operations.MESSAGES, messages.create),
         _route(operations.COUNT_MESSAGE_TOKENS, messages.count_tokens),
+        _route(operations.CREATE_RESPONSE, responses.create),
+        _route(operations.COUNT_RESPONSE_INPUT, responses.count_input),
+        _route(operations.SHOW_RESPONSE, responses.show),
+        _route(operations.DELETE_RESPONSE, responses.delete),
+        _route(operations.CANCEL_RESPONSE, responses.cancel),
+        _route(operations.LIST_RESPONSE_INPUT, responses.list_input),
         _route(operations.LIST_MODELS, models.list),
         _route(operations.SHOW_MODEL, models.show),
         _route(operations.TOKENIZE, tokenize.tokenize),

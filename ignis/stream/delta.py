@@ -51,6 +51,11 @@ class TextOut:
         return self._splitter.stop_string
 
     @property
+    def is_in_reasoning(self) -> bool:
+        """What comes next is reasoning, or ends it."""
+        return self._splitter.is_in_reasoning
+
+    @property
     def has_calls(self) -> bool:
         """There are tool calls and all of them are complete."""
         return self._splitter.has_calls

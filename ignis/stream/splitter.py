@@ -130,6 +130,11 @@ class Splitter:
         return self._stops.found is not None or self._writer.is_full()
 
     @property
+    def is_in_reasoning(self) -> bool:
+        """What comes next is reasoning, or ends it."""
+        return self._state is State.REASONING
+
+    @property
     def has_calls(self) -> bool:
         """There are calls, all of them complete, and the text does not end inside one."""
         writer = self._writer

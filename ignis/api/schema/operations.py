@@ -11,6 +11,15 @@ from ignis.api.schema.anthropic_request import CountTokensRequest, MessagesReque
 from ignis.api.schema.chat_completions import ChatCompletion, ChatCompletionChunk, ChatCompletionRequest
 from ignis.api.schema.completions import Completion, CompletionChunk, CompletionRequest
 from ignis.api.schema.models import Health, ModelEntry, ModelList
+from ignis.api.schema.response_events import AnyResponseEvent
+from ignis.api.schema.responses import (
+    DeletedResponse,
+    InputItemList,
+    InputTokens,
+    InputTokensRequest,
+    Response,
+    ResponseRequest,
+)
 from ignis.api.schema.tokenize import DetokenizeAnswer, DetokenizeRequest, TokenizeAnswer, TokenizeRequest
 from ignis.error_body import ErrorBody
 
@@ -43,7 +52,7 @@ class Operation:
 
     method: str
     path: str
-    """A last part in braces takes everything behind it, slashes too."""
+    """A part in braces takes any one part; a last one takes everything behind it, slashes too."""
     name: str
     summary: str
     text: str = ""
@@ -111,6 +120,65 @@ COUNT_MESSAGE_TOKENS = Operation(
     error=AnthropicErrorBody,
     refusals=_BODY,
 )
+_STORED = (errors.ResponseNotFoundError, errors.InternalError)
+CREATE_RESPONSE = Operation(
+    "POST",
+    "/v1/responses",
+    "createResponse",
+    "Make a response",
+    "With `stream` the answer is a stream of server-sent events, each with its name in `event` and numbered from 0: "
+    "`response.created` and `response.in_progress`, the events of each item between its `response.output_item.added` "
+    "and its `response.output_item.done`, then `response.completed`, `response.incomplete` or `response.failed` with "
+    "the whole response, which is the body of an answer without `stream`. Unknown fields are ignored and listed in the "
+    "header `X-Ignis-Ignored`; one that looks like a slip of a known field is refused.",
+    request=ResponseRequest,
+    answer=Response,
+    chunk=AnyResponseEvent,
+    refusals=(*_GENERATION, errors.PreviousResponseNotFoundError),
+)
+COUNT_RESPONSE_INPUT = Operation(
+    "POST",
+    "/v1/responses/input_tokens",
+    "countResponseInput",
+    "Count the input tokens of a response",
+    request=InputTokensRequest,
+    answer=InputTokens,
+    refusals=(*_BODY, errors.PreviousResponseNotFoundError),
+)
+SHOW_RESPONSE = Operation(
+    "GET",
+    "/v1/responses/{response_id}",
+    "showResponse",
+    "Show a response that is kept or under way",
+    answer=Response,
+    refusals=(*_STORED, errors.UnsupportedValueError),
+)
+DELETE_RESPONSE = Operation(
+    "DELETE",
+    "/v1/responses/{response_id}",
+    "deleteResponse",
+    "Forget a response",
+    answer=DeletedResponse,
+    refusals=_STORED,
+)
+CANCEL_RESPONSE = Operation(
+    "POST",
+    "/v1/responses/{response_id}/cancel",
+    "cancelResponse",
+    "Give a response up while it is made",
+    "Its own request is answered with what came until then, and the status `cancelled`.",
+    answer=Response,
+    refusals=(*_STORED, errors.InvalidRequestError),
+)
+LIST_RESPONSE_INPUT = Operation(
+    "GET",
+    "/v1/responses/{response_id}/input_items",
+    "listResponseInput",
+    "List what the model read for a response",
+    "The newest item first, or with `order=asc` the oldest; `limit` (1 to 100, 20) and `after` (an id) page through.",
+    answer=InputItemList,
+    refusals=(*_STORED, errors.InvalidRequestError),
+)
 LIST_MODELS = Operation(
     "GET", "/v1/models", "listModels", "List the models and the state of the server", answer=ModelList
 )
@@ -157,6 +225,12 @@ DOCS_REDIRECT = Operation("GET", "/v1", "docsRedirect", "Redirect to the referen
 
 OPERATIONS = (
     CHAT_COMPLETIONS,
+    CREATE_RESPONSE,
+    COUNT_RESPONSE_INPUT,
+    SHOW_RESPONSE,
+    DELETE_RESPONSE,
+    CANCEL_RESPONSE,
+    LIST_RESPONSE_INPUT,
     COMPLETIONS,
     MESSAGES,
     COUNT_MESSAGE_TOKENS,

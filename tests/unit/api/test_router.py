@@ -39,13 +39,13 @@ async def test_an_unknown_path_is_a_404_of_the_common_shape(path: str) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 async def test_a_wrong_method_is_a_405_that_names_the_right_ones(operation: Any) -> None:
-    answer = await Rig().answer("DELETE", concrete(operation.path))
+    answer = await Rig().answer("PUT", concrete(operation.path))
     allowed = (answer.header("Allow") or "").split(", ")
     assert answer.status == 405
     assert code_of(answer.json()) == "method_not_allowed"
     assert operation.method in allowed
     assert "OPTIONS" in allowed
-    assert ("HEAD" in allowed) == (operation.method == "GET")
+    assert ("HEAD" in allowed) == ("GET" in allowed)
 
 
 @pytest.mark.parametrize("operation", API_ROUTES, ids=lambda operation: operation.name)

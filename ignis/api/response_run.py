@@ -1,0 +1,224 @@
+"""What the routes of responses share: a checked body becomes a run, and a run that has ended is kept.
+
+A run knows its conversation; how it is told, over HTTP or a socket, is its route's.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import trio
+
+from ignis.api.figures import logprobs_of
+from ignis.api.generation import DrawnToken, Order
+from ignis.api.order import Orders
+from ignis.api.response_input import plain_items, template_messages
+from ignis.api.response_shape import ResponseTale
+from ignis.api.response_store import Item, ResponseStore, StoredResponse, json_bytes
+from ignis.api.response_tools import OfferedTools, offer_tools
+from ignis.api.response_writers import new_id
+from ignis.api.schema.responses import (
+    AnsweredReasoning,
+    AnsweredText,
+    ConversationFields,
+    Response,
+    ResponseFields,
+)
+from ignis.api.schema.usage import TokenLogprobEntry
+from ignis.api.thinking import AskedThinking, asked_thinking
+from ignis.api.wish import Conversation, Names, Wish
+from ignis.clock import unix_s
+from ignis.errors import (
+    InvalidRequestError,
+    InvalidSamplingParameterError,
+    PreviousResponseNotFoundError,
+    UnsupportedValueError,
+)
+
+NAMES = Names(prompt="input", max_tokens="max_output_tokens", stop="stop")
+_LOGPROBS = "message.output_text.logprobs"
+_SEALED = "reasoning.encrypted_content"
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The conversation that a response goes on from."""
+
+    items: Sequence[Item] = ()
+    items_bytes: int = 0
+
+
+@dataclass(slots=True)
+class ResponseRun:
+    """One response on its way."""
+
+    order: Order
+    tale: ResponseTale
+    earlier: Earlier
+    own: Sequence[Item]
+    """The new input."""
+    is_stored: bool
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    """Cancelled by whoever gives the response up."""
+    ended: trio.Event = field(default_factory=trio.Event)
+
+    @property
+    def response(self) -> Response:
+        return self.tale.response
+
+    def conversation(self) -> StoredResponse:
+        """The response as it ended, with everything before it."""
+        output = msgspec.to_builtins(self.response.output)
+        return StoredResponse(
+            id=self.response.id,
+            body=msgspec.json.encode(self.response),
+            items=(*self.earlier.items, *self.own, *output),
+            num_earlier=len(self.earlier.items),
+            num_read=len(self.earlier.items) + len(self.own),
+            items_bytes=self.earlier.items_bytes + json_bytes([*self.own, *output]),
+        )
+
+
+class ResponseRuns:
+    """Makes runs, knows those on their way, and keeps those that ended."""
+
+    def __init__(self, orders: Orders, store: ResponseStore) -> None:
+        self.store = store
+        self._orders = orders
+        self._running: dict[str, ResponseRun] = {}
+
+    def earlier(self, response_id: str | None) -> Earlier:
+        """Looks up what a response goes on from.
+
+        Raises:
+            PreviousResponseNotFoundError: it was never kept, or not until now.
+        """
+        if response_id is None:
+            return Earlier()
+        found = self.store.get(response_id)
+        if found is None:
+            raise previous_not_found(response_id)
+        return Earlier(found.items, found.items_bytes)
+
+    async def make(
+        self, fields: ResponseFields, raw: Mapping[str, Any], earlier: Earlier, request_id: str
+    ) -> ResponseRun:
+        """Makes the order and the response that tells of it; submits nothing.
+
+        Raises:
+            RequestError: the body asks for something that cannot be served.
+            ServerNotReadyError, DrainingError: no model serves.
+        """
+        if fields.store and not self.store.keeps:
+            raise UnsupportedValueError("store must be false: this server keeps no responses", "store")
+        include = fields.include or []
+        if fields.top_logprobs and _LOGPROBS not in include:
+            raise InvalidSamplingParameterError(f"top_logprobs needs include to name {_LOGPROBS}", "top_logprobs")
+        own = plain_items(fields.input, raw.get("input"), self.store.item)
+        tools = offer_tools(fields.tools or (), fields.tool_choice)
+        wish = Wish(
+            fields=fields,
+            prompt=_conversation(fields, earlier.items, own, tools),
+            max_tokens=fields.max_output_tokens,
+            stop=fields.stop,
+            top_logprobs=(fields.top_logprobs or 0) if _LOGPROBS in include else None,
+            names=NAMES,
+        )
+        order = await self._orders.make(wish, request_id)
+        is_stored = self.store.keeps if fields.store is None else fields.store
+
+        def spell(tokens: Sequence[DrawnToken]) -> list[TokenLogprobEntry]:
+            return logprobs_of(tokens, order.model.tokenizer)
+
+        tale = ResponseTale(
+            _response(fields, raw, order, tools, is_stored=is_stored),
+            tools.names,
+            seed=order.sampling.seed,
+            spell_logprobs=None if order.sampling.top_logprobs is None else spell,
+            seals_reasoning=_SEALED in include,
+        )
+        return ResponseRun(order, tale, earlier, own, is_stored)
+
+    async def count(self, fields: ConversationFields, raw: Mapping[str, Any]) -> int:
+        """Counts the tokens of the prompt; raises as `make`."""
+        earlier = self.earlier(fields.previous_response_id)
+        own = plain_items(fields.input, raw.get("input"), self.store.item)
+        tools = offer_tools(fields.tools or (), fields.tool_choice)
+        return await self._orders.count(fields.model, _conversation(fields, earlier.items, own, tools), NAMES)
+
+    @contextmanager
+    def running(self, run: ResponseRun) -> Iterator[None]:
+        """Knows the run by its id while the block lasts, and keeps it if it has ended then."""
+        self._running[run.response.id] = run
+        try:
+            yield
+        finally:
+            del self._running[run.response.id]
+            run.ended.set()
+        if run.is_stored and run.response.status not in ("queued", "in_progress"):
+            self.store.put(run.conversation())
+
+    def find_running(self, response_id: str) -> ResponseRun | None:
+        return self._running.get(response_id)
+
+
+def previous_not_found(response_id: str) -> PreviousResponseNotFoundError:
+    return PreviousResponseNotFoundError(f"there is no response {response_id[:80]!r} to go on from")
+
+
+def _conversation(
+    fields: ConversationFields, earlier: Sequence[Item], own: Sequence[Item], tools: OfferedTools
+) -> Conversation:
+    return Conversation(
+        messages=template_messages(fields.instructions, earlier, own),
+        tools=tools.functions,
+        tool_choice=tools.choice,
+        parallel_tool_calls=fields.parallel_tool_calls is not False,
+        thinking=_thinking(fields),
+    )
+
+
+def _thinking(fields: ConversationFields) -> AskedThinking:
+    is_nested = fields.reasoning is not None and fields.reasoning.effort is not None
+    return asked_thinking(
+        enable_thinking=fields.enable_thinking,
+        preserve_thinking=fields.preserve_thinking,
+        reasoning_effort=_effort(fields),
+        effort_param="reasoning.effort" if is_nested else "reasoning_effort",
+        thinking_budget=fields.thinking_budget,
+        chat_template_kwargs=fields.chat_template_kwargs,
+    )
+
+
+def _effort(fields: ConversationFields) -> str | None:
+    nested = None if fields.reasoning is None else fields.reasoning.effort
+    if nested is not None and fields.reasoning_effort is not None and nested != fields.reasoning_effort:
+        raise InvalidRequestError("reasoning.effort and reasoning_effort contradict each other", "reasoning_effort")
+    return nested or fields.reasoning_effort
+
+
+def _response(
+    fields: ResponseFields, raw: Mapping[str, Any], order: Order, tools: OfferedTools, *, is_stored: bool
+) -> Response:
+    """The response before anything was drawn, with what was asked for and what the defaults made of the rest."""
+    sampling = order.sampling
+    return Response(
+        id=new_id("resp"),
+        created_at=unix_s(),
+        model=order.model.name,
+        instructions=fields.instructions,
+        max_output_tokens=fields.max_output_tokens,
+        metadata=fields.metadata or {},
+        parallel_tool_calls=fields.parallel_tool_calls is not False,
+        previous_response_id=fields.previous_response_id,
+        reasoning=AnsweredReasoning(effort=_effort(fields)),
+        store=is_stored,
+        temperature=sampling.temperature,
+        text=AnsweredText(format={"type": "text"}),
+        tool_choice="auto" if fields.tool_choice is None else fields.tool_choice,
+        tools=[tool for index, tool in enumerate(raw.get("tools") or ()) if index in tools.places],
+        top_logprobs=sampling.top_logprobs or 0,
+        top_p=sampling.top_p,
+    )
