@@ -215,7 +215,7 @@ class _App:
         """Compiles the template, and sees that it can do what the configuration asks of every request."""
         if model.template is not None:
             template = await self._prompts.template(model)
-            dialect = choose_dialect(model.template, self._config.model.dialect.value)
+            dialect = choose_dialect(model.template, self._config.model.dialect.value, model.architecture)
             ThinkingDefaults.from_config(self._config.model).check(template.thinking, dialect)
 
     def _resolve(self) -> ModelSource:

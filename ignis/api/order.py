@@ -7,7 +7,7 @@ from ignis.api.generation import Order, fresh_seed
 from ignis.api.prompt import Prompts
 from ignis.api.schema.sampling import SamplingFields
 from ignis.api.serving import Serving, split_suffix
-from ignis.api.templating import template_tools, template_variables
+from ignis.api.templating import template_tools, template_variables, tool_prompt
 from ignis.api.thinking import Thinking, ThinkingDefaults, resolve
 from ignis.api.wish import Conversation, FillIn, Names, Prompt, ToolMode, Wish
 from ignis.chat.instructions import InstructionPolicies
@@ -101,18 +101,21 @@ class Orders:
                 _check_ids(prompt, model.vocab_size, names.prompt)
                 return prompt
         source = model.template or ""
-        tools = template_tools(prompt.tools, prompt.tool_choice, source, self._dialect(model))
+        dialect = self._dialect(model)
+        tools = template_tools(prompt.tools, prompt.tool_choice, source, dialect)
         named = template_variables(source, prompt.thinking.variables)
         thinking = await self._thinking(model, prompt)
         variables = {**named, **thinking.variables}
-        return await self._prompts.build(model, prompt.messages, tools, variables, self._settings.policies, max_tokens)
+        told = tool_prompt(source, dialect)
+        policies = self._settings.policies
+        return await self._prompts.build(model, prompt.messages, tools, variables, policies, told, max_tokens)
 
     async def _thinking(self, model: LoadedModel, conversation: Conversation) -> Thinking:
         template = await self._prompts.template(model)
         return resolve(conversation.thinking, template.thinking, self._dialect(model), self._settings.thinking)
 
     def _dialect(self, model: LoadedModel) -> OutputDialect:
-        return choose_dialect(model.template, self._settings.dialect)
+        return choose_dialect(model.template, self._settings.dialect, model.architecture)
 
     async def count(self, name: str | None, prompt: Prompt, names: Names) -> int:
         """Counts the tokens of a prompt for the model of that name; raises as `make` does."""

@@ -10,6 +10,7 @@ from ignis.chat.fill_in import fill_in_form, fill_in_prompt
 from ignis.chat.instructions import InstructionPolicies
 from ignis.chat.prompt import build_prompt, encode_pieces
 from ignis.chat.render import ChatTemplate
+from ignis.chat.tool_prompt import ToolPrompt
 from ignis.engine.lifecycle import LoadedModel
 from ignis.errors import ContextLengthExceededError, UnsupportedValueError
 
@@ -36,6 +37,7 @@ class Prompts:
         tools: Sequence[Mapping[str, Any]] | None,
         variables: Mapping[str, Any],
         policies: InstructionPolicies,
+        tool_prompt: ToolPrompt | None,
         max_tokens: int | None,
     ) -> tuple[int, ...]:
         """Returns the ids of a conversation, up to where the answer begins.
@@ -46,7 +48,7 @@ class Prompts:
             ContextLengthExceededError: it is far over max_tokens, where that is given.
         """
         size = _num_characters(messages) + _num_characters(tools)
-        return await self._work(size, self._build, model, messages, tools, variables, policies, max_tokens)
+        return await self._work(size, self._build, model, messages, tools, variables, policies, tool_prompt, max_tokens)
 
     async def template(self, model: LoadedModel) -> ChatTemplate:
         """Returns the compiled template; compiled when the model was loaded, so that no request pays for it.
@@ -97,6 +99,7 @@ class Prompts:
         tools: Sequence[Mapping[str, Any]] | None,
         variables: Mapping[str, Any],
         policies: InstructionPolicies,
+        tool_prompt: ToolPrompt | None,
         max_tokens: int | None,
     ) -> tuple[int, ...]:
         return build_prompt(
@@ -106,6 +109,7 @@ class Prompts:
             tools,
             variables=variables,
             policies=policies,
+            tool_prompt=tool_prompt,
             max_tokens=max_tokens,
         )
 

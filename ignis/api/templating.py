@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ignis.api.wish import FunctionTool, ToolChoice, ToolMode
+from ignis.chat.tool_prompt import TOOL_PROMPTS, ToolPrompt
 from ignis.errors import InvalidRequestError, UnsupportedValueError
 from ignis.limits import MAX_DEPTH, MAX_SCHEMA_BYTES
 from ignis.stream.dialects import OutputDialect
@@ -50,7 +51,7 @@ def template_tools(
         raise UnsupportedValueError('tool_choice is served as "auto" and "none" only', "tool_choice")
     if not spelled:
         return None
-    if not re.search(r"\btools\b", template):
+    if not mentions_tools(template) and dialect.name not in TOOL_PROMPTS:
         raise UnsupportedValueError(
             "tools are not served: the chat template of this model does not mention them", "tools"
         )
@@ -59,6 +60,15 @@ def template_tools(
             "tools are not served: how this model writes calls is not known; model.dialect may say so", "tools"
         )
     return spelled
+
+
+def mentions_tools(template: str) -> bool:
+    return re.search(r"\btools\b", template) is not None
+
+
+def tool_prompt(template: str, dialect: OutputDialect) -> ToolPrompt | None:
+    """How the model is told of tools where its template does not do it."""
+    return None if mentions_tools(template) else TOOL_PROMPTS.get(dialect.name)
 
 
 def template_variables(source: str, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from ignis.chat.content import text_of
 from ignis.chat.dialect import Dialect
 from ignis.chat.instructions import InstructionPolicies, place_instructions
+from ignis.chat.tool_prompt import ToolPrompt, tell_tools
 from ignis.errors import InvalidRequestError
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -14,11 +15,17 @@ Message = Mapping[str, object]
 
 
 def spell_messages(
-    messages: Sequence[Message], dialect: Dialect, policies: InstructionPolicies
+    messages: Sequence[Message],
+    dialect: Dialect,
+    policies: InstructionPolicies,
+    tools: Sequence[Mapping[str, object]] | None = None,
+    tool_prompt: ToolPrompt | None = None,
 ) -> list[dict[str, object]]:
     """Returns the messages for a template of this dialect. Keys other than those named here pass through.
 
     - System and developer messages stand where the policies put them (chat/instructions.py).
+    - With a `tool_prompt` tools, calls and their results become contents (chat/tool_prompt.py); else `tools` are the
+      template's own business.
     - Content is a string, or a list of {"type": "text", "text": ...}, and null only from the assistant. Parts are
       joined by a line break for a template that reads only strings.
     - Arguments of calls are objects, or JSON text for a template that can read nothing else. JSON text stays as it is
@@ -31,7 +38,8 @@ def spell_messages(
     for index, message in enumerate(messages):
         _check(message, index)
     placed = place_instructions([dict(message) for message in messages], policies, has_developer=dialect.has_developer)
-    return [_spell(message, dialect) for message in placed]
+    told = placed if tool_prompt is None else tell_tools(placed, tools, tool_prompt)
+    return [_spell(message, dialect) for message in told]
 
 
 def _check(message: Message, index: int) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from ignis.chat.instructions import InstructionPolicies
 from ignis.chat.messages import spell_messages
 from ignis.chat.render import ChatTemplate
+from ignis.chat.tool_prompt import ToolPrompt
 from ignis.errors import ContextLengthExceededError
 from ignis.tokenizer import ControlText, Tokenizer
 
@@ -18,6 +19,7 @@ def build_prompt(
     add_generation_prompt: bool = True,
     variables: Mapping[str, object] | None = None,
     policies: InstructionPolicies | None = None,
+    tool_prompt: ToolPrompt | None = None,
     max_tokens: int | None = None,
 ) -> tuple[int, ...]:
     """Spells the messages for the template, renders and encodes. The prompt starts with BOS, once, where it should.
@@ -30,8 +32,9 @@ def build_prompt(
         TemplateError: the template refused, failed or was cut.
         ContextLengthExceededError: the prompt is sure to have more than max_tokens.
     """
-    spelled = spell_messages(messages, template.dialect, policies or InstructionPolicies())
-    pieces = template.render(spelled, tools, add_generation_prompt=add_generation_prompt, variables=variables)
+    spelled = spell_messages(messages, template.dialect, policies or InstructionPolicies(), tools, tool_prompt)
+    own_tools = tools if tool_prompt is None else None
+    pieces = template.render(spelled, own_tools, add_generation_prompt=add_generation_prompt, variables=variables)
     if max_tokens is not None and tokenizer.has_more_tokens("".join(map(_text, pieces)), max_tokens):
         raise ContextLengthExceededError(
             f"the prompt has more than {max_tokens} tokens, the context holds {max_tokens} with the answer", "messages"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ignis import machine
-from ignis.models.base import Checkpoint, SpecialTokens
+from ignis.models.base import Architecture, Checkpoint, SpecialTokens
 from ignis.tokenizer import Tokenizer
 
 
@@ -85,6 +85,8 @@ class LoadedModel:
     load_s: float = 0.0
     """What the device took to load it."""
     sampling_defaults: Mapping[str, float] = field(default_factory=dict)
+    architecture: Architecture | None = None
+    """Together with the template it tells how the model writes thinking and calls."""
 
 
 def describe(
@@ -112,4 +114,5 @@ def describe(
         device=device,
         load_s=load_s,
         sampling_defaults=dict(checkpoint.sampling_defaults),
+        architecture=checkpoint.shape.architecture,
     )

@@ -3,6 +3,8 @@
 import enum
 from dataclasses import dataclass
 
+from ignis.models.base import Architecture
+
 
 class CallForm(enum.Enum):
     """How the text of a call is written between its tags."""
@@ -41,23 +43,33 @@ SMOLLM2 = OutputDialect("smollm2", "", "", CallForm.JSON, *_TAGGED)
 
 DIALECTS = {row.name: row for row in (NONE, THINK, QWEN_XML, QWEN_JSON, HERMES, LLAMA3, SMOLLM2)}
 
-_BY_TEMPLATE: tuple[tuple[tuple[str, ...], OutputDialect], ...] = (
-    (("<tool_call>", "<function="), QWEN_XML),
-    (("<tool_call>", "</think>"), QWEN_JSON),
-    (("<tool_call>",), HERMES),
-    (("<|python_tag|>",), LLAMA3),
-    (("<|start_header_id|>", "tools"), LLAMA3),
-    (("</think>",), THINK),
-    (("SmolLM",), SMOLLM2),
+_CHOICES: tuple[tuple[Architecture | None, tuple[str, ...], OutputDialect], ...] = (
+    (None, ("<tool_call>", "<function="), QWEN_XML),
+    (None, ("<tool_call>", "</think>"), QWEN_JSON),
+    (None, ("<tool_call>",), HERMES),
+    (None, ("<|python_tag|>",), LLAMA3),
+    (None, ("</think>",), THINK),
+    (Architecture.LLAMA, ("<|start_header_id|>",), LLAMA3),
+    (Architecture.LLAMA, ("SmolLM",), SMOLLM2),
+    # A plain template was put on it: the model thinks and calls as it was taught.
+    (Architecture.QWEN3, (), QWEN_JSON),
 )
-"""The first row whose words are all in the template's source wins."""
+"""The first row wins whose architecture is the model's, or any, and whose words are all in the template's source."""
 
 AUTO = "auto"
 
 
-def choose_dialect(template: str | None, name: str = AUTO) -> OutputDialect:
-    """Picks the row of that name, or the one that fits the source of a model's template."""
+def choose_dialect(template: str | None, name: str = AUTO, architecture: Architecture | None = None) -> OutputDialect:
+    """Picks the row of that name, or the one that fits a model's architecture and the source of its template."""
     if name != AUTO:
         return DIALECTS[name]
-    source = template or ""
-    return next((row for words, row in _BY_TEMPLATE if all(word in source for word in words)), NONE)
+    if template is None:
+        return NONE
+    return next(
+        (
+            row
+            for kind, words, row in _CHOICES
+            if kind in (None, architecture) and all(word in template for word in words)
+        ),
+        NONE,
+    )
