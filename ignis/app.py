@@ -84,7 +84,7 @@ class _App:
         self._serving = Serving(self._engine, self._metrics)
         self._prompts = Prompts()
         self._listens = self._plan_listens()
-        self._server = Server(ServerLimits.from_config(config.server), log)
+        self._server = Server(ServerLimits.from_config(config.server), log, self._engine.give_up)
         self._metrics.read_gauge_from("ignis_http_connections", lambda: self._server.statistics().num_connections)
         self._metrics.read_gauge_from("ignis_http_websockets", lambda: self._server.statistics().num_websockets)
 

@@ -151,6 +151,13 @@ class Engine:
         """From now on submissions are refused; what is in flight goes on. For the shutdown."""
         self._advance(EngineEvent.DRAIN)
 
+    def give_up(self) -> None:
+        """Ends what is in flight with CANCELLED; its readers are told. For the shutdown, when waiting is over."""
+        assert self._loop is not None
+        for request_id, flight in self._flights.items():
+            if not flight.has_left:
+                self._loop.post(Leave(request_id, FinishReason.CANCELLED))
+
     @property
     def max_context(self) -> int:
         """Tokens of one request, prompt and cap; 0 while nothing is loaded."""

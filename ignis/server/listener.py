@@ -1,8 +1,8 @@
 """The server: opens the listeners, accepts under a cap, and stops in order. One task for each listener and connection.
 
 Stopping: no more is accepted and idle connections are closed at once; running exchanges go on, each saying that its
-connection ends; after the drain timeout handlers are cut, those without an answer get a 503, and shortly after that
-whatever is left is closed.
+connection ends; after the drain timeout what they wait for is given up, so that they end with their own words for it;
+a second later handlers are cut, those without an answer get a 503, and shortly after that whatever is left is closed.
 """
 
 import errno
@@ -26,6 +26,7 @@ _NUM_REFUSALS = 64
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _BACKOFF_S = (0.05, 1.0)
 _WARNING_EVERY_S = 5.0
+_LAST_WORD_S = 1.0
 _LAST_GRACE_S = 3.0
 _REFUSAL_S = 5.0
 """How long a newcomer over the cap may take to shake hands before it is told."""
@@ -36,7 +37,9 @@ _PROBE_IDLE_S, _PROBE_EVERY_S, _NUM_PROBES = 30, 10, 3
 class Server:
     """Serves several listeners as one: they start, drain and stop together. `serve` is called once."""
 
-    def __init__(self, limits: ServerLimits, log: Log) -> None:
+    def __init__(self, limits: ServerLimits, log: Log, give_up: Callable[[], None] = lambda: None) -> None:
+        """`give_up` is called when a drain has waited long enough: it ends what the handlers wait for, in order."""
+        self._give_up = give_up
         self._limits = limits
         self._log = log
         self._rosters: list[Roster] = []
@@ -99,6 +102,9 @@ class Server:
 
     async def _wind_down(self) -> None:
         with trio.move_on_after(self._limits.drain_timeout_s):
+            await self._wait_empty()
+        self._give_up()
+        with trio.move_on_after(_LAST_WORD_S):
             await self._wait_empty()
         for roster in self._rosters:
             roster.cut_exchanges()

@@ -124,6 +124,23 @@ def test_sigterm_lets_a_stream_end(start_server: Any) -> None:
     assert answers[0].is_done and answers[0].finish == "length"
 
 
+def test_a_drain_without_patience_ends_streams_with_an_error_event(start_server: Any) -> None:
+    with start_server("--server-drain-timeout", "0") as server:
+        texts: list[str] = []
+        body = {"messages": [{"role": "user", "content": "Count"}], "ignore_eos": True, "max_tokens": 4000}
+        for event in server.client.events(body):
+            assert isinstance(event, dict), "an answer that was given up is not [DONE]"
+            if "error" in event:
+                assert event["error"]["code"] == "server_draining"
+                break
+            texts.append(event["choices"][0]["delta"].get("content") or "")
+            if len(texts) == 5:
+                server.process.send_signal(signal.SIGTERM)
+        else:
+            raise AssertionError("the stream ended without a word")
+        assert server.process.wait(20) == 0
+
+
 def test_a_second_signal_quits_at_once(start_server: Any) -> None:
     server = start_server()
     server.wait_ready()

@@ -237,6 +237,26 @@ async def test_what_outlasts_a_drain_is_told_or_cut() -> None:
         assert it.handler.ends == ["cancelled", "cancelled"]
 
 
+async def test_what_a_drain_waits_for_no_longer_can_end_in_its_own_words() -> None:
+    given_up = trio.Event()
+
+    async def handler(exchange: Any) -> None:
+        stream = await exchange.open_events()
+        await given_up.wait()
+        await stream.send(b"given up")
+        await stream.close()
+
+    server = Server(server_limits(drain_timeout_s=0), open_log(io.StringIO()), given_up.set)
+    async with trio.open_nursery() as nursery:
+        (bound,) = await nursery.start(server.serve, [Listen("127.0.0.1:0", handler)])
+        it = Running(server, ScriptedHandler(), bound.address, io.StringIO())
+        async with await it.connect() as stream:
+            await stream.send_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+            await wait_until(lambda: server.statistics().num_exchanges == 1)
+            server.drain()
+            assert (await read_all(stream)).endswith(b"\r\ndata: given up\n\n\r\n0\r\n\r\n")
+
+
 async def test_a_cancelled_server_leaves_nothing_running() -> None:
     written, handler = io.StringIO(), ScriptedHandler()
     server = Server(server_limits(), open_log(written))

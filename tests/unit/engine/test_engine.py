@@ -300,6 +300,18 @@ async def test_a_draining_engine_ends_what_runs_and_takes_nothing_new(bench: Ben
     await bench.emptied()
 
 
+async def test_what_a_drain_waits_for_no_longer_ends_cancelled(bench: Bench) -> None:
+    bench.leaf.hold()
+    mailboxes = bench.engine.submit([ask(), ask()])
+    bench.engine.drain()
+    bench.engine.give_up()
+    mailboxes[0].cancel()
+    bench.engine.give_up()
+    bench.leaf.release()
+    assert [(await read(mailbox))[-1].finish for mailbox in mailboxes] == [FinishReason.CANCELLED] * 2
+    await bench.emptied()
+
+
 async def test_an_unload_ends_what_runs_and_frees_the_leaf(bench: Bench) -> None:
     bench.leaf.hold()
     (mailbox,) = bench.engine.submit([ask(max_tokens=3000)])
