@@ -296,7 +296,7 @@ FIELDS: tuple[Field, ...] = (
         "origins",
         Kind.ORIGINS,
         "*",
-        "whose pages may read the API and open WebSockets: * or scheme://host[:port], several with commas",
+        "whose pages may use the API, beside the server's own: * or scheme://host[:port], several with commas",
     ),
     Field(
         "server",

@@ -4,13 +4,7 @@ import re
 
 import msgspec
 
-from ignis.errors import IgnisError, InvalidApiKeyError, WebSocketVersionError
-
-CORS = (
-    ("Access-Control-Allow-Origin", "*"),
-    ("Access-Control-Expose-Headers", "X-Request-Id, X-Ignis-Ignored, Retry-After"),
-)
-"""Lets the scripts of any page read the API and its errors: the key decides who may ask, not the origin."""
+from ignis.errors import IgnisError, InvalidApiKeyError, UnsupportedEncodingError, WebSocketVersionError
 
 # A folder of this machine in a text: kept out of answers, the name at its end stays.
 _FOLDER = re.compile(r"(?<![\w.:/])/(?:[\w.+@~-]+/)+")
@@ -54,6 +48,8 @@ def headers(error: IgnisError) -> list[tuple[str, str]]:
         found.append(("Retry-After", str(error.retry_after_s)))
     if isinstance(error, InvalidApiKeyError):
         found.append(("WWW-Authenticate", "Bearer"))
+    if isinstance(error, UnsupportedEncodingError):
+        found.append(("Accept-Encoding", "gzip, identity"))
     if isinstance(error, WebSocketVersionError):
         found += [("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")]
     return found

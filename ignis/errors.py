@@ -128,7 +128,7 @@ class InvalidApiKeyError(RequestError):
 
 
 class OriginNotAllowedError(RequestError):
-    """A page of an origin that `server.origins` does not list asked for a WebSocket."""
+    """A page of an origin that `server.origins` does not list asked."""
 
     status = 403
     type = "invalid_request_error"
@@ -213,11 +213,19 @@ class RequestTooLargeError(RequestError):
 
 
 class UnsupportedMediaTypeError(RequestError):
-    """The body is of a kind that this route does not read, such as a form or a compressed body."""
+    """The body is of a kind that this route does not read, such as a form."""
 
     status = 415
     type = "invalid_request_error"
     code = "unsupported_media_type"
+
+
+class UnsupportedEncodingError(RequestError):
+    """The body's Content-Encoding is another than gzip; `Accept-Encoding` says so."""
+
+    status = 415
+    type = "invalid_request_error"
+    code = "unsupported_content_encoding"
 
 
 class SlowRequestError(RequestError):

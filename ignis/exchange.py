@@ -87,11 +87,12 @@ class Exchange(Protocol):
         ...
 
     async def read_body(self, limit_bytes: int) -> bytes:
-        """The whole body, read once.
+        """The whole body, read once, and decoded where it comes as gzip.
 
         Raises:
             RequestTooLargeError: more than limit_bytes were announced or came; nothing was parsed.
-            InvalidRequestError: its framing is malformed.
+            InvalidRequestError: its framing or its coding is malformed.
+            UnsupportedEncodingError: it comes in another coding.
             SlowRequestError: it did not come in time.
         """
         ...
@@ -102,7 +103,9 @@ class Exchange(Protocol):
         body: bytes = b"",
         content_type: str = "application/json",
         headers: Sequence[tuple[str, str]] = (),
-    ) -> None: ...
+    ) -> None:
+        """Answers with a whole body. A large one of text goes out as gzip, where the client takes that."""
+        ...
 
     async def open_events(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:
         """Sends 200 with content type text/event-stream and leaves the body open."""

@@ -53,8 +53,6 @@ async def read_body(exchange: Exchange, limit_bytes: int, struct: type[Body]) ->
     # A missing or form content type is curl's default and means JSON here; only what cannot be JSON is refused.
     if exchange.headers.get("content-type", "").lower().startswith(_FORMS):
         raise UnsupportedMediaTypeError("the body must be JSON, not a multipart form")
-    if exchange.headers.get("content-encoding", "identity").lower() != "identity":
-        raise UnsupportedMediaTypeError("the body must be sent without a content encoding")
     return parse_body(await exchange.read_body(limit_bytes), struct)
 
 

@@ -43,7 +43,7 @@ class ErrorShape:
         """What goes with every answer, error or not."""
         if self.id_header is None:
             return ()
-        # The second one lets the scripts of a page read the first; it adds to what error_body.CORS says.
+        # The second one lets the scripts of a page read the first; it adds to what origins.cors says.
         return (self.id_header, exchange.request_id), ("Access-Control-Expose-Headers", self.id_header)
 
 

@@ -5,12 +5,20 @@ from dataclasses import dataclass
 
 from ignis.api.auth import KeyGuard
 from ignis.api.error_shape import shape_of
+from ignis.api.hints import hint
 from ignis.api.reply import Reply
-from ignis.error_body import CORS, headers
-from ignis.errors import IgnisError, InternalError, MethodNotAllowedError, RouteNotFoundError
+from ignis.error_body import headers
+from ignis.errors import (
+    IgnisError,
+    InternalError,
+    MethodNotAllowedError,
+    OriginNotAllowedError,
+    RouteNotFoundError,
+)
 from ignis.exchange import Exchange
 from ignis.log import Log
 from ignis.metrics import Metrics
+from ignis.origins import cors, may_use
 
 Handler = Callable[[Exchange], Awaitable[None]]
 
@@ -47,7 +55,16 @@ class Route:
 class Router:
     """The handler of a listener: `await router(exchange)` always answers, whatever an endpoint raises."""
 
-    def __init__(self, routes: Sequence[Route], guard: KeyGuard, metrics: Metrics, log: Log) -> None:
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        guard: KeyGuard,
+        metrics: Metrics,
+        log: Log,
+        origins: frozenset[str] | None = None,
+    ) -> None:
+        """`origins`: whose pages may use the API, beside the server's own; None: any page's."""
+        self._origins = origins
         self._routes = tuple(routes)
         self._exact: dict[str, dict[str, Route]] = {}
         for route in routes:
@@ -66,7 +83,9 @@ class Router:
 
     async def __call__(self, exchange: Exchange) -> None:
         is_api = exchange.path == API or exchange.path.startswith(API + "/")
-        reply = Reply(exchange, (*shape_of(exchange).headers(exchange), *CORS) if is_api else ())
+        origin = exchange.headers.get("origin")
+        extra = (*shape_of(exchange).headers(exchange), *cors(origin, self._origins)) if is_api else ()
+        reply = Reply(exchange, extra)
         try:
             await self._serve(reply, is_api)
         except IgnisError as error:
@@ -84,7 +103,9 @@ class Router:
     async def _serve(self, reply: Reply, is_api: bool) -> None:
         methods = self._find(reply.path)
         if not methods:
-            raise RouteNotFoundError(f"nothing is served at {reply.path[:200]}")
+            raise RouteNotFoundError(f"nothing is served at {reply.path[:200]}{hint(reply.path, self._exact)}")
+        if is_api and not may_use(reply.headers.get("origin"), reply.headers.get("host", ""), self._origins):
+            raise OriginNotAllowedError(f"pages of {reply.headers['origin'][:200]} may not use this API")
         if reply.method == "OPTIONS":
             await reply.respond(200, headers=_preflight(reply, methods) if is_api else [("Allow", _allow(methods))])
             return

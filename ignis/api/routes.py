@@ -56,6 +56,8 @@ class ApiSettings:
     """None: for ever."""
     has_ui: bool
     has_metrics: bool
+    origins: frozenset[str] | None
+    """Whose pages may use the API; None: any page's."""
 
     @classmethod
     def from_config(cls, config: ConfigFields, api_key: str | None) -> Self:
@@ -72,6 +74,7 @@ class ApiSettings:
             response_store_ttl_s=config.server.response_store_ttl or None,
             has_ui=config.server.ui,
             has_metrics=config.server.metrics,
+            origins=config.server.origins,
         )
 
 
@@ -129,7 +132,7 @@ def build_router(
         ]
     if settings.has_ui and settings.has_metrics:
         routes.append(Route("GET", _UI + "metrics", MetricsPage(metrics).show))
-    return Router(routes, KeyGuard(settings.api_key), metrics, log)
+    return Router(routes, KeyGuard(settings.api_key), metrics, log, settings.origins)
 
 
 def build_metrics_router(metrics: Metrics, log: Log) -> Router:

@@ -11,6 +11,7 @@ from email.utils import formatdate
 
 from ignis import error_body
 from ignis.errors import IgnisError
+from ignis.origins import cors
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 LAST_CHUNK = b"0\r\n\r\n"
@@ -37,18 +38,27 @@ def new_request_id() -> str:
     return f"req-{secrets.token_hex(8)}"
 
 
-def error_parts(error: IgnisError) -> tuple[int, bytes, list[tuple[str, str]]]:
+def error_parts(
+    error: IgnisError, origin: str | None, origins: frozenset[str] | None
+) -> tuple[int, bytes, list[tuple[str, str]]]:
     """Status, JSON body and further fields of an error that the server itself answers with.
 
-    It is readable from any page: whether the request was meant for the API is not known, and nothing is told but how a
-    request was bad or the server busy.
+    It is readable from any page that may use the API: whether the request was meant for the API is not known, and
+    nothing is told but how a request was bad or the server busy.
     """
-    return error.status, error_body.encode(error), [*error_body.headers(error), *error_body.CORS]
+    return error.status, error_body.encode(error), [*error_body.headers(error), *cors(origin, origins)]
 
 
-def error_answer(error: IgnisError, request_id: str, *, has_body: bool = True) -> bytes:
+def error_answer(
+    error: IgnisError,
+    request_id: str,
+    origin: str | None,
+    origins: frozenset[str] | None,
+    *,
+    has_body: bool = True,
+) -> bytes:
     """The connection's last answer."""
-    status, body, fields = error_parts(error)
+    status, body, fields = error_parts(error, origin, origins)
     return whole_answer(status, body, "application/json", fields, request_id, closes=True, has_body=has_body)
 
 

@@ -198,9 +198,9 @@ class Connection:
             exchange.cut(Cut.CLIENT_LEFT)
         try:
             if exchange.state is AnswerState.PENDING and exchange.cut_reason is Cut.DRAINED:
-                await _answer_error(exchange, DrainingError("the server shut down before the request was done"))
+                await self._answer_error(exchange, DrainingError("the server shut down before the request was done"))
             elif exchange.state is AnswerState.PENDING and exchange.cut_reason is None:
-                await _answer_error(exchange, InternalError("the handler failed"))
+                await self._answer_error(exchange, InternalError("the handler failed"))
             if exchange.state is not AnswerState.ENDED or exchange.cut_reason in _BROKEN:
                 self._cut(exchange)
                 return False
@@ -263,12 +263,12 @@ class Connection:
             peer=self._peer,
         )
         try:
-            await self._wire.send(error_answer(error, request_id, has_body=has_body))
+            origin = None if head is None else head.headers.get("origin")
+            await self._wire.send(error_answer(error, request_id, origin, self._limits.origins, has_body=has_body))
             await self._wire.finish()
         except (ClientLeft, ClientStalled):
             self._wire.cut()
 
-
-async def _answer_error(exchange: HttpExchange, error: IgnisError) -> None:
-    status, body, fields = error_parts(error)
-    await exchange.respond(status, body, headers=fields)
+    async def _answer_error(self, exchange: HttpExchange, error: IgnisError) -> None:
+        status, body, fields = error_parts(error, exchange.headers.get("origin"), self._limits.origins)
+        await exchange.respond(status, body, headers=fields)

@@ -13,6 +13,7 @@ import trio
 from ignis.errors import DrainingError, RequestError, RequestTooLargeError, SlowRequestError
 from ignis.exchange import EventStream, Socket
 from ignis.machine import advance
+from ignis.server import coding
 from ignis.server.answer import CONTINUE, Framing, events_head, switching_head, whole_answer
 from ignis.server.cut import Cut
 from ignis.server.http11 import RequestHead, RequestReader
@@ -124,6 +125,7 @@ class HttpExchange:
     async def read_body(self, limit_bytes: int) -> bytes:
         assert not self._body_was_read, "the body is read once"
         self._body_was_read = True
+        is_gzip = coding.is_gzip(self.headers.get("content-encoding", ""))
         announced_bytes = self.head.content_length
         if announced_bytes is not None and announced_bytes > limit_bytes:
             raise RequestTooLargeError(f"the body has {announced_bytes} bytes, at most {limit_bytes} are taken")
@@ -141,7 +143,7 @@ class HttpExchange:
             await self._abandon()
         if len(body) > limit_bytes:
             raise RequestTooLargeError(f"the body is longer than the {limit_bytes} bytes that are taken")
-        return bytes(body)
+        return await coding.decode(bytes(body), limit_bytes) if is_gzip else bytes(body)
 
     async def skip_body(self) -> None:
         """Reads on to the end of a body that nobody wants.
@@ -181,6 +183,8 @@ class HttpExchange:
         content_type: str = "application/json",
         headers: Sequence[tuple[str, str]] = (),
     ) -> None:
+        accepted = self.headers.get("accept-encoding", "")
+        body, headers = await coding.encode(body, content_type, headers, accepted)
         after = advance(_TABLE, self.state, AnswerEvent.RESPOND)
         is_last = self._decide_last(self.head)
         data = whole_answer(

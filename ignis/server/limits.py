@@ -28,7 +28,7 @@ class ServerLimits:
     drain_timeout_s: float
     """How long running exchanges may take once the server drains."""
     origins: frozenset[str] | None = None
-    """Whose pages may open a WebSocket, beside the server's own. None: any page's."""
+    """Whose pages may use the API, beside the server's own. None: any page's."""
 
     @classmethod
     def from_config(cls, server: ServerConfig) -> Self:

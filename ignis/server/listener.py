@@ -151,7 +151,7 @@ class Server:
             except trio.WouldBlock:
                 wire.cut()
             else:
-                connections.start_soon(_refuse, wire, refusals)
+                connections.start_soon(_refuse, wire, refusals, self._limits.origins)
 
 
 async def on_signals(
@@ -185,7 +185,7 @@ def _set_up(stream: trio.SocketStream, limits: ServerLimits) -> str:
         return "unknown"
 
 
-async def _refuse(wire: Wire, refusals: trio.CapacityLimiter) -> None:
+async def _refuse(wire: Wire, refusals: trio.CapacityLimiter, origins: frozenset[str] | None) -> None:
     """Tells a newcomer over the cap that the server is full."""
     full = ConnectionsFullError("too many connections are open")
     try:
@@ -194,7 +194,7 @@ async def _refuse(wire: Wire, refusals: trio.CapacityLimiter) -> None:
             try:
                 with trio.move_on_after(_REFUSAL_S):
                     await wire.ready()
-                await wire.send(error_answer(full, new_request_id()))
+                await wire.send(error_answer(full, new_request_id(), None, origins))
                 await wire.finish()
             except (ClientLeft, ClientStalled):
                 wire.cut()

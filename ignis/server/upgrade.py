@@ -10,6 +10,7 @@ import binascii
 from wsproto.utilities import generate_accept_token
 
 from ignis.errors import InvalidRequestError, OriginNotAllowedError, WebSocketVersionError
+from ignis.origins import may_use
 from ignis.server.answer import Framing
 from ignis.server.http11 import RequestHead
 
@@ -32,7 +33,7 @@ def accept_token(head: RequestHead, origins: frozenset[str] | None) -> str:
     """Checks an offer and returns what proves to the client that it was understood.
 
     Args:
-        origins: whose pages may open a WebSocket, beside the server's own; None: any page's.
+        origins: as `may_use` takes them. A browser keeps no page from opening a WebSocket, and only tells whose it is.
 
     Raises:
         InvalidRequestError: it is none, or malformed.
@@ -52,21 +53,15 @@ def accept_token(head: RequestHead, origins: frozenset[str] | None) -> str:
     key = headers.get("sec-websocket-key", "")
     if not _is_key(key):
         raise InvalidRequestError(f"Sec-WebSocket-Key must be {_KEY_BYTES} bytes in base64")
-    _check_origin(headers.get("origin"), headers.get("host", ""), origins)
+    origin = headers.get("origin")
+    if not may_use(origin, headers.get("host", ""), origins):
+        raise OriginNotAllowedError(f"pages of {(origin or '')[:200]} may not open a WebSocket here")
     return generate_accept_token(key.encode("ascii")).decode("ascii")
 
 
 def offered_subprotocols(head: RequestHead) -> list[str]:
     """Those that the client would speak, its favourite first."""
     return [token.strip() for token in head.headers.get("sec-websocket-protocol", "").split(",")]
-
-
-def _check_origin(origin: str | None, host: str, origins: frozenset[str] | None) -> None:
-    # A browser lets any page open a WebSocket to anywhere and only tells whose it is. No Origin: no browser.
-    if origin is None or origins is None or origin in origins:
-        return
-    if origin.partition("://")[2] != host:
-        raise OriginNotAllowedError(f"pages of {origin[:200]} may not open a WebSocket here")
 
 
 def _is_key(key: str) -> bool:

@@ -25,6 +25,7 @@ from ignis.error_body import ErrorBody
 
 _BODY = (
     errors.InvalidRequestError,
+    errors.OriginNotAllowedError,
     errors.InvalidSamplingParameterError,
     errors.UnsupportedValueError,
     errors.VisionDisabledError,
@@ -33,6 +34,7 @@ _BODY = (
     errors.ModelNotFoundError,
     errors.RequestTooLargeError,
     errors.UnsupportedMediaTypeError,
+    errors.UnsupportedEncodingError,
     errors.ServerNotReadyError,
     errors.DrainingError,
     errors.InternalError,

@@ -61,7 +61,7 @@ def test_an_unknown_status_has_no_phrase() -> None:
 
 
 def test_an_error_says_when_to_come_back() -> None:
-    status, body, fields = error_parts(EngineFullError("all lanes are taken", retry_after_s=7))
+    status, body, fields = error_parts(EngineFullError("all lanes are taken", retry_after_s=7), None, None)
     assert (status, fields[0]) == (503, ("Retry-After", "7"))
     assert body == (
         b'{"error":{"message":"all lanes are taken","type":"engine_full","code":"engine_full","param":null}}'
@@ -70,9 +70,9 @@ def test_an_error_says_when_to_come_back() -> None:
 
 def test_an_error_that_echoes_half_a_character_is_spelled_as_the_api_spells_it() -> None:
     echo = InvalidRequestError("the header \ud800 is malformed", param="\udfff")
-    assert error_parts(echo)[1] == error_body.encode(echo)
-    assert json.loads(error_parts(echo)[1])["error"]["message"] == "the header ? is malformed"
+    assert error_parts(echo, None, None)[1] == error_body.encode(echo)
+    assert json.loads(error_parts(echo, None, None)[1])["error"]["message"] == "the header ? is malformed"
 
 
 def test_a_fault_keeps_its_message_to_itself() -> None:
-    assert b"a secret" not in error_answer(InternalError("a secret"), "an-id")
+    assert b"a secret" not in error_answer(InternalError("a secret"), "an-id", None, None)
