@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.agent_model import write_agent_model
 from tests.e2e.server import Server
 
 
@@ -23,10 +24,12 @@ def start_server(real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """Starts a server with further flags; use it as a context manager."""
     root = Path(__file__).resolve().parents[2]
 
-    def start(*flags: str, command: list[str] | None = None, env: dict[str, str] | None = None) -> Server:
+    def start(
+        *flags: str, command: list[str] | None = None, env: dict[str, str] | None = None, model: Path = real_model
+    ) -> Server:
         log = tmp_path_factory.mktemp("server") / "log"
         environment = {**os.environ, "PYTHONPATH": str(root), "IGNIS_LOG_FORMAT": "json", **(env or {})}
-        arguments = [*(command or [sys.executable, "-m", "ignis"]), "--model-artifact", str(real_model), *flags]
+        arguments = [*(command or [sys.executable, "-m", "ignis"]), "--model-artifact", str(model), *flags]
         return Server(arguments, free_port(), free_port(), log, environment)
 
     return start
@@ -36,4 +39,17 @@ def start_server(real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def server(start_server: Any) -> Iterator[Server]:
     """One server for the whole session."""
     with start_server() as running:
+        yield running
+
+
+CALL = '<tool_call>\n{"name": "weather", "arguments": {"city": "Köln", "days": 2}}\n</tool_call>'
+ANSWER = "It rains in Köln, for two days."
+
+
+@pytest.fixture(scope="session")
+def agent_server(start_server: Any, real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server whose model calls the tool `weather` where there are tools, and answers once it has a result."""
+    template = (Path(__file__).parents[1] / "data" / "chat" / "qwen3.jinja").read_text(encoding="utf-8")
+    path = tmp_path_factory.mktemp("agent") / "agent.gguf"
+    with start_server(model=write_agent_model(real_model, path, template, CALL, ANSWER)) as running:
         yield running
