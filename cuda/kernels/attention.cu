@@ -84,7 +84,7 @@ static void run_round(Device &device, const RoundArguments &args, const Attentio
   taken.num_slots = num_slots < MAX_SLOTS ? num_slots : MAX_SLOTS;
   launch_shared(device, "attention", round_kernel<Element, D>, dim3(device.num_multiprocessors), ROUND_THREADS,
                 taken.num_slots * slot_bytes + behind, taken);
-  launch(device, "attention", merge_kernel<D>, dim3((args.num_rows * args.NH + 3) / 4), 128,
+  launch(device, "attention", merge_kernel<D>, dim3((args.num_rows * args.NH * (D / 64) + 3) / 4), 128,
          output.input && !output.wants_rows ? nullptr : output.rows, output.input, args.parts, args.groups, args.num_rows, args.NH);
 }
 

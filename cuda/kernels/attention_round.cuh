@@ -22,8 +22,9 @@
 
 namespace ignis {
 
+// 112 registers: what the multiprocessor has left is a block of merge_kernel's.
 template <class Element, uint32_t D>
-static __global__ void __launch_bounds__(ROUND_THREADS, 1) round_kernel(const __grid_constant__ RoundArguments args) {
+static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ RoundArguments args) {
   using Operand = typename OperandOf<Element>::type;
   constexpr uint32_t HALF = IGNIS_PAGE_TOKENS * D * sizeof(Element), NUM = D / 16, PART = D + 4;
   constexpr float RAISED = sizeof(Element) == 1 ? LOWERED : 1.0f;  // what widening left out

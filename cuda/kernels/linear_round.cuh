@@ -43,6 +43,13 @@ __host__ __device__ constexpr bool is_16_bit(ignis_dtype dtype) { return dtype =
 __host__ __device__ constexpr uint32_t unit_pieces(ignis_dtype dtype) { return is_16_bit(dtype) ? 1 : weight_layout(dtype).record_cols / PIECE_COLS; }
 __host__ __device__ constexpr uint32_t unit_bytes(ignis_dtype dtype) { return unit_pieces(dtype) * piece_bytes(dtype) + weight_layout(dtype).super_bytes; }
 
+// Copies whose addresses in both memories differ within 128 bytes run at four fifths of the rate (measured): a unit lies in its slot as far
+// behind a multiple of 128 as it does in global memory. So far that is at most.
+__host__ __device__ constexpr uint32_t most_shift(uint32_t bytes) { return bytes % 128 == 0 ? 0 : 128 - (bytes & (~bytes + 1)); }
+__host__ __device__ constexpr uint32_t slot_bytes(ignis_dtype dtype) {
+  return (unit_bytes(dtype) + most_shift(unit_bytes(dtype)) + 127) / 128 * 128;
+}
+
 inline constexpr uint32_t PARTIAL_FLOATS = ROUND_TOKENS * TILE_ROWS;
 
 // Where a partial tile has a token's row: an order in which a warp's writes meet no bank twice.
@@ -55,7 +62,7 @@ __host__ __device__ constexpr uint32_t round_blocks(uint32_t tiles) { return til
 
 template <ignis_dtype DTYPE, uint32_t TILES>
 __host__ __device__ constexpr uint32_t round_stages(uint32_t code) {
-  constexpr uint32_t stage = ROUND_WARPS * TILES * unit_bytes(DTYPE), others = 2 * ROUND_WARPS * TILES * PARTIAL_FLOATS * 4;
+  constexpr uint32_t stage = ROUND_WARPS * TILES * slot_bytes(DTYPE), others = 2 * ROUND_WARPS * TILES * PARTIAL_FLOATS * 4;
   const uint32_t most = shared_bytes_of(code, shared_kb(code) >= 227 ? round_blocks(TILES) : 1), room = most > others ? most - others : 0;
   return room / stage < 2 ? 2 : room / stage > 6 ? 6 : room / stage;
 }
@@ -63,7 +70,7 @@ __host__ __device__ constexpr uint32_t round_stages(uint32_t code) {
 // its alignment, and copies whose addresses in both memories differ within 128 bytes run at four fifths of the rate (measured).
 template <ignis_dtype DTYPE, uint32_t TILES>
 __host__ __device__ constexpr uint32_t round_shared_bytes(uint32_t code) {
-  return ROUND_WARPS * TILES * (round_stages<DTYPE, TILES>(code) * unit_bytes(DTYPE) + 2 * PARTIAL_FLOATS * 4) + ROUND_TOKENS * (sizeof(float) + sizeof(uint32_t));
+  return ROUND_WARPS * TILES * (round_stages<DTYPE, TILES>(code) * slot_bytes(DTYPE) + 2 * PARTIAL_FLOATS * 4) + ROUND_TOKENS * (sizeof(float) + sizeof(uint32_t));
 }
 
 // d = c + a b
@@ -85,18 +92,18 @@ static __device__ __forceinline__ void constant_fragment(uint32_t a[4]) {
   for (uint32_t i = 0; i < 4; i++) asm volatile("" : "+r"(a[i]));
 }
 
-// acc += 64 columns of every tile, or to `chain` what acc is added of it later. `unit` is the first tile's in the ring.
+// acc += 64 columns of every tile, or to `chain` what acc is added of it later. `units` are the tiles' in the ring.
 template <ignis_dtype DTYPE, uint32_t TILES>
-static __device__ __forceinline__ void multiply_piece(float (&acc)[TILES][4], float (&chain)[TILES][4], const uint8_t *unit, uint32_t piece,
+static __device__ __forceinline__ void multiply_piece(float (&acc)[TILES][4], float (&chain)[TILES][4], const uint8_t *const (&units)[TILES], uint32_t piece,
                                                       const uint4 *b, const uint32_t constant[4], uint32_t lane) {
   constexpr WeightLayout layout = weight_layout(DTYPE);
-  constexpr uint32_t UNIT = unit_bytes(DTYPE), PIECE = piece_bytes(DTYPE), PIECES = unit_pieces(DTYPE);
+  constexpr uint32_t PIECE = piece_bytes(DTYPE), PIECES = unit_pieces(DTYPE);
   constexpr uint32_t offset = static_cast<uint32_t>(code_offset(DTYPE));
   constexpr bool has_constant = offset > 0 || has_minimum(DTYPE);
   const float zeros[4] = {};
   Piece<DTYPE> codes[TILES];
 #pragma unroll
-  for (uint32_t tile = 0; tile < TILES; tile++) codes[tile].load(unit + tile * UNIT + piece * PIECE, lane);
+  for (uint32_t tile = 0; tile < TILES; tile++) codes[tile].load(units[tile] + piece * PIECE, lane);
 #pragma unroll
   for (uint32_t block = 0; block < 2; block++) {
     float start[2][4] = {};  // of the first 16 columns, of the second where each has a chain of its own
@@ -107,7 +114,7 @@ static __device__ __forceinline__ void multiply_piece(float (&acc)[TILES][4], fl
 #pragma unroll
     for (uint32_t tile = 0; tile < TILES; tile++) {
       BlockScales<DTYPE> scales;
-      const uint8_t *here = unit + tile * UNIT;
+      const uint8_t *here = units[tile];
       scales.load(here + piece * PIECE + layout.code_bytes + layout.high_bytes, here + PIECES * PIECE, block, lane / 4);
       uint32_t a[2][4];
       codes[tile].fragment(a[0], 2 * block);
@@ -139,11 +146,11 @@ static __device__ __forceinline__ void multiply_piece(float (&acc)[TILES][4], fl
 template <ignis_dtype DTYPE, uint32_t TILES>
 static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) round_linear_kernel(const __grid_constant__ RoundProduct args) {
   constexpr WeightLayout layout = weight_layout(DTYPE);
-  constexpr uint32_t UNIT = unit_bytes(DTYPE), PIECES = unit_pieces(DTYPE), STAGES = round_stages<DTYPE, TILES>(TARGET);
+  constexpr uint32_t UNIT = unit_bytes(DTYPE), SLOT = slot_bytes(DTYPE), PIECES = unit_pieces(DTYPE), STAGES = round_stages<DTYPE, TILES>(TARGET);
   extern __shared__ __align__(128) uint8_t shared[];
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4, T = args.in.T;
-  uint8_t *ring = shared + warp * (STAGES * TILES * UNIT);
-  float *partials = reinterpret_cast<float *>(shared + ROUND_WARPS * STAGES * TILES * UNIT);  // [2][warp][tile][token][row]
+  uint8_t *ring = shared + warp * (STAGES * TILES * SLOT);
+  float *partials = reinterpret_cast<float *>(shared + ROUND_WARPS * STAGES * TILES * SLOT);  // [2][warp][tile][token][row]
   float *token_factors = partials + 2 * ROUND_WARPS * TILES * PARTIAL_FLOATS;  // [token]
   RoundScale *next_scales = reinterpret_cast<RoundScale *>(token_factors + ROUND_TOKENS);  // [token]
 
@@ -174,14 +181,17 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
   uint32_t copy_tiles = copy_item < args.num_items ? tiles_of(copy_item) : 0;
   const auto copy_next = [&] {
     if (own && copy_item < args.num_items) {
-      uint8_t *target = ring + copy_stage * (TILES * UNIT);
+      uint8_t *target = ring + copy_stage * (TILES * SLOT);
 #pragma unroll
       for (uint32_t tile = 0; tile < TILES; tile++) {
         if (tile >= copy_tiles) break;
+        const uint8_t *from = source + tile * tile_stride;
+        uint8_t *to = target + tile * SLOT;
+        if constexpr (SLOT != UNIT) to += reinterpret_cast<uintptr_t>(from) % 128;
 #pragma unroll
         for (uint32_t i = 0; i < (UNIT + 511) / 512; i++) {
           const uint32_t at = i * 512 + lane * 16;
-          if (UNIT % 512 == 0 || at < UNIT) copy_async(target + tile * UNIT + at, source + tile * tile_stride + at);
+          if (UNIT % 512 == 0 || at < UNIT) copy_async(to + at, from + at);
         }
       }
       source += UNIT;
@@ -253,7 +263,9 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
   constant_fragment<DTYPE>(constant);
   uint32_t stage = 0, buffer = 0;
   for (uint32_t item = blockIdx.x; item < args.num_items; item += gridDim.x, buffer ^= 1) {
-    const RoundProduct::Job &own_job = args.job[job_of(item)];
+    const uint32_t job = job_of(item);
+    [[maybe_unused]] const uint32_t first_tile = is_gate ? item : (item - args.first_item[job]) * TILES;
+    const RoundProduct::Job &own_job = args.job[job];
     float acc[TILES][4];
 #pragma unroll
     for (uint32_t tile = 0; tile < TILES; tile++)
@@ -280,10 +292,17 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
       __syncwarp();  // every lane's copies are here, and every lane has read the stage that is filled next
       copy_next();
       if (unit == 0 && own_job.accumulates) load_old();  // behind the first rows, which nobody should wait longer for
+      const uint8_t *units_here[TILES];
+#pragma unroll
+      for (uint32_t tile = 0; tile < TILES; tile++) {
+        units_here[tile] = ring + (stage * TILES + tile) * SLOT;
+        // Matrices start at multiples of 256.
+        if constexpr (SLOT != UNIT) units_here[tile] += ((first_tile + (is_gate ? 0 : tile)) * units + first_unit + unit) * UNIT % 128;
+      }
       float chain[TILES][4];
 #pragma unroll
       for (uint32_t piece = 0; piece < PIECES; piece++)
-        multiply_piece<DTYPE, TILES>(acc, chain, ring + stage * (TILES * UNIT), piece, b + piece * 2, constant, lane);
+        multiply_piece<DTYPE, TILES>(acc, chain, units_here, piece, b + piece * 2, constant, lane);
       stage = stage + 1 == STAGES ? 0 : stage + 1;
     }
 
