@@ -39,3 +39,11 @@ MAX_PROMPTS = 256
 """Prompts in the list of a text completion."""
 MAX_TOKEN_IDS = 4_194_304
 """`token_ids`, and a prompt of ids."""
+MAX_STREAMS = 32
+"""Named streams of one WebSocket."""
+MAX_STREAM_ID_CHARACTERS = 256
+"""Of a stream's name."""
+MAX_ACTIVE_RESPONSES = 16
+"""Responses of one WebSocket that are under way at once; more wait in order."""
+MAX_WAITING_RESPONSES = 256
+"""Responses of one WebSocket that wait for others of their stream or of the connection."""

@@ -34,7 +34,7 @@ def build_document() -> dict[str, Any]:
     version = importlib.import_module("ignis.version").VERSION
     structs: list[Any] = []
     for operation in operations:
-        kinds = (operation.error, operation.request, operation.answer, operation.chunk)
+        kinds = (operation.error, operation.request, operation.answer, operation.chunk, *operation.messages)
         structs += [kind for kind in kinds if kind is not None]
     # In the order of their first use, so that a new route does not move the others.
     structs = list(dict.fromkeys(structs))
@@ -74,6 +74,9 @@ def describe(operation: Any, references: dict[type, Any], error: dict[str, Any])
     if "{" in operation.path:
         name = operation.path.partition("{")[2].partition("}")[0]
         entry["parameters"] = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}}]
+    for name, text in operation.query:
+        parameter = {"name": name, "in": "query", "description": text, "schema": {"type": "string"}}
+        entry.setdefault("parameters", []).append(parameter)
     if operation.request is not None:
         content = {"application/json": {"schema": references[operation.request]}}
         entry["requestBody"] = {"required": True, "content": content}
@@ -89,6 +92,9 @@ def responses(operation: Any, references: dict[type, Any], error: dict[str, Any]
     if operation.chunk is not None:
         content["text/event-stream"] = {"schema": references[operation.chunk]}
     found: dict[str, Any] = {"200": {"description": "Done.", "content": content}}
+    if operation.messages:
+        content = {"application/json": {"schema": messages(operation, references)}}
+        found = {"101": {"description": "A WebSocket, and what goes over it.", "content": content}}
     declared = {row["name"]: row for row in load("errors.toml")["error"]}
     names = [kind.__name__ for kind in operation.refusals]
     if not operation.is_open:
@@ -107,6 +113,11 @@ def responses(operation: Any, references: dict[type, Any], error: dict[str, Any]
                 "Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}},
             }
     return found
+
+
+def messages(operation: Any, references: dict[type, Any]) -> dict[str, Any]:
+    """What goes over a WebSocket; OpenAPI has no words of its own for it."""
+    return {"anyOf": [references[kind] for kind in operation.messages]}
 
 
 def needed_first(schema: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from ignis.exchange import Exchange
 
 AUTO = "auto"
 _PREFIX = "Bearer "
+_SOCKET_PREFIX = "openai-insecure-api-key."
+"""Of a subprotocol that carries the key, for pages: a browser's WebSocket sends no headers of its own."""
 
 
 def generate_key() -> str:
@@ -40,4 +42,20 @@ def _given(exchange: Exchange) -> list[bytes]:
     keys = [bearer.removeprefix(_PREFIX)] if bearer.startswith(_PREFIX) else []
     if "x-api-key" in exchange.headers:
         keys.append(exchange.headers["x-api-key"])
+    if exchange.is_upgrade:
+        keys += [name.removeprefix(_SOCKET_PREFIX) for name in _subprotocols(exchange) if _is_credential(name)]
     return [key.strip().encode(errors="surrogateescape") for key in keys]
+
+
+def choose_subprotocol(exchange: Exchange) -> str | None:
+    """The first subprotocol that a WebSocket offers and that is no credential, which is never sent back."""
+    return next((name for name in _subprotocols(exchange) if not _is_credential(name)), None)
+
+
+def _subprotocols(exchange: Exchange) -> list[str]:
+    offered = exchange.headers.get("sec-websocket-protocol", "").split(",")
+    return [name.strip() for name in offered if name.strip()]
+
+
+def _is_credential(name: str) -> bool:
+    return name.startswith(_SOCKET_PREFIX)

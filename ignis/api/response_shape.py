@@ -9,6 +9,7 @@ The response that the last event holds is the body of an answer that is not stre
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import msgspec
@@ -66,6 +67,11 @@ class ResponseTale:
         self._open: Writer | None = None
         self._finish: FinishReason | None = None
         self._num_events = 0
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether an event was told."""
+        return self._num_events > 0
 
     def queue(self) -> list[ResponseEvent]:
         """It waits for a lane; `begin` follows when it has one."""
@@ -216,6 +222,16 @@ class ResponseShape:
     def _spell(self, found: Iterable[ResponseEvent]) -> Iterable[Event]:
         for event in found:
             yield Event(self._encoder.encode(event)[:-1] + self._tail, str(event.__struct_config__.tag))
+
+
+class PrewarmShape(ResponseShape):
+    """Of a prompt that is only read ahead: the token that was drawn to read it is not told."""
+
+    def delta(self, delta: Delta) -> Iterable[Event]:
+        return ()
+
+    def end(self, outcome: Outcome) -> Iterable[Event]:
+        return super().end(replace(outcome, completion_tokens=0, reasoning_tokens=0))
 
 
 def _usage(outcome: Outcome) -> ResponseUsage:

@@ -16,6 +16,7 @@ from ignis.api.models import Models
 from ignis.api.order import Orders, OrderSettings
 from ignis.api.prompt import Prompts
 from ignis.api.response_run import ResponseRuns
+from ignis.api.response_socket import ResponseSocket
 from ignis.api.response_store import ResponseStore
 from ignis.api.responses import Responses
 from ignis.api.router import Handler, Route, Router
@@ -101,7 +102,9 @@ def build_router(
     messages = Messages(serving, orders, answering, metrics, limit)
     models = Models(serving)
     store = ResponseStore(settings.response_store_bytes, settings.response_store_ttl_s, monotonic_s)
-    responses = Responses(orders, answering, ResponseRuns(orders, store), limit)
+    runs = ResponseRuns(orders, store)
+    responses = Responses(orders, answering, runs, limit)
+    response_socket = ResponseSocket(serving, orders, answering, runs, log, limit)
     tokenize = Tokenize(serving, orders, prompts, metrics, limit)
     routes = [
         _route(operations.CHAT_COMPLETIONS, ChatCompletions(orders, answering, limit).create),
@@ -109,6 +112,7 @@ def build_router(
         _route(operations.MESSAGES, messages.create),
         _route(operations.COUNT_MESSAGE_TOKENS, messages.count_tokens),
         _route(operations.CREATE_RESPONSE, responses.create),
+        _route(operations.OPEN_RESPONSES, response_socket.serve),
         _route(operations.COUNT_RESPONSE_INPUT, responses.count_input),
         _route(operations.SHOW_RESPONSE, responses.show),
         _route(operations.DELETE_RESPONSE, responses.delete),

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import trio
+
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import EngineState, LoadedModel
 from ignis.engine.limits import REJECTIONS, check_state, not_serving
@@ -24,6 +26,7 @@ class Serving:
         self.model: LoadedModel | None = None
         self._engine = engine
         self._metrics = metrics
+        self._turn = trio.StrictFIFOLock()
 
     @property
     def state(self) -> EngineState:
@@ -73,6 +76,17 @@ class Serving:
             # The engine is ready a moment before the model is put up.
             raise not_serving(EngineState.LOADING, "")
         return self.model
+
+    async def submit_in_turn(self, submissions: Sequence[Submission]) -> list[Mailbox]:
+        """Waits for lanes where all are taken, behind everybody who waited before; then as `submit`."""
+        async with self._turn:
+            while not self._engine.has_room(len(submissions)):
+                await self._engine.wait_room()
+            return self.submit(submissions)
+
+    def must_wait(self) -> bool:
+        """Whether the next submission in turn finds no lane at once."""
+        return self._turn.locked() or not self._engine.has_room(1)
 
     def submit(self, submissions: Sequence[Submission]) -> list[Mailbox]:
         """Hands all of them to the engine, or none; raises what it raises."""

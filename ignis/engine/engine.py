@@ -68,6 +68,8 @@ class Engine:
         self._flights: dict[int, Flight] = {}
         self._num_submitted = 0
         self._num_held = 0
+        self._room = trio.lowlevel.ParkingLot()
+        """Those who wait for a lane."""
         self._counted_evictions = 0
         self._num_steps = 0
         self._logged_load = (0, 0)
@@ -232,6 +234,18 @@ class Engine:
             raise
         return [self._accept(submission) for submission in submissions]
 
+    def has_room(self, count: int) -> bool:
+        """Whether so many submissions would find lanes now. Where no model serves nobody has to wait to be told so."""
+        return self.state is not EngineState.SERVING or self._num_held + count <= self._settings.decode_lanes
+
+    async def wait_room(self) -> None:
+        """Returns when a lane was given back, or no model serves any more."""
+        await self._room.park()
+
+    def _give_back(self) -> None:
+        self._num_held -= 1
+        self._room.unpark_all()
+
     def _retry_after_s(self) -> int:
         held = [flight for flight in self._flights.values() if not flight.has_left]
         return self._estimate.retry_after_s((flight.num_drawn, flight.submission.max_tokens) for flight in held)
@@ -255,7 +269,7 @@ class Engine:
         flight = self._flights[request_id]
         assert self._loop is not None
         flight.has_left = True
-        self._num_held -= 1
+        self._give_back()
         self._loop.post(Leave(request_id, reason))
 
     def _take(self, delivery: Delivery) -> None:
@@ -321,7 +335,7 @@ class Engine:
     def _end(self, request_id: int, event: TokenEvent, now: float) -> None:
         flight = self._flights.pop(request_id)
         if not flight.has_left:
-            self._num_held -= 1
+            self._give_back()
         if event.finish in (FinishReason.STOP, FinishReason.LENGTH):
             self._estimate.note_answer(flight.num_drawn)
         self._account.ended(request_id, flight, event, now)
@@ -466,4 +480,5 @@ class Engine:
         )
 
     def _advance(self, event: EngineEvent) -> None:
+        self._room.unpark_all()
         self.state = machine.advance(TABLE, self.state, event)

@@ -80,6 +80,8 @@ class ScriptedEngine:
     """As much of the engine as the routes touch."""
 
     def __init__(self, scripts: Sequence[Script] = (), *, is_held: bool = False) -> None:
+        self.num_free = 1000
+        """Lanes that the next submissions find free."""
         self.state = EngineState.SERVING
         self.reason = ""
         self.is_turning = True
@@ -92,14 +94,27 @@ class ScriptedEngine:
         self.has_submitted = trio.Event()
         self._scripts = list(scripts or [script("Hello")])
         self._is_held = is_held
+        self._room = trio.lowlevel.ParkingLot()
         self._running: dict[int, tuple[Mailbox, list[TokenEvent]]] = {}
 
     def is_alive(self) -> bool:
         return self.is_turning
 
+    def has_room(self, count: int) -> bool:
+        return count <= self.num_free
+
+    async def wait_room(self) -> None:
+        await self._room.park()
+
+    def free(self, num_lanes: int) -> None:
+        """Gives lanes to those who wait."""
+        self.num_free = num_lanes
+        self._room.unpark_all()
+
     def submit(self, submissions: Sequence[Submission]) -> list[Mailbox]:
         if self.refusal is not None:
             raise self.refusal
+        self.num_free -= len(submissions)
         mailboxes = []
         for submission in submissions:
             played = self._scripts[min(len(self.submissions), len(self._scripts) - 1)]

@@ -16,7 +16,7 @@ from typing import Any
 import trio
 
 from ignis.errors import RequestTooLargeError
-from ignis.exchange import EventStream, Exchange
+from ignis.exchange import EventStream, Exchange, Socket
 
 _LINE_END = re.compile(rb"[\r\n]")
 
@@ -85,6 +85,54 @@ class FakeEventStream:
         self._changed = trio.Event()
 
 
+class FakeSocket:
+    """The client's side of a socket: `say` to the handler, `hear` what it sent."""
+
+    def __init__(self, subprotocol: str | None) -> None:
+        self.subprotocol = subprotocol
+        self.closed: tuple[int, str] | None = None
+        self._said, self._to_handler = trio.open_memory_channel[str | bytes](1000)
+        self._sent, self._heard = trio.open_memory_channel[bytes](100_000)
+
+    async def receive(self) -> str | bytes | None:
+        try:
+            return await self._to_handler.receive()
+        except trio.EndOfChannel:
+            return None
+
+    async def send(self, text: bytes) -> None:
+        assert self.closed is None, "send after close"
+        await trio.lowlevel.checkpoint()
+        self._sent.send_nowait(bytes(text))
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        await trio.lowlevel.checkpoint()
+        self.closed = (code, reason)
+
+    # For the test
+
+    def say(self, message: Any) -> None:
+        """Sends a message: text or bytes as they are, anything else as JSON."""
+        self._said.send_nowait(message if isinstance(message, str | bytes) else json.dumps(message))
+
+    async def hear(self) -> Any:
+        """The next message of the handler."""
+        return json.loads(await self._heard.receive())
+
+    def heard(self) -> list[Any]:
+        """All that was sent and not yet heard."""
+        found = []
+        while True:
+            try:
+                found.append(json.loads(self._heard.receive_nowait()))
+            except trio.WouldBlock:
+                return found
+
+    def drain(self) -> None:
+        """The server stops: no more messages."""
+        self._said.close()
+
+
 class FakeExchange:
     """One exchange. `body` that is neither bytes nor text is sent as JSON."""
 
@@ -97,6 +145,7 @@ class FakeExchange:
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, str] | None = None,
         request_id: str = "req-test",
+        is_upgrade: bool = False,
     ) -> None:
         self._body = (
             body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
@@ -107,6 +156,8 @@ class FakeExchange:
         self._headers = {name.lower(): value for name, value in (headers or {}).items()}
         self._request_id = request_id
         self._body_was_read = False
+        self._is_upgrade = is_upgrade
+        self._socket: FakeSocket | None = None
         self._opened = trio.Event()
         self._answer: FakeAnswer | None = None
         self._stream: FakeEventStream | None = None
@@ -157,11 +208,29 @@ class FakeExchange:
         self._opened.set()
         return self._stream
 
+    @property
+    def is_upgrade(self) -> bool:
+        return self._is_upgrade
+
+    async def accept(self, limit_bytes: int, subprotocol: str | None = None) -> Socket:
+        self._assert_unanswered()
+        assert self._is_upgrade, "the client asked for no upgrade"
+        await trio.lowlevel.checkpoint()
+        self._socket = FakeSocket(subprotocol)
+        self._opened.set()
+        return self._socket
+
     # For the test
 
     @property
     def is_answered(self) -> bool:
-        return self._answer is not None or self._stream is not None
+        return self._answer is not None or self._stream is not None or self._socket is not None
+
+    async def wait_accepted(self) -> FakeSocket:
+        """Waits until the handler has accepted the socket."""
+        await self._opened.wait()
+        assert self._socket is not None, "the handler opened no socket"
+        return self._socket
 
     @property
     def answer(self) -> FakeAnswer:

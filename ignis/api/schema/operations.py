@@ -11,8 +11,10 @@ from ignis.api.schema.anthropic_request import CountTokensRequest, MessagesReque
 from ignis.api.schema.chat_completions import ChatCompletion, ChatCompletionChunk, ChatCompletionRequest
 from ignis.api.schema.completions import Completion, CompletionChunk, CompletionRequest
 from ignis.api.schema.models import Health, ModelEntry, ModelList
-from ignis.api.schema.response_events import AnyResponseEvent
+from ignis.api.schema.response_events import AnyResponseEvent, SocketError
 from ignis.api.schema.responses import (
+    CancelEvent,
+    CreateEvent,
     DeletedResponse,
     InputItemList,
     InputTokens,
@@ -63,6 +65,10 @@ class Operation:
     chunk: Any = None
     """The type of an event of the stream that the route can answer with; None: it never streams."""
     error: type[msgspec.Struct] = ErrorBody
+    query: tuple[tuple[str, str], ...] = ()
+    """Its query parameters and what they do."""
+    messages: tuple[Any, ...] = ()
+    """What goes over the WebSocket that the route becomes; it answers 101 then."""
     answer_type: str = "application/json"
     refusals: tuple[type[errors.IgnisError], ...] = ()
     is_open: bool = False
@@ -138,6 +144,24 @@ CREATE_RESPONSE = Operation(
     chunk=AnyResponseEvent,
     refusals=(*_GENERATION, errors.PreviousResponseNotFoundError),
 )
+OPEN_RESPONSES = Operation(
+    "GET",
+    "/v1/responses",
+    "openResponses",
+    "Make responses over a WebSocket",
+    "The client sends `response.create` (`CreateEvent`) and `response.cancel` (`CancelEvent`), a message each; the "
+    "server sends the events of the HTTP stream, and `error` (`SocketError`) for what it refuses. Responses of one "
+    "`stream_id` come in order, those of others beside them. A response that finds every lane taken is `queued`. The "
+    "latest response of each stream can be gone on from while the connection is open, others where they were stored. A "
+    "page may send its key as a subprotocol: `openai-insecure-api-key.<key>`.",
+    messages=(CreateEvent, CancelEvent, AnyResponseEvent, SocketError),
+    refusals=(
+        errors.InvalidRequestError,
+        errors.WebSocketVersionError,
+        errors.OriginNotAllowedError,
+        errors.DrainingError,
+    ),
+)
 COUNT_RESPONSE_INPUT = Operation(
     "POST",
     "/v1/responses/input_tokens",
@@ -177,8 +201,12 @@ LIST_RESPONSE_INPUT = Operation(
     "/v1/responses/{response_id}/input_items",
     "listResponseInput",
     "List what the model read for a response",
-    "The newest item first, or with `order=asc` the oldest; `limit` (1 to 100, 20) and `after` (an id) page through.",
     answer=InputItemList,
+    query=(
+        ("order", "desc: the newest item first; asc: the oldest. Absent: desc."),
+        ("limit", "Items of a page, 1 to 100. Absent: 20."),
+        ("after", "Id of the item before the first of the page."),
+    ),
     refusals=(*_STORED, errors.InvalidRequestError),
 )
 LIST_MODELS = Operation(
@@ -228,6 +256,7 @@ DOCS_REDIRECT = Operation("GET", "/v1", "docsRedirect", "Redirect to the referen
 OPERATIONS = (
     CHAT_COMPLETIONS,
     CREATE_RESPONSE,
+    OPEN_RESPONSES,
     COUNT_RESPONSE_INPUT,
     SHOW_RESPONSE,
     DELETE_RESPONSE,

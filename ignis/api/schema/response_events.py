@@ -1,12 +1,13 @@
 """Events of a response as it is made, the same over server-sent events and WebSocket."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
 from ignis.api.schema.response_items import OutputItem, OutputText
 from ignis.api.schema.responses import Response
 from ignis.api.schema.usage import TokenLogprobEntry
+from ignis.error_body import ErrorDetail
 
 
 class ResponseEvent(msgspec.Struct, kw_only=True, tag_field="type"):
@@ -130,3 +131,12 @@ AnyResponseEvent = Annotated[
     | Failed,
     msgspec.Meta(description="One event of a response."),
 ]
+
+
+class SocketError(msgspec.Struct, kw_only=True):
+    """What a WebSocket says in place of a response that was refused; the connection stays open."""
+
+    type: Literal["error"] = "error"
+    status: Annotated[int, msgspec.Meta(description="What the status would be over HTTP.")]
+    error: ErrorDetail
+    stream_id: str | msgspec.UnsetType = msgspec.UNSET

@@ -116,7 +116,7 @@ class ResponseStreamOptions(msgspec.Struct, kw_only=True):
 
 Input = Annotated[
     list[InputItem],
-    honoured("What the model reads, oldest first.", min_length=1, max_length=MAX_MESSAGES),
+    honoured("What the model reads, oldest first.", max_length=MAX_MESSAGES),
 ]
 
 

@@ -1,0 +1,285 @@
+"""GET /v1/responses as a WebSocket: responses on streams, in order within one and beside each other across them.
+
+What goes out are the events of the HTTP stream, one message each. A response that finds every lane taken waits its turn
+among all sockets of the server. What the connection knows of earlier responses is gone with it.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+import msgspec
+import trio
+
+from ignis.api.answering import Answering, Event
+from ignis.api.auth import choose_subprotocol
+from ignis.api.body import parse_body
+from ignis.api.generation import release
+from ignis.api.order import Orders
+from ignis.api.response_run import Earlier, ResponseRun, ResponseRuns, previous_not_found
+from ignis.api.response_shape import PrewarmShape, ResponseShape
+from ignis.api.response_store import StoredResponse
+from ignis.api.schema.response_events import SocketError
+from ignis.api.schema.responses import CancelEvent, CreateEvent
+from ignis.api.serving import Serving
+from ignis.error_body import detail
+from ignis.errors import (
+    EngineFullError,
+    Fault,
+    IgnisError,
+    InternalError,
+    InvalidRequestError,
+    InvalidStreamIdError,
+    ResponseNotFoundError,
+    SteeringNotSupportedError,
+    StreamLimitError,
+)
+from ignis.exchange import Exchange, Socket
+from ignis.limits import MAX_ACTIVE_RESPONSES, MAX_STREAM_ID_CHARACTERS, MAX_STREAMS, MAX_WAITING_RESPONSES
+from ignis.log import Log
+
+_STREAM_ID = re.compile(r"[A-Za-z0-9_.-]+")
+_EVENTS = ("response.create", "response.cancel")
+_STEER = "response.steer"
+
+
+class ResponseSocket:
+    """The endpoint."""
+
+    def __init__(
+        self,
+        serving: Serving,
+        orders: Orders,
+        answering: Answering,
+        runs: ResponseRuns,
+        log: Log,
+        max_body_bytes: int,
+    ) -> None:
+        self.serving = serving
+        self.orders = orders
+        self.answering = answering
+        self.runs = runs
+        self.log = log
+        self._max_body_bytes = max_body_bytes
+
+    async def serve(self, exchange: Exchange) -> None:
+        if not exchange.is_upgrade:
+            raise InvalidRequestError("GET is served here as a WebSocket only: the request asks for no upgrade")
+        socket = await exchange.accept(self._max_body_bytes, choose_subprotocol(exchange))
+        await _Connection(self, exchange, socket).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A response.create that waits for its turn."""
+
+    fields: CreateEvent
+    raw: dict[str, object]
+    earlier: Earlier
+    continues_own: bool
+    """It goes on from the latest response of its own stream."""
+
+
+class _Stream:
+    """One stream of a connection."""
+
+    def __init__(self, stream_id: str | None) -> None:
+        self.stream_id = stream_id
+        self.latest: StoredResponse | None = None
+        """The last one that finished: what the next may go on from."""
+        self.active: ResponseRun | None = None
+        self.put, self.asked = trio.open_memory_channel[_Asked](MAX_WAITING_RESPONSES)
+
+
+class _Connection:
+    """One WebSocket."""
+
+    def __init__(self, endpoint: ResponseSocket, exchange: Exchange, socket: Socket) -> None:
+        self._endpoint = endpoint
+        self._exchange = exchange
+        self._socket = socket
+        self._streams: dict[str | None, _Stream] = {}
+        self._num_waiting = 0
+        self._places = trio.Semaphore(MAX_ACTIVE_RESPONSES)
+
+    async def run(self) -> None:
+        """Returns once the server drains and what was begun has ended; a client that leaves cancels all of it."""
+        async with trio.open_nursery() as tasks:
+            while (message := await self._socket.receive()) is not None:
+                await self._take(message, tasks)
+            for stream in self._streams.values():
+                stream.put.close()
+
+    async def _take(self, message: str | bytes, tasks: trio.Nursery) -> None:
+        stream_id: str | None = None
+        try:
+            data, kind, stream_id = _read_head(message)
+            if kind == _STEER:
+                raise SteeringNotSupportedError("a response takes no input once it has begun")
+            if kind == "response.cancel":
+                self._cancel(parse_body(data, CancelEvent).fields)
+            else:
+                self._ask(data, tasks)
+        except IgnisError as error:
+            await self._send_error(error, stream_id)
+
+    # Asking
+
+    def _ask(self, data: bytes, tasks: trio.Nursery) -> None:
+        read = parse_body(data, CreateEvent)
+        fields = read.fields
+        self._endpoint.orders.report_ignored(read.ignored, self._exchange)
+        stream = self._streams.get(fields.stream_id) or _Stream(fields.stream_id)
+        if fields.stream_id not in self._streams:
+            self._check_new(fields.stream_id)
+        earlier, continues_own = self._earlier(fields.previous_response_id, stream)
+        if self._num_waiting == MAX_WAITING_RESPONSES:
+            raise EngineFullError(f"{MAX_WAITING_RESPONSES} responses of this connection wait already")
+        stream.put.send_nowait(_Asked(fields, read.raw, earlier, continues_own))
+        self._num_waiting += 1
+        if fields.stream_id not in self._streams:
+            # Only what is accepted takes a name.
+            self._streams[fields.stream_id] = stream
+            tasks.start_soon(self._serve, stream)
+
+    def _check_new(self, stream_id: str | None) -> None:
+        if stream_id is None:
+            return
+        if not _STREAM_ID.fullmatch(stream_id) or len(stream_id) > MAX_STREAM_ID_CHARACTERS:
+            raise InvalidStreamIdError(
+                f"stream_id must be 1 to {MAX_STREAM_ID_CHARACTERS} letters, digits, points, _ and -, "
+                f"not {stream_id[:60]!r}"
+            )
+        if len(self._streams.keys() - {None}) == MAX_STREAMS:
+            raise StreamLimitError(f"a connection has at most {MAX_STREAMS} named streams")
+
+    def _earlier(self, response_id: str | None, stream: _Stream) -> tuple[Earlier, bool]:
+        """What a response goes on from: the latest of a stream of this connection, or a response that was stored."""
+        if response_id is None:
+            return Earlier(), False
+        for other in self._streams.values():
+            if other.latest is not None and other.latest.id == response_id:
+                return Earlier(other.latest.items, other.latest.items_bytes), other is stream
+        stored = self._endpoint.runs.store.get(response_id)
+        if stored is None:
+            raise previous_not_found(response_id)
+        return Earlier(stored.items, stored.items_bytes), False
+
+    def _cancel(self, fields: CancelEvent) -> None:
+        """Gives up the response that is named, or the one that runs on the stream."""
+        if fields.response_id is None:
+            stream = self._streams.get(fields.stream_id)
+            run = None if stream is None else stream.active
+            name = "runs on this stream"
+        else:
+            actives = [stream.active for stream in self._streams.values() if stream.active is not None]
+            run = next((active for active in actives if active.response.id == fields.response_id), None)
+            name = f"{fields.response_id[:80]!r} runs on this connection"
+        if run is None:
+            raise ResponseNotFoundError(f"no response {name}")
+        run.scope.cancel()
+
+    # Answering
+
+    async def _serve(self, stream: _Stream) -> None:
+        async for asked in stream.asked:
+            async with self._places:
+                self._num_waiting -= 1
+                has_ended_well = await self._answer(stream, asked)
+            if not has_ended_well and asked.continues_own:
+                stream.latest = None
+
+    async def _answer(self, stream: _Stream, asked: _Asked) -> bool:
+        """Answers one response.create; False where it failed."""
+        fields = asked.fields
+        # On a socket a response is kept for the connection only, unless the client wants it stored.
+        fields.store = bool(fields.store)
+        request_id = self._exchange.request_id
+        shape: ResponseShape | None = None
+        try:
+            run = await self._endpoint.runs.make(fields, asked.raw, asked.earlier, request_id)
+            if fields.generate is False:
+                # One token is drawn where a prompt is read to its end.
+                run.order = replace(run.order, max_tokens=1)
+                shape = PrewarmShape(run.tale, fields.stream_id)
+            else:
+                shape = ResponseShape(run.tale, fields.stream_id)
+            stream.active = run
+            with self._endpoint.runs.running(run):
+                with run.scope:
+                    await self._tell(run, shape)
+                if run.scope.cancelled_caught:
+                    for event in shape.cancel():
+                        await self._send(event)
+        except IgnisError as error:
+            await self._send_error(error, fields.stream_id)
+            return False
+        except Exception as error:
+            # The border of this response: the others of the connection go on.
+            self._endpoint.log.emit("ignis.request.fault", request_id=request_id, error=error)
+            failure = InternalError("a handler failed")
+            if shape is None or not shape.tale.has_begun:
+                await self._send_error(failure, fields.stream_id)
+                return False
+            for event in shape.fail(failure):
+                await self._send(event)
+            return False
+        finally:
+            stream.active = None
+        if run.response.status == "failed":
+            return False
+        stream.latest = run.conversation()
+        return True
+
+    async def _tell(self, run: ResponseRun, shape: ResponseShape) -> None:
+        endpoint = self._endpoint
+        if endpoint.serving.must_wait():
+            for event in shape.queue():
+                await self._send(event)
+        try:
+            mailboxes = await endpoint.serving.submit_in_turn(run.order.submissions())
+        except IgnisError as error:
+            if not run.tale.has_begun:
+                raise
+            for event in shape.fail(error):
+                await self._send(event)
+            return
+        try:
+            await endpoint.answering.tell([run.order], mailboxes, shape, self._send, self._exchange.request_id)
+        finally:
+            release(mailboxes)
+
+    async def _send(self, event: Event) -> None:
+        await self._socket.send(event.data)
+
+    async def _send_error(self, error: IgnisError, stream_id: str | None) -> None:
+        if isinstance(error, Fault):
+            self._endpoint.log.emit("ignis.request.fault", request_id=self._exchange.request_id, error=error)
+        told = SocketError(
+            status=error.status,
+            error=detail(error),
+            stream_id=msgspec.UNSET if stream_id is None else stream_id[:MAX_STREAM_ID_CHARACTERS],
+        )
+        await self._socket.send(msgspec.json.encode(told))
+
+
+def _read_head(message: str | bytes) -> tuple[bytes, str, str | None]:
+    """The message as bytes, its type, and the stream that it names, as far as it can be told.
+
+    Raises:
+        InvalidRequestError: it is no event that a client may send.
+    """
+    if isinstance(message, bytes):
+        raise InvalidRequestError("a message must be text, not binary")
+    data = message.encode()
+    try:
+        head = msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        raise InvalidRequestError(f"the message is not valid JSON: {error}") from error
+    except RecursionError as error:
+        raise InvalidRequestError("the message is nested too deeply") from error
+    kind = head.get("type") if isinstance(head, dict) else None
+    if kind not in (*_EVENTS, _STEER):
+        allowed = " or ".join(_EVENTS)
+        raise InvalidRequestError(f"type must be {allowed}, not {str(kind)[:60]!r}", "type")
+    stream_id = head.get("stream_id")
+    return data, kind, stream_id if isinstance(stream_id, str) else None
