@@ -23,8 +23,9 @@ from pathlib import Path
 
 _CHANGING = (
     (rb"date: [^\r]*", b"date: *"),
-    (rb"x-request-id: req-[0-9a-f]{16}\r", b"x-request-id: *\r"),
-    (rb'"(chatcmpl-|call_)[0-9a-f]{24}"', rb'"\1*"'),
+    (rb"request-id: req-[0-9a-f]{16}\r", b"request-id: *\r"),
+    (rb'"request_id":"req-[0-9a-f]{16}"', b'"request_id":"*"'),
+    (rb'"(chatcmpl-|call_|msg_|toolu_)[0-9a-f]{24}"', rb'"\1*"'),
     (rb'"created":[0-9]{10}', b'"created":*'),
 )
 
