@@ -191,6 +191,8 @@ def _thinking(fields: MessagesFields) -> AskedThinking:
         enable_param="thinking",
         reasoning_effort=None if config is None else config.effort,
         effort_param="output_config.effort",
+        # Agents send one whatever the model is.
+        effort_is_hint=True,
         thinking_budget=None if thinking is None else thinking.budget_tokens,
         chat_template_kwargs=fields.chat_template_kwargs,
     )

@@ -25,6 +25,8 @@ class AskedThinking:
     """The field that said so."""
     effort: Effort | None = None
     effort_param: str = EFFORT
+    effort_is_hint: bool = False
+    """It does not turn thinking on, and a model that takes no effort leaves it aside."""
     keeps_history: bool | None = None
     keeps_history_param: str = PRESERVE
     budget: int | None = None
@@ -40,6 +42,7 @@ def asked_thinking(
     preserve_thinking: bool | None = None,
     reasoning_effort: str | None = None,
     effort_param: str = EFFORT,
+    effort_is_hint: bool = False,
     thinking_budget: int | None = None,
     chat_template_kwargs: Mapping[str, Any] | None = None,
 ) -> AskedThinking:
@@ -59,7 +62,7 @@ def asked_thinking(
     is_on, is_on_param = _one(enable_thinking, enable_param, inner.get(ENABLE), _inner(ENABLE))
     keeps, keeps_param = _one(preserve_thinking, PRESERVE, inner.get(PRESERVE), _inner(PRESERVE))
     effort, effort_param = _one(reasoning_effort, effort_param, inner.get(EFFORT), _inner(EFFORT))
-    if effort is not None:
+    if effort is not None and not effort_is_hint:
         implied = effort != "none"
         if is_on is not None and is_on is not implied:
             spelled = "true" if is_on else "false"
@@ -70,6 +73,7 @@ def asked_thinking(
         is_on_param=is_on_param,
         effort=None if effort is None else _EFFORTS[effort],
         effort_param=effort_param,
+        effort_is_hint=effort_is_hint,
         keeps_history=keeps,
         keeps_history_param=keeps_param,
         budget=thinking_budget,
@@ -132,7 +136,7 @@ def resolve(
     """
     can_think = ability.has_switch or bool(ability.efforts) or bool(dialect.think_open)
     is_effort = asked.effort not in (None, Effort.NONE)
-    if is_effort and not ability.efforts:
+    if is_effort and not ability.efforts and not asked.effort_is_hint:
         raise _unsupported(asked.effort_param, "the chat template of this model takes no reasoning effort")
     if asked.is_on and not (can_think and ability.turns_on):
         raise _unsupported(asked.is_on_param, "this model does not think")

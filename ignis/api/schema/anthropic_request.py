@@ -147,7 +147,13 @@ class OutputFormat(msgspec.Struct, kw_only=True):
 class OutputConfig(msgspec.Struct, kw_only=True):
     """How the model answers."""
 
-    effort: Annotated[Literal["low", "medium", "high", "xhigh", "max"], honoured("How much it reasons.")] | None = None
+    effort: (
+        Annotated[
+            Literal["low", "medium", "high", "xhigh", "max"],
+            honoured("How much it reasons; a model that takes no effort answers as it is used to."),
+        ]
+        | None
+    ) = None
     format: OutputFormat | None = None
 
 
