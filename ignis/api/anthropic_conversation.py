@@ -17,6 +17,7 @@ from ignis.api.templating import check_depth
 from ignis.api.thinking import AskedThinking, asked_thinking
 from ignis.api.wish import Conversation, FunctionTool, ToolChoice, ToolMode
 from ignis.errors import InvalidRequestError, UnsupportedValueError
+from ignis.limits import MAX_TOOLS
 
 _BOOKKEEPING = "x-anthropic-billing-header:"
 """Begins a line that agents put before their system prompt. It differs in every request, so that with it no prefix
@@ -60,6 +61,9 @@ def template_messages(messages: Sequence[InputMessage]) -> list[dict[str, Any]]:
         param = f"messages[{index}].content"
         content = message.content
         blocks = [Block(type="text", text=content)] if isinstance(content, str) else content
+        num_calls = sum(block.type == "tool_use" for block in blocks)
+        if num_calls > MAX_TOOLS:
+            raise InvalidRequestError(f"{param} holds {num_calls} calls, at most {MAX_TOOLS} are taken", param)
         if not blocks and message.role == "assistant":
             turns.begin_assistant()
         for place, block in enumerate(blocks):

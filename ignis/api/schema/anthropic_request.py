@@ -7,7 +7,7 @@ import msgspec
 from ignis import errors
 from ignis.api.schema.fields import ALLOWED, CODE, CODES, honoured, inert, refused
 from ignis.api.schema.sampling import SamplingFields
-from ignis.limits import MAX_MESSAGES
+from ignis.limits import MAX_MESSAGES, MAX_PARTS, MAX_TOOL_NAME_CHARACTERS, MAX_TOOLS
 
 _BLOCKS = '"text", "tool_use", "tool_result", "thinking" or "redacted_thinking": this model reads text only'
 _TEXT_BLOCK = '"text": this model reads text only'
@@ -64,7 +64,10 @@ class Block(msgspec.Struct, kw_only=True):
     name: Annotated[str | None, honoured("Of tool_use: the tool that was called.")] = None
     input: Annotated[dict[str, Any] | None, honoured("Of tool_use: what it was called with.")] = None
     tool_use_id: Annotated[str | None, honoured("Of tool_result: the call that it answers.")] = None
-    content: Annotated[str | list[ResultBlock] | None, honoured("Of tool_result; absent: empty.")] = None
+    content: Annotated[
+        str | Annotated[list[ResultBlock], msgspec.Meta(max_length=MAX_PARTS)] | None,
+        honoured("Of tool_result; absent: empty."),
+    ] = None
     is_error: Annotated[
         bool | None, honoured("Of tool_result: the model reads a line `Error:` before the content.")
     ] = None
@@ -86,13 +89,13 @@ class InputMessage(msgspec.Struct, kw_only=True):
     role: Annotated[
         Literal["user", "assistant", "system"], honoured("Who speaks. A system message stays in its place.")
     ]
-    content: Annotated[str | list[Block], honoured("Text, or blocks.")]
+    content: Annotated[str | Annotated[list[Block], msgspec.Meta(max_length=MAX_PARTS)], honoured("Text, or blocks.")]
 
 
 class InputTool(msgspec.Struct, kw_only=True):
     """A function that the model may call."""
 
-    name: Annotated[str, msgspec.Meta(min_length=1)]
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TOOL_NAME_CHARACTERS)]
     type: Annotated[Literal["custom"], _custom] | None = None
     description: str | None = None
     input_schema: Annotated[dict[str, Any] | None, msgspec.Meta(description="JSON schema of the input.")] = None
@@ -164,7 +167,7 @@ class MessagesFields(SamplingFields, kw_only=True):
         list[InputMessage], honoured("The conversation, oldest first.", min_length=1, max_length=MAX_MESSAGES)
     ]
     system: Annotated[
-        str | list[TextBlock] | None,
+        str | Annotated[list[TextBlock], msgspec.Meta(max_length=MAX_PARTS)] | None,
         honoured(
             "The system prompt; blocks are joined by a line break. A first line that begins with "
             "`x-anthropic-billing-header:` is its client's bookkeeping and is not shown to the model."
@@ -173,7 +176,10 @@ class MessagesFields(SamplingFields, kw_only=True):
     tools: (
         Annotated[
             list[InputTool],
-            honoured("What the model may call. Refused where the model's template does not mention tools."),
+            honoured(
+                "What the model may call. Refused where nothing is known of how the model is told of tools.",
+                max_length=MAX_TOOLS,
+            ),
         ]
         | None
     ) = None

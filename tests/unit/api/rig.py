@@ -82,6 +82,13 @@ def code_of(body: Any) -> str:
     return str(error["details"]["error_code"] if body.get("type") == "error" else error["code"])
 
 
+def param_of(body: Any) -> str | None:
+    """The field that an error names, in either shape."""
+    error = body["error"]
+    param: str | None = (error["details"] if body.get("type") == "error" else error).get("param")
+    return param
+
+
 def text_of(events: list[Any], index: int = 0) -> str:
     """The joined content of one choice of a stream."""
     return "".join(

@@ -8,18 +8,21 @@ import pytest
 from ignis import limits
 from ignis.api.schema.operations import OPERATIONS
 from tests.fakes.engine import byte_model
-from tests.unit.api.rig import HI, Rig
+from tests.unit.api.rig import HI, MESSAGES, Rig, code_of, param_of
 
 INVALID = "invalid_request_error"
 SAMPLING = "invalid_sampling_parameter"
 TEMPLATE = "{{ messages[0].content }}{% if tools %}{% endif %}"
 BODIES = [operation for operation in OPERATIONS if operation.method == "POST"]
+COUNT = f"{MESSAGES}/count_tokens"
 CHAT, TEXT, TOKENIZE = "/v1/chat/completions", "/v1/completions", "/v1/tokenize"
 NEEDED: dict[str, dict[str, Any]] = {
     CHAT: {"messages": HI},
     TEXT: {"prompt": "a"},
     TOKENIZE: {"messages": HI},
     "/v1/detokenize": {"token_ids": []},
+    MESSAGES: {"messages": HI, "max_tokens": 9},
+    COUNT: {"messages": HI},
 }
 
 
@@ -46,10 +49,20 @@ def parts(count: int) -> list[dict[str, Any]]:
     return [{"role": "user", "content": [{"type": "text", "text": ""}] * count}]
 
 
+def uses(count: int, given: Any = None) -> list[dict[str, Any]]:
+    call = {"type": "tool_use", "id": "c", "name": "f", "input": given or {}}
+    return [*HI, {"role": "assistant", "content": [call] * count}, *HI]
+
+
+def results(count: int) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", **parts(count)[0]}]}]
+
+
 def schema(size_bytes: int) -> dict[str, str]:
     return {"a": "x" * (size_bytes - len('{"a":""}'))}
 
 
+USED = "messages[1].content[0].input"
 CASES = [
     # routes, field, value of a size, the limit, code, param
     ((CHAT, TOKENIZE), "messages", lambda n: HI * n, limits.MAX_MESSAGES, INVALID, "messages"),
@@ -95,6 +108,31 @@ CASES = [
         "logit_bias",
     ),
     ((TEXT,), "prompt", lambda n: ["a"] * n, limits.MAX_PROMPTS, INVALID, "prompt"),
+    ((MESSAGES, COUNT), "messages", lambda n: HI * n, limits.MAX_MESSAGES, INVALID, "messages"),
+    ((MESSAGES, COUNT), "messages", parts, limits.MAX_PARTS, INVALID, "messages[0].content"),
+    ((MESSAGES, COUNT), "messages", results, limits.MAX_PARTS, INVALID, "messages[0].content[0].content"),
+    ((MESSAGES, COUNT), "messages", uses, limits.MAX_TOOLS, INVALID, "messages[1].content"),
+    ((MESSAGES, COUNT), "messages", lambda n: uses(1, deep(n)), limits.MAX_DEPTH - 1, INVALID, USED),
+    ((MESSAGES, COUNT), "system", lambda n: parts(n)[0]["content"], limits.MAX_PARTS, INVALID, "system"),
+    ((MESSAGES, COUNT), "tools", lambda n: [{"name": f"f{i}"} for i in range(n)], limits.MAX_TOOLS, INVALID, "tools"),
+    (
+        (MESSAGES, COUNT),
+        "tools",
+        lambda n: [{"name": "f" * n}],
+        limits.MAX_TOOL_NAME_CHARACTERS,
+        INVALID,
+        "tools[0].name",
+    ),
+    (
+        (MESSAGES, COUNT),
+        "tools",
+        lambda n: [{"name": "f", "input_schema": schema(n)}],
+        limits.MAX_SCHEMA_BYTES,
+        INVALID,
+        "tools[0].input_schema",
+    ),
+    ((MESSAGES,), "stop_sequences", lambda n: ["x"] * n, limits.MAX_STOPS, INVALID, "stop_sequences"),
+    ((MESSAGES,), "stop_sequences", lambda n: ["x" * n], limits.MAX_STOP_CHARACTERS, INVALID, "stop_sequences[0]"),
     (("/v1/detokenize",), "token_ids", lambda n: [0] * n, limits.MAX_TOKEN_IDS, INVALID, "token_ids"),
 ]
 
@@ -110,11 +148,11 @@ async def test_one_more_than_the_limit_is_refused_by_name(
     over = await rig.answer("POST", path, {**body, field: value(limit + 1)})
     assert over.status == 400, over.body[:300]
     error = over.json()["error"]
-    assert (error["code"], error["param"]) == (code, param)
+    assert (code_of(over.json()), param_of(over.json())) == (code, param)
     assert any(str(number) in error["message"] for number in (limit, limit + 1)), error["message"]
     # The limit itself is no fault of the field's: it is served, or too long for the context or the lanes of the rig.
     whole = await rig.answer("POST", path, {**body, field: value(limit)})
-    assert whole.status == 200 or whole.json()["error"]["param"] != param or "context" in whole.json()["error"]["code"]
+    assert whole.status == 200 or param_of(whole.json()) != param or "context" in code_of(whole.json())
 
 
 @pytest.mark.parametrize("operation", BODIES, ids=lambda operation: operation.path)
