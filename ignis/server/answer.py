@@ -93,8 +93,12 @@ def events_head(headers: Sequence[tuple[str, str]], request_id: str, framing: Fr
         ValueError: as `whole_answer` does.
     """
     lines = _head_lines(200, request_id, closes=closes or framing is Framing.CLOSE)
-    # x-accel-buffering keeps nginx, and cache-control everybody else, from holding events back.
-    lines += "content-type: text/event-stream\r\ncache-control: no-cache\r\nx-accel-buffering: no\r\n"
+    # x-accel-buffering keeps nginx, and cache-control everybody else, from holding events back: who may transform may
+    # compress, and so wait for more. The charset is for clients that take text without one for ISO 8859-1.
+    lines += (
+        "content-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache, no-transform\r\n"
+        "x-accel-buffering: no\r\n"
+    )
     if framing is Framing.CHUNKED:
         lines += "transfer-encoding: chunked\r\n"
     return (lines + _field_lines(headers) + "\r\n").encode("latin-1")

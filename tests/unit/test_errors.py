@@ -24,6 +24,12 @@ def test_a_leaf_has_one_family_and_a_status_that_fits_it(leaf: type[IgnisError])
     assert re.fullmatch(r"[a-z_]+", leaf.type)
 
 
+@pytest.mark.parametrize("leaf", [leaf for leaf in LEAVES if leaf.status in (429, 503)])
+def test_who_is_told_to_wait_is_told_how_long(leaf: type[IgnisError]) -> None:
+    assert ("Retry-After", str(leaf("no").retry_after_s)) in error_body.headers(leaf("no"))
+    assert ("Retry-After", "9") in error_body.headers(leaf("no", retry_after_s=9))  # type: ignore[call-arg]
+
+
 @pytest.mark.parametrize("leaf", [leaf for leaf in LEAVES if issubclass(leaf, Fault)])
 def test_a_fault_has_words_for_clients(leaf: type[IgnisError]) -> None:
     assert leaf.public
