@@ -165,7 +165,9 @@ class ResponseRuns:
 
 
 def previous_not_found(response_id: str) -> PreviousResponseNotFoundError:
-    return PreviousResponseNotFoundError(f"there is no response {response_id[:80]!r} to go on from")
+    return PreviousResponseNotFoundError(
+        f"previous_response_id is {response_id[:80]!r}, and no such response can be gone on from"
+    )
 
 
 def _conversation(

@@ -128,8 +128,9 @@ class ResponseTale:
         return [*found, self._last("failed", events.Failed)]
 
     def cancel(self) -> list[ResponseEvent]:
-        """The client gave it up: what came stays."""
-        return [*self._close("incomplete"), self._last("cancelled", events.Incomplete)]
+        """The client gave it up, maybe before it began: what came stays."""
+        found = [] if self._num_events else [self._life(events.Created)]
+        return [*found, *self._close("incomplete"), self._last("cancelled", events.Incomplete)]
 
     def _message(self, found: list[ResponseEvent]) -> MessageWriter:
         if not isinstance(self._open, MessageWriter):

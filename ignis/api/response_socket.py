@@ -5,7 +5,8 @@ among all sockets of the server. What the connection knows of earlier responses 
 """
 
 import re
-from dataclasses import dataclass, replace
+from collections import deque
+from dataclasses import dataclass, field, replace
 
 import msgspec
 import trio
@@ -77,6 +78,8 @@ class _Asked:
     earlier: Earlier
     continues_own: bool
     """It goes on from the latest response of its own stream."""
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    """Gives it up."""
 
 
 class _Stream:
@@ -87,6 +90,8 @@ class _Stream:
         self.latest: StoredResponse | None = None
         """The last one that finished: what the next may go on from."""
         self.active: ResponseRun | None = None
+        self.line: deque[_Asked] = deque()
+        """What was asked and is not answered; the first one's turn it is, though it may not be active yet."""
         self.put, self.asked = trio.open_memory_channel[_Asked](MAX_WAITING_RESPONSES)
 
 
@@ -134,7 +139,9 @@ class _Connection:
         earlier, continues_own = self._earlier(fields.previous_response_id, stream)
         if self._num_waiting == MAX_WAITING_RESPONSES:
             raise EngineFullError(f"{MAX_WAITING_RESPONSES} responses of this connection wait already")
-        stream.put.send_nowait(_Asked(fields, read.raw, earlier, continues_own))
+        asked = _Asked(fields, read.raw, earlier, continues_own)
+        stream.put.send_nowait(asked)
+        stream.line.append(asked)
         self._num_waiting += 1
         if fields.stream_id not in self._streams:
             # Only what is accepted takes a name.
@@ -168,15 +175,15 @@ class _Connection:
         """Gives up the response that is named, or the one that runs on the stream."""
         if fields.response_id is None:
             stream = self._streams.get(fields.stream_id)
-            run = None if stream is None else stream.active
+            scope = stream.line[0].scope if stream is not None and stream.line else None
             name = "runs on this stream"
         else:
             actives = [stream.active for stream in self._streams.values() if stream.active is not None]
-            run = next((active for active in actives if active.response.id == fields.response_id), None)
+            scope = next((run.scope for run in actives if run.response.id == fields.response_id), None)
             name = f"{fields.response_id[:80]!r} runs on this connection"
-        if run is None:
+        if scope is None:
             raise ResponseNotFoundError(f"no response {name}")
-        run.scope.cancel()
+        scope.cancel()
 
     # Answering
 
@@ -185,6 +192,7 @@ class _Connection:
             async with self._places:
                 self._num_waiting -= 1
                 has_ended_well = await self._answer(stream, asked)
+            stream.line.popleft()
             if not has_ended_well and asked.continues_own:
                 stream.latest = None
 
@@ -197,6 +205,7 @@ class _Connection:
         shape: ResponseShape | None = None
         try:
             run = await self._endpoint.runs.make(fields, asked.raw, asked.earlier, request_id)
+            run.scope = asked.scope
             if fields.generate is False:
                 # One token is drawn where a prompt is read to its end.
                 run.order = replace(run.order, max_tokens=1)

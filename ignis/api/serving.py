@@ -27,6 +27,8 @@ class Serving:
         self._engine = engine
         self._metrics = metrics
         self._turn = trio.StrictFIFOLock()
+        self._is_waiting = False
+        """Whose turn it is waits for room."""
 
     @property
     def state(self) -> EngineState:
@@ -80,13 +82,17 @@ class Serving:
     async def submit_in_turn(self, submissions: Sequence[Submission]) -> list[Mailbox]:
         """Waits for lanes where all are taken, behind everybody who waited before; then as `submit`."""
         async with self._turn:
-            while not self._engine.has_room(len(submissions)):
-                await self._engine.wait_room()
+            try:
+                while not self._engine.has_room(len(submissions)):
+                    self._is_waiting = True
+                    await self._engine.wait_room()
+            finally:
+                self._is_waiting = False
             return self.submit(submissions)
 
     def must_wait(self) -> bool:
         """Whether the next submission in turn finds no lane at once."""
-        return self._turn.locked() or not self._engine.has_room(1)
+        return self._is_waiting or not self._engine.has_room(1)
 
     def submit(self, submissions: Sequence[Submission]) -> list[Mailbox]:
         """Hands all of them to the engine, or none; raises what it raises."""

@@ -21,6 +21,8 @@ class ResponseReader:
     def __init__(self) -> None:
         self.response: dict[str, Any] = {}
         """The one that the last event holds, once it came; its output was put together from deltas."""
+        self.created: dict[str, Any] = {}
+        """The response of the first event."""
         self.names: list[str] = []
         self._output: list[dict[str, Any]] = []
         self._item: dict[str, Any] | None = None
@@ -42,6 +44,7 @@ class ResponseReader:
         self.names.append(name)
         if len(self.names) == 1:
             assert name == "response.created"
+            self.created = event["response"]
         elif name == "response.queued":
             assert self.names == ["response.created", "response.queued"]
             assert event["response"]["status"] == "queued"
@@ -51,6 +54,7 @@ class ResponseReader:
             assert event["response"]["output"] == []
         elif name in ENDS:
             assert self._item is None, f"{name} while an item is open"
+            assert "response.in_progress" in self.names or event["response"]["status"] in ("cancelled", "failed")
             self._end(name, event["response"])
         else:
             assert "response.in_progress" in self.names

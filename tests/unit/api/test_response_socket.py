@@ -162,11 +162,13 @@ async def test_a_queued_response_can_be_cancelled_and_leaves_the_row() -> None:
     opened.engine.num_free = 0
     async with opened_socket(opened) as one, opened_socket(opened) as other:
         one.say({"type": "response.create", "input": "Hi"})
-        created, _ = await one.hear(), await one.hear()
+        reader = ResponseReader()
+        for _ in range(2):
+            reader.read(await one.hear())
         other.say({"type": "response.create", "input": "Hi"})
-        one.say({"type": "response.cancel", "response_id": created["response"]["id"]})
-        ended = (await one.hear())["response"]
-        assert (ended["status"], ended["output"]) == ("cancelled", [])
+        one.say({"type": "response.cancel", "response_id": reader.created["id"]})
+        reader.read(await one.hear())
+        assert (reader.response["status"], reader.response["output"]) == ("cancelled", [])
         opened.engine.free(1)
         assert (await read(other))["status"] == "completed"
 
@@ -244,6 +246,16 @@ async def test_a_cancelled_response_ends_incomplete_with_what_came() -> None:
         assert await refused(socket, '{"type": "response.cancel"}') == (404, "response_not_found", "response_id")
         wrong = '{"type": "response.cancel", "response_id": "resp_0"}'
         assert await refused(socket, wrong) == (404, "response_not_found", "response_id")
+
+
+async def test_a_response_is_cancelled_before_it_has_begun() -> None:
+    opened = rig()
+    async with opened_socket(opened) as socket:
+        socket.say({"type": "response.create", "input": "Hi"})
+        socket.say({"type": "response.cancel"})
+        ended = await read(socket)
+    assert (ended["status"], ended["output"]) == ("cancelled", [])
+    assert opened.engine.submissions == []
 
 
 async def test_a_client_that_leaves_ends_all_that_it_asked_for() -> None:
