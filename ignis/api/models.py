@@ -1,5 +1,6 @@
 """GET /v1/models and /v1/models/{id}: which model is loaded, and whether it serves. Reading it counts as no use."""
 
+from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
@@ -31,12 +32,16 @@ class Models:
 
     async def list(self, exchange: Exchange) -> None:
         serving = self._serving
+        name = None if serving.model is None else serving.model.name
         body = ModelList(
             object="list",
             data=[] if serving.model is None else [_entry(serving.model)],
             status=_STATUS[serving.state],
             reason=serving.failure,
             loading=_progress(serving.load_status),
+            has_more=False,
+            first_id=name,
+            last_id=name,
         )
         await exchange.respond(200, msgspec.json.encode(body))
 
@@ -59,6 +64,8 @@ def _entry(model: LoadedModel) -> ModelEntry:
         size_bytes=model.size_bytes,
         device=model.device,
         load_seconds=round(model.load_s, 3),
+        display_name=model.name,
+        created_at=datetime.fromtimestamp(model.created_unix_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )
 
 

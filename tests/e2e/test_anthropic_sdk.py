@@ -82,6 +82,30 @@ def test_a_second_turn_finds_the_first_in_the_cache(sdk: anthropic.Anthropic) ->
     assert count.input_tokens == usage.input_tokens + usage.cache_read_input_tokens
 
 
+def test_reuse_is_the_same_whichever_route_came_first(server: Server, sdk: anthropic.Anthropic) -> None:
+    for first, second in (("chat", "messages"), ("messages", "chat")):
+        system = f"{first} came first. " * 100
+
+        def cached(route: str, system: str = system) -> int:
+            if route == "messages":
+                fields: Any = {"system": system, "messages": PARIS, "extra_body": GREEDY}
+                return sdk.messages.create(model="", max_tokens=4, **fields).usage.cache_read_input_tokens or 0
+            body = {"messages": [{"role": "system", "content": system}, *PARIS], "max_tokens": 4, **GREEDY}
+            answer = server.client.json("POST", "/v1/chat/completions", body)
+            return int(answer["usage"]["prompt_tokens_details"]["cached_tokens"])
+
+        assert cached(first) < 100
+        assert cached(second) == cached(first) > 300
+
+
+def test_models_are_listed_in_their_shape(sdk: anthropic.Anthropic) -> None:
+    (model,) = list(sdk.models.list())
+    assert (model.type, model.display_name) == ("model", model.id)
+    assert sdk.models.retrieve(model.id).created_at.year >= 2024
+    with pytest.raises(anthropic.NotFoundError):
+        sdk.models.retrieve("claude-opus-5-5")
+
+
 def test_the_cap_and_a_stop_sequence_are_told_apart(sdk: anthropic.Anthropic) -> None:
     fields: Any = {"model": "", "messages": PARIS, "extra_body": GREEDY}
     full = text_of(sdk.messages.create(max_tokens=30, **fields))

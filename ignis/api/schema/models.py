@@ -18,6 +18,9 @@ class ModelEntry(msgspec.Struct, kw_only=True):
     size_bytes: Annotated[int, msgspec.Meta(description="Of its files.")]
     device: Annotated[str, msgspec.Meta(description="What runs it: a card, or the CPU.")]
     load_seconds: Annotated[float, msgspec.Meta(description="What the device took to load it.")]
+    type: Annotated[Literal["model"], msgspec.Meta(description="Of Anthropic's shape, as the rest.")] = "model"
+    display_name: str
+    created_at: Annotated[str, msgspec.Meta(description="As `created`, in UTC.")]
 
 
 class LoadProgress(msgspec.Struct, kw_only=True):
@@ -33,13 +36,16 @@ class LoadProgress(msgspec.Struct, kw_only=True):
 
 
 class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The loaded model, and the state of the server."""
+    """The loaded model, and the state of the server. Clients of OpenAI and of Anthropic both find their fields."""
 
     object: Literal["list"]
     data: list[ModelEntry]
     status: Literal["serving", "loading", "unloaded", "failed"]
     reason: Annotated[str, msgspec.Meta(description="Why the model failed.")] | None = None
     loading: Annotated[LoadProgress, msgspec.Meta(description="While a model is loaded.")] | None = None
+    has_more: Annotated[Literal[False], msgspec.Meta(description="Of Anthropic's shape, as the two ids.")]
+    first_id: str | None
+    last_id: str | None
 
 
 class Health(msgspec.Struct, kw_only=True):

@@ -8,7 +8,10 @@ from typing import Any
 import anthropic.types
 import msgspec
 import pytest
+import trio
 from anthropic.lib.streaming._messages import accumulate_event
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from ignis.api.schema.anthropic_answer import AnthropicMessage, MessageEvent
@@ -16,7 +19,7 @@ from ignis.engine.lifecycle import LoadedModel
 from ignis.errors import EngineFullError
 from ignis.scheduler.request import FinishReason
 from tests.fakes.engine import IM_END, byte_model, script
-from tests.unit.api.rig import HI, MESSAGES, Rig
+from tests.unit.api.rig import CHAT, HI, MESSAGES, Rig, code_of
 
 QWEN3 = (Path(__file__).parents[2] / "data" / "chat" / "qwen3.jinja").read_text(encoding="utf-8")
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -24,6 +27,20 @@ WEATHER = {"name": "weather", "description": "Now", "input_schema": SCHEMA}
 CALL = '<tool_call>\n{"name": "weather", "arguments": {"city": "Köln"}}\n</tool_call>'
 THOUGHT = "<think>\nhmm\n</think>\n\n"
 COUNT = f"{MESSAGES}/count_tokens"
+FRAGMENTS = [
+    "<think>",
+    "</think>",
+    "\n",
+    "It rains in Köln. ",
+    "<tool_call>",
+    "</tool_call>",
+    '{"name": "weather", "arguments": ',
+    '{"city": "Köln"}',
+    "}",
+    CALL,
+    "<",
+    "e",
+]
 EVENT: TypeAdapter[Any] = TypeAdapter(anthropic.types.RawMessageStreamEvent)
 
 
@@ -85,8 +102,7 @@ def plain(message: anthropic.types.Message) -> dict[str, Any]:
     return value
 
 
-@pytest.mark.parametrize("tokens_per_event", [1, 3, 1000])
-@pytest.mark.parametrize("max_tokens", [20, 60, 61, 75, 77, 8000, 10**9])
+@pytest.mark.parametrize("max_tokens", [20, 60, 77, 10**9])
 @pytest.mark.parametrize(
     "text",
     [
@@ -104,11 +120,39 @@ def plain(message: anthropic.types.Message) -> dict[str, Any]:
         "",
     ],
 )
-async def test_a_stream_joins_to_the_whole_body(text: str, max_tokens: int, tokens_per_event: int) -> None:
-    asked = rig(text, tokens_per_event=tokens_per_event)
+async def test_a_stream_joins_to_the_whole_body(text: str, max_tokens: int) -> None:
+    asked = rig(text, tokens_per_event=3)
     fields = {"tools": [WEATHER], "max_tokens": max_tokens, "stop_sequences": ["rains"]}
     message = anthropic.types.Message.model_validate(await whole(asked, **fields))
     assert plain(gathered(await stream(asked, **fields))) == plain(message)
+
+
+@given(
+    st.lists(st.sampled_from(FRAGMENTS), max_size=8).map("".join),
+    st.integers(1, 9),
+    st.integers(1, 300),
+    st.lists(st.sampled_from(["rain", "e", "\n", "</think>", "ö", "city"]), max_size=2),
+    st.booleans(),
+    st.sampled_from(["summarized", "omitted"]),
+)
+def test_any_stream_joins_to_the_whole_body(
+    text: str, tokens_per_event: int, max_tokens: int, stops: list[str], has_tools: bool, display: str
+) -> None:
+    fields = {
+        "max_tokens": max_tokens,
+        "stop_sequences": stops,
+        "tools": [WEATHER] if has_tools else None,
+        "thinking": {"type": "adaptive", "display": display},
+    }
+
+    async def ask() -> None:
+        asked = rig(text, tokens_per_event=tokens_per_event)
+        message = anthropic.types.Message.model_validate(await whole(asked, **fields))
+        alone = await whole(rig(text), **fields)
+        assert plain(anthropic.types.Message.model_validate(alone)) == plain(message)
+        assert plain(gathered(await stream(asked, **fields))) == plain(message)
+
+    trio.run(ask)
 
 
 async def test_the_events_come_in_their_order() -> None:
@@ -333,3 +377,21 @@ async def test_a_prompt_that_is_too_long_is_said_in_the_words_that_agents_look_f
     answer = await rig().answer("POST", MESSAGES, body_of(messages=[{"role": "user", "content": "x" * 9000}]))
     assert answer.json()["error"]["message"].startswith("prompt is too long: ")
     assert answer.json()["error"]["details"]["error_code"] == "context_length_exceeded"
+
+
+async def test_what_is_too_long_has_the_same_code_on_every_route() -> None:
+    asked, long = rig(), [{"role": "user", "content": "x" * 9000}]
+    answers = [
+        await asked.answer("POST", MESSAGES, body_of(messages=long)),
+        await asked.answer("POST", CHAT, {"messages": long}),
+        await asked.answer("POST", "/v1/responses", {"input": long}),
+    ]
+    assert {(answer.status, code_of(answer.json())) for answer in answers} == {(400, "context_length_exceeded")}
+    assert asked.engine.submissions == []
+
+
+async def test_a_template_that_refuses_is_a_400_in_its_own_words() -> None:
+    asked = rig(model=model("{{ raise_exception('roles must alternate') }}"))
+    answer = await asked.answer("POST", MESSAGES, body_of())
+    assert answer.status == 400
+    assert "roles must alternate" in answer.json()["error"]["message"]

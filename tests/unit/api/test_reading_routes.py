@@ -20,12 +20,16 @@ ENTRY = {
     "size_bytes": 4,
     "device": "Card 1 (sm_90)",
     "load_seconds": 1.5,
+    "type": "model",
+    "display_name": "tiny",
+    "created_at": "2023-11-14T22:13:20Z",
 }
+PAGE = {"has_more": False, "first_id": "tiny", "last_id": "tiny"}
 
 
 async def test_the_list_has_the_loaded_model_and_the_state() -> None:
     answer = await Rig().answer("GET", "/v1/models")
-    assert answer.json() == {"object": "list", "data": [ENTRY], "status": "serving"}
+    assert answer.json() == {"object": "list", "data": [ENTRY], "status": "serving", **PAGE}
 
 
 async def test_the_list_says_how_far_a_load_is() -> None:
@@ -39,6 +43,9 @@ async def test_the_list_says_how_far_a_load_is() -> None:
         "data": [],
         "status": "loading",
         "loading": {"phase": "reading", "done_bytes": 300, "total_bytes": 1000, "seconds": 2.3},
+        "has_more": False,
+        "first_id": None,
+        "last_id": None,
     }
 
 
