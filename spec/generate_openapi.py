@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,11 @@ def build_document() -> dict[str, Any]:
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
     msgspec = importlib.import_module("msgspec")
-    operations = importlib.import_module("ignis.api.schema.operations").OPERATIONS
+    table = importlib.import_module("ignis.api.schema.operations")
+    operations = table.OPERATIONS
+    transport = tuple(kind.__name__ for kind in table.TRANSPORT)
     version = importlib.import_module("ignis.version").VERSION
-    structs: list[Any] = []
+    structs: list[Any] = [table.ErrorBody]
     for operation in operations:
         kinds = (operation.error, operation.request, operation.answer, operation.chunk, *operation.messages)
         structs += [kind for kind in kinds if kind is not None]
@@ -42,7 +45,9 @@ def build_document() -> dict[str, Any]:
     references = dict(zip(structs, schemas, strict=True))
     paths: dict[str, Any] = {}
     for operation in operations:
-        entry = describe(operation, references, references[operation.error])
+        # What is refused before its route has seen it has the common shape, whatever the route's own is.
+        own, common = references[operation.error], references[table.ErrorBody]
+        entry = describe(operation, references, own if own == common else {"anyOf": [own, common]}, transport)
         paths.setdefault(operation.path, {})[operation.method.lower()] = entry
     return {
         "openapi": "3.1.0",
@@ -57,6 +62,9 @@ def build_document() -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": {name: needed_first(tidy(schema)) for name, schema in components.items()},
+            "responses": {
+                str(status): refusal(rows, references[table.ErrorBody]) for status, rows in by_status(transport).items()
+            },
             "securitySchemes": {
                 "key": {"type": "http", "scheme": "bearer"},
                 "header_key": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
@@ -65,7 +73,9 @@ def build_document() -> dict[str, Any]:
     }
 
 
-def describe(operation: Any, references: dict[type, Any], error: dict[str, Any]) -> dict[str, Any]:
+def describe(
+    operation: Any, references: dict[type, Any], error: dict[str, Any], transport: tuple[str, ...]
+) -> dict[str, Any]:
     entry: dict[str, Any] = {"operationId": operation.name, "summary": operation.summary}
     if operation.text:
         entry["description"] = operation.text
@@ -80,44 +90,67 @@ def describe(operation: Any, references: dict[type, Any], error: dict[str, Any])
     if operation.request is not None:
         content = {"application/json": {"schema": references[operation.request]}}
         entry["requestBody"] = {"required": True, "content": content}
-    entry["responses"] = responses(operation, references, error)
+    entry["responses"] = responses(operation, references, error, transport)
     return entry
 
 
-def responses(operation: Any, references: dict[type, Any], error: dict[str, Any]) -> dict[str, Any]:
-    if operation.name == "docsRedirect":
-        return {"307": {"description": "To /v1/docs/."}}
+def responses(
+    operation: Any, references: dict[type, Any], error: dict[str, Any], transport: tuple[str, ...]
+) -> dict[str, Any]:
     schema = {"type": "object"} if operation.answer is None else references[operation.answer]
     content = {operation.answer_type: {"schema": {"type": "string"} if "html" in operation.answer_type else schema}}
     if operation.chunk is not None:
-        content["text/event-stream"] = {"schema": references[operation.chunk]}
+        content["text/event-stream"] = {"schema": event_of(operation, references[operation.chunk], error)}
     found: dict[str, Any] = {"200": {"description": "Done.", "content": content}}
+    if operation.name == "docsRedirect":
+        found = {"307": {"description": "To /v1/docs/."}}
     if operation.messages:
         content = {"application/json": {"schema": messages(operation, references)}}
         found = {"101": {"description": "A WebSocket, and what goes over it.", "content": content}}
-    declared = {row["name"]: row for row in load("errors.toml")["error"]}
-    names = [kind.__name__ for kind in operation.refusals]
+    names = {*transport, *(kind.__name__ for kind in operation.refusals)}
     if not operation.is_open:
-        names.append("InvalidApiKeyError")
-    by_status: dict[int, list[str]] = {}
-    for row in declared.values():
-        if row["name"] in names:
-            by_status.setdefault(row["status"], []).append(f"`{row['code']}`: {row['text']}")
-    for status, lines in sorted(by_status.items()):
-        found[str(status)] = {
-            "description": "\n".join(f"- {line}" for line in lines),
-            "content": {"application/json": {"schema": error}},
-        }
-        if status in (503, 504):
-            found[str(status)]["headers"] = {
-                "Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}},
-            }
+        names.add("InvalidApiKeyError")
+    for status, rows in by_status(names).items():
+        is_shared = all(row["name"] in transport for row in rows)
+        found[str(status)] = {"$ref": f"#/components/responses/{status}"} if is_shared else refusal(rows, error)
     return found
 
 
 def messages(operation: Any, references: dict[type, Any]) -> dict[str, Any]:
     """What goes over a WebSocket; OpenAPI has no words of its own for it."""
     return {"anyOf": [references[kind] for kind in operation.messages]}
+
+
+def by_status(names: Collection[str]) -> dict[int, list[dict[str, Any]]]:
+    """Gives the declared errors of these names, sorted by their status."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for row in load("errors.toml")["error"]:
+        if row["name"] in names:
+            found.setdefault(row["status"], []).append(row)
+    return dict(sorted(found.items()))
+
+
+def refusal(rows: list[dict[str, Any]], error: dict[str, Any]) -> dict[str, Any]:
+    """Describes the answer of a status that these errors have."""
+    answer: dict[str, Any] = {
+        "description": "\n".join(f"- `{row['code']}`: {row['text']}" for row in rows),
+        "content": {"application/json": {"schema": error}},
+    }
+    if rows[0]["status"] in (503, 504):
+        answer["headers"] = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
+    return answer
+
+
+def event_of(operation: Any, chunk: dict[str, Any], error: dict[str, Any]) -> dict[str, Any]:
+    """Describes one event as readers of event streams see it: its data is the JSON text of a chunk, or of an error."""
+    data: dict[str, Any] = {
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": {"anyOf": [chunk, error]},
+    }
+    if operation.has_done:
+        data = {"anyOf": [{"const": "[DONE]"}, data]}
+    return {"type": "object", "properties": {"event": {"type": "string"}, "data": data}, "required": ["data"]}
 
 
 def needed_first(schema: dict[str, Any]) -> dict[str, Any]:

@@ -41,6 +41,18 @@ _BODY = (
     errors.DrainingError,
     errors.InternalError,
 )
+TRANSPORT = (
+    errors.InvalidRequestError,
+    errors.SlowRequestError,
+    errors.TargetTooLongError,
+    errors.ExpectationError,
+    errors.HeaderTooLargeError,
+    errors.UnsupportedHttpError,
+    errors.HttpVersionError,
+    errors.ConnectionsFullError,
+    errors.InternalError,
+)
+"""What any request may be answered, before its route has seen it."""
 _GENERATION = (
     *_BODY,
     errors.ContextLengthExceededError,
@@ -64,6 +76,8 @@ class Operation:
     answer: type[msgspec.Struct] | None = None
     chunk: Any = None
     """The type of an event of the stream that the route can answer with; None: it never streams."""
+    has_done: bool = False
+    """A stream that ends in order says so with `data: [DONE]`."""
     error: type[msgspec.Struct] = ErrorBody
     query: tuple[tuple[str, str], ...] = ()
     """Its query parameters and what they do."""
@@ -87,6 +101,7 @@ CHAT_COMPLETIONS = Operation(
     request=ChatCompletionRequest,
     answer=ChatCompletion,
     chunk=ChatCompletionChunk,
+    has_done=True,
     refusals=_GENERATION,
 )
 COMPLETIONS = Operation(
@@ -99,6 +114,7 @@ COMPLETIONS = Operation(
     request=CompletionRequest,
     answer=Completion,
     chunk=CompletionChunk,
+    has_done=True,
     refusals=_GENERATION,
 )
 MESSAGES = Operation(
@@ -249,7 +265,13 @@ HEALTH = Operation(
 )
 OPENAPI = Operation("GET", "/v1/openapi.json", "openapi", "This document", is_open=True)
 DOCS = Operation(
-    "GET", "/v1/docs/{file}", "docs", "The reference as a page", answer_type="text/html; charset=utf-8", is_open=True
+    "GET",
+    "/v1/docs/{file}",
+    "docs",
+    "The reference as a page",
+    answer_type="text/html; charset=utf-8",
+    refusals=(errors.RouteNotFoundError,),
+    is_open=True,
 )
 DOCS_REDIRECT = Operation("GET", "/v1", "docsRedirect", "Redirect to the reference", is_open=True)
 

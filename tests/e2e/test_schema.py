@@ -1,0 +1,58 @@
+"""schemathesis against the running server: nothing makes it fail, and it answers only what the document says."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.e2e.schema_hooks import MOST_TOKENS
+from tests.e2e.server import Server
+
+SECONDS = 45
+SEED = 20261129
+KEY = "a-key-of-the-test"
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+    "response_headers_conformance",
+    "unsupported_method",
+    "allow_header_conformance",
+    "ignored_auth",
+)
+
+
+def test_the_document_says_all_that_the_server_answers(start_server: Callable[..., Server], tmp_path: Path) -> None:
+    # A body that names no cap would draw to the end of the context.
+    with start_server("--server-api-key", KEY, "--model-default-max-tokens", str(MOST_TOKENS)) as server:
+        # The readiness of a server that loads is a 503.
+        before = server.metric("ignis_http_requests_total", status="5xx")
+        run = subprocess.run(
+            [
+                str(Path(sys.executable).with_name("schemathesis")),
+                "run",
+                f"{server.base_url}/openapi.json",
+                *("--header", f"Authorization: Bearer {KEY}"),
+                *("--phases", "coverage,fuzzing"),
+                *("--checks", ",".join(CHECKS)),
+                *("--max-time", str(SECONDS)),
+                *("--request-timeout", "30"),
+                *("--seed", str(SEED)),
+                *("--warnings", "off"),
+                "--continue-on-failure",
+                "--no-color",
+            ],
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "SCHEMATHESIS_HOOKS": "tests.e2e.schema_hooks",
+                "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+            },
+            capture_output=True,
+            text=True,
+            timeout=3 * SECONDS,
+        )
+        assert run.returncode == 0, run.stdout[-20_000:] + run.stderr[-2_000:]
+        assert server.metric("ignis_http_requests_total", status="5xx") == before
