@@ -43,13 +43,14 @@ def server(start_server: Any) -> Iterator[Server]:
 
 
 CALL = '<tool_call>\n{"name": "weather", "arguments": {"city": "Köln", "days": 2}}\n</tool_call>'
+TEMPLATE = Path(__file__).parents[1] / "data" / "chat" / "qwen3.jinja"
 ANSWER = "It rains in Köln, for two days."
 
 
 @pytest.fixture(scope="session")
 def agent_server(start_server: Any, real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server whose model calls the tool `weather` where there are tools, and answers once it has a result."""
-    template = (Path(__file__).parents[1] / "data" / "chat" / "qwen3.jinja").read_text(encoding="utf-8")
     path = tmp_path_factory.mktemp("agent") / "agent.gguf"
-    with start_server(model=write_agent_model(real_model, path, template, CALL, ANSWER)) as running:
+    model = write_agent_model(real_model, path, TEMPLATE.read_text(encoding="utf-8"), CALL, ANSWER)
+    with start_server(model=model) as running:
         yield running
