@@ -23,6 +23,20 @@ MAX_TOOL_NAME_CHARACTERS = 256
 """Of a function's name."""
 MAX_SCHEMA_BYTES = 256 << 10
 """JSON of a tool's `parameters`, or of a schema that the answer is held to."""
+MAX_SCHEMA_PROPERTIES = 1024
+"""Properties of a schema that the answer is held to, over all its objects."""
+MAX_SCHEMA_COST = 50_000
+"""Of such a schema's numbers: the squares of the digits of their bounds, and their `multipleOf`, added up."""
+MAX_GRAMMAR_CHARACTERS = 64 << 10
+"""Of a grammar that the answer is held to."""
+MAX_REGEX_CHARACTERS = 8192
+"""Of an expression that the answer is held to."""
+MAX_LISTED_CHOICES = 1024
+"""Texts of which the answer has to be one."""
+MAX_LISTED_CHARACTERS = 64 << 10
+"""All of them together."""
+MAX_FORCED_CALLS = 16
+"""Calls of one answer where `tool_choice` forces some."""
 MAX_STOPS = 16
 """`stop`, `stop_sequences`."""
 MAX_STOP_CHARACTERS = 4096

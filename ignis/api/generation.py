@@ -13,6 +13,7 @@ import trio
 from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.mailbox import Mailbox
 from ignis.errors import DrainingError, EngineError, InvalidRequestError, RequestTimeoutError
+from ignis.scheduler.constraint import Constraint
 from ignis.scheduler.request import (
     FinishReason,
     RequestClass,
@@ -51,6 +52,10 @@ class Order:
     """What the model may call, and the schemas of the arguments."""
     max_calls: int | None = None
     """The answer ends with so many calls."""
+    is_held: bool = False
+    """The content is held to a form: a tag inside it is text."""
+    constraints: tuple[Constraint, ...] = ()
+    """What each answer may draw; none: anything. Good for one submission."""
     continues: bool = False
     """The answer goes on with the prompt's own text: no turn begins between them."""
     request_class: RequestClass = RequestClass.INTERACTIVE
@@ -76,6 +81,7 @@ class Order:
                 request_class=self.request_class,
                 timeout_s=self.timeout_s,
                 trace=self.trace,
+                constraint=self.constraints[index] if self.constraints else None,
             )
             for index in range(self.num_answers)
         ]
@@ -223,6 +229,7 @@ class _Answer:
             tools=order.tools,
             is_in_reasoning=_opens_reasoning(order),
             max_calls=order.max_calls,
+            is_held=order.is_held,
             continues=order.continues,
         )
         self._timeout_s = order.timeout_s

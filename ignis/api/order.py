@@ -4,22 +4,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ignis.api.generation import Order, fresh_seed
+from ignis.api.grammars import Grammars
 from ignis.api.prompt import Prompts
 from ignis.api.schema.sampling import SamplingFields
 from ignis.api.serving import Serving, split_suffix
 from ignis.api.templating import template_tools, template_variables, tool_prompt
 from ignis.api.thinking import Thinking, ThinkingDefaults, resolve
-from ignis.api.wish import Conversation, FillIn, Names, Prompt, ToolMode, Wish
+from ignis.api.wish import Conversation, FillIn, Names, Prompt, ToolChoice, ToolMode, Wish
 from ignis.chat.instructions import InstructionPolicies
 from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.limits import REJECTIONS
 from ignis.errors import ContextLengthExceededError, InvalidRequestError, InvalidSamplingParameterError
 from ignis.exchange import Exchange
+from ignis.grammar.forms import CallTarget
+from ignis.grammar.grammar import Calls
 from ignis.limits import MAX_STOP_CHARACTERS, MAX_STOPS
 from ignis.log import Log
 from ignis.metrics import Metrics
+from ignis.scheduler.constraint import Constraint
 from ignis.scheduler.request import RequestClass, SamplingParams
-from ignis.stream.dialects import OutputDialect, choose_dialect
+from ignis.stream.dialects import NONE, OutputDialect, choose_dialect
 
 _MAX_NAMES_REPORTED = 1000
 _SEED_MASK = 2**64 - 1
@@ -46,6 +50,7 @@ class Orders:
         self._settings = settings
         self._metrics = metrics
         self._log = log
+        self._grammars = Grammars()
         self._reported: set[str] = set()
 
     async def make(self, wish: Wish, trace: str) -> Order:
@@ -74,14 +79,43 @@ class Orders:
             trace=trace,
         )
         if not isinstance(wish.prompt, Conversation):
-            return replace(order, continues=True)
+            constraints = await self._constraints(order, wish, None, NONE)
+            return replace(order, continues=True, constraints=constraints)
         conversation = wish.prompt
         tools = () if conversation.tool_choice.mode is ToolMode.NONE else conversation.tools
+        is_single = not conversation.parallel_tool_calls or conversation.tool_choice.mode is ToolMode.NAMED
+        dialect = self._dialect(model)
         return replace(
             order,
-            dialect=self._dialect(model),
+            dialect=dialect,
             tools={tool.name: tool.parameters or {} for tool in tools},
-            max_calls=1 if tools and not conversation.parallel_tool_calls else None,
+            max_calls=1 if tools and is_single else None,
+            is_held=wish.form is not None,
+            constraints=await self._constraints(order, wish, conversation, dialect),
+        )
+
+    async def _constraints(
+        self, order: Order, wish: Wish, conversation: Conversation | None, dialect: OutputDialect
+    ) -> tuple[Constraint, ...]:
+        """Makes what holds each answer to the form and the choice of tools; none where they leave it free.
+
+        Raises:
+            RequestError: it cannot be compiled or held.
+        """
+        choice = ToolChoice(ToolMode.NONE) if conversation is None else conversation.tool_choice
+        is_forced = choice.mode in (ToolMode.REQUIRED, ToolMode.NAMED)
+        if wish.form is None and not is_forced:
+            return ()
+        if order.ignores_eos:
+            param = "tool_choice" if wish.form is None else wish.form.param
+            raise InvalidRequestError(f"{param} cannot be given with ignore_eos: what is held has an end", param)
+        return await self._grammars.constraints(
+            order.model,
+            wish.form,
+            None if conversation is None else _calls(conversation, dialect),
+            may_answer=not is_forced,
+            follows_tag=bool(dialect.think_open),
+            num_answers=order.num_answers,
         )
 
     async def prompt(
@@ -153,6 +187,17 @@ class Orders:
             return explicit or min(room, wish.default_max_tokens or self._settings.default_max_tokens or room)
         self._metrics.count("ignis_requests_rejected", label=REJECTIONS[ContextLengthExceededError])
         raise ContextLengthExceededError(message, param)
+
+
+def _calls(conversation: Conversation, dialect: OutputDialect) -> Calls | None:
+    """The calls that the answer may make; which it has to make is the grammar's question."""
+    choice = conversation.tool_choice
+    offered = [] if choice.mode is ToolMode.NONE else conversation.tools
+    if choice.mode is ToolMode.NAMED:
+        offered = [tool for tool in offered if tool.name == choice.name]
+    targets = tuple(CallTarget(tool.name, f"{tool.param}.{tool.schema_name}", tool.parameters) for tool in offered)
+    is_single = choice.mode is ToolMode.NAMED or not conversation.parallel_tool_calls
+    return Calls(targets, dialect, is_single) if targets else None
 
 
 def _stops(stop: str | Sequence[str] | None, name: str) -> tuple[str, ...]:

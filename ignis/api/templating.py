@@ -34,7 +34,7 @@ def template_tools(
 
     Raises:
         InvalidRequestError: two tools have one name, or a choice that there is not.
-        UnsupportedValueError: the choice forces a call, or the model cannot be told of tools.
+        UnsupportedValueError: the model cannot be told of tools.
     """
     spelled = [_template_tool(tool) for tool in tools]
     names: set[str] = set()
@@ -48,7 +48,9 @@ def template_tools(
     if choice.mode is not ToolMode.AUTO:
         if not spelled:
             raise InvalidRequestError("tool_choice asks for a call, but there are no tools", "tool_choice")
-        raise UnsupportedValueError('tool_choice is served as "auto" and "none" only', "tool_choice")
+        if choice.mode is ToolMode.NAMED and choice.name not in names:
+            shown = "no function" if choice.name is None else f"{choice.name[:60]!r}, which is no tool of the request"
+            raise InvalidRequestError(f"tool_choice names {shown}", "tool_choice")
     if not spelled:
         return None
     if not mentions_tools(template) and dialect.name not in TOOL_PROMPTS:

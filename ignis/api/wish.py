@@ -12,6 +12,7 @@ from typing import Any
 from ignis.api.schema.sampling import SamplingFields
 from ignis.api.thinking import AskedThinking
 from ignis.errors import InvalidRequestError
+from ignis.grammar.forms import Form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +91,8 @@ class Wish:
     """The cap where max_tokens is None, cut to what fits; None: the server's."""
     num_answers: int = 1
     stop: str | Sequence[str] | None = None
+    form: Form | None = None
+    """What the answer's content is held to."""
     top_logprobs: int | None = None
     """None: no log probabilities. n: the drawn token's and those of the n best."""
     names: Names = Names()

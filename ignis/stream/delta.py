@@ -32,10 +32,16 @@ class TextOut:
         tools: Schemas | None = None,
         is_in_reasoning: bool = False,
         max_calls: int | None = None,
+        is_held: bool = False,
         continues: bool = False,
     ) -> None:
         self._splitter = Splitter(
-            dialect, tools=tools, is_in_reasoning=is_in_reasoning, stops=stops, max_calls=max_calls
+            dialect,
+            tools=tools,
+            is_in_reasoning=is_in_reasoning,
+            stops=stops,
+            max_calls=max_calls,
+            is_held=is_held,
         )
         self._detokenizer = Detokenizer(tokenizer, self._splitter.tags, continues=continues)
         self._can_stop = bool(stops) or max_calls is not None

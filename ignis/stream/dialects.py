@@ -28,6 +28,8 @@ class OutputDialect:
     """Empty: a call ends where its JSON does."""
     has_bare_calls: bool = False
     """A part that begins with the JSON of a call to a known tool is that call, without any tag."""
+    lists_calls: bool = False
+    """Between the tags stands one list with all calls."""
 
 
 _THINK = ("<think>", "</think>")
@@ -39,7 +41,7 @@ QWEN_XML = OutputDialect("qwen_xml", *_THINK, CallForm.XML, *_TAGGED)
 QWEN_JSON = OutputDialect("qwen_json", *_THINK, CallForm.JSON, *_TAGGED)
 HERMES = OutputDialect("hermes", "", "", CallForm.JSON, *_TAGGED)
 LLAMA3 = OutputDialect("llama3", "", "", CallForm.JSON, "<|python_tag|>", "", has_bare_calls=True)
-SMOLLM2 = OutputDialect("smollm2", "", "", CallForm.JSON, *_TAGGED)
+SMOLLM2 = OutputDialect("smollm2", "", "", CallForm.JSON, *_TAGGED, lists_calls=True)
 
 DIALECTS = {row.name: row for row in (NONE, THINK, QWEN_XML, QWEN_JSON, HERMES, LLAMA3, SMOLLM2)}
 

@@ -77,9 +77,11 @@ class Splitter:
         is_in_reasoning: bool = False,
         stops: Sequence[str] = (),
         max_calls: int | None = None,
+        is_held: bool = False,
     ) -> None:
         """`tools`: what may be called; without any, calls are content. `is_in_reasoning`: the prompt opened it.
-        `max_calls`: the text stops where so many calls are complete.
+        `max_calls`: the text stops where so many calls are complete. `is_held`: the content is held to a form, and a
+        tag in it is text.
         """
         self.num_decided_bytes = 0
         """UTF-8 bytes of text that were passed on or dropped; the rest is held back, or is the stop string."""
@@ -89,6 +91,8 @@ class Splitter:
         self._tags = {
             state: tuple(tag for tag, event in self._events.items() if event in TABLE[state]) for state in State
         }
+        if is_held:
+            self._tags[State.CONTENT] = ()
         # Without tags nothing is looked for: the text is content from its first character.
         self._state = State.REASONING if is_in_reasoning else State.START if self._events else State.CONTENT
         self._steps = {

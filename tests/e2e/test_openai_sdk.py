@@ -125,7 +125,7 @@ def test_a_logit_bias_bans_and_forces(sdk: openai.OpenAI) -> None:
         ({"max_tokens": 0}, openai.BadRequestError, "max_tokens"),
         ({"max_tokens": 100_000}, openai.BadRequestError, "max_tokens"),
         ({"messages": []}, openai.BadRequestError, "messages"),
-        ({"response_format": {"type": "json_object"}}, openai.BadRequestError, "response_format"),
+        ({"response_format": {"type": "json_schema"}}, openai.BadRequestError, "response_format"),
         ({"logit_bias": {"999999": 1}}, openai.BadRequestError, "logit_bias"),
         ({"model": "another"}, openai.NotFoundError, "model"),
     ],

@@ -5,17 +5,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ignis.api.schema.fields import honoured, inert, refused, sampling
+from ignis.api.schema.held import Choices, GrammarText, Regex, ResponseFormat, StructuredOutputs
 from ignis.api.schema.messages import Message, StreamOptions, ToolList
 from ignis.api.schema.sampling import NumChoices, SamplingFields, Stops, TopLogprobs
 from ignis.api.schema.usage import CompletionUsage, Timings, TokenLogprobEntry
 from ignis.limits import MAX_MESSAGES
-
-
-class TextFormat(msgspec.Struct, kw_only=True):
-    """Plain text, the only format."""
-
-    type: Annotated[Literal["text"], inert("output is plain text.")]
-
 
 Conversation = Annotated[
     list[Message],
@@ -63,7 +57,11 @@ class ChatFields(SamplingFields, kw_only=True):
     tool_choice: (
         Annotated[
             str | dict[str, Any],
-            honoured('"auto": the model decides; "none" drops the tools. No other choice is served yet.'),
+            honoured(
+                '"auto": the model decides; "none" drops the tools; "required": the answer is a call or several; '
+                '{"type": "function", "function": {"name": ...}}: it is one call of that function. A forced call fits '
+                "the schema of its tool; one that a call cannot be held to is refused then."
+            ),
         ]
         | None
     ) = None
@@ -89,9 +87,14 @@ class ChatFields(SamplingFields, kw_only=True):
     ) = None
     reasoning_effort: ReasoningEffort | None = None
     thinking_budget: ThinkingBudget | None = None
-    response_format: Annotated[TextFormat | None, inert("output is not held to a schema yet.", '{"type": "text"}')] = (
-        None
-    )
+    response_format: Annotated[ResponseFormat | None, honoured("What the content of the answer is held to.")] = None
+    structured_outputs: Annotated[StructuredOutputs | None, honoured("The same as vLLM spells it.")] = None
+    guided_json: Annotated[dict[str, Any] | bool | str | None, honoured("As structured_outputs.json.")] = None
+    guided_regex: Regex | None = None
+    guided_choice: Choices | None = None
+    guided_grammar: GrammarText | None = None
+    json_schema: Annotated[dict[str, Any] | bool | None, honoured("llama.cpp's: a schema of the content.")] = None
+    grammar: Annotated[GrammarText | None, honoured("llama.cpp's: a grammar of the content, GBNF or Lark.")] = None
     store: Annotated[Literal[False], inert("only false: nothing is stored.")] | None = None
     service_tier: Annotated[Literal["auto", "default"], inert("there is one tier.")] | None = None
     modalities: Annotated[list[Literal["text"]], inert('only ["text"].', '["text"]')] | None = None
@@ -109,13 +112,6 @@ class ChatFields(SamplingFields, kw_only=True):
     best_of: Annotated[None, refused("use n")] = None
     echo: Annotated[None, refused("the prompt is not repeated")] = None
     suffix: Annotated[None, refused("only chat completions are served")] = None
-    grammar: Annotated[None, refused("output is not held to a grammar yet")] = None
-    json_schema: Annotated[None, refused("output is not held to a schema yet")] = None
-    structured_outputs: Annotated[None, refused("output is not held to a schema yet")] = None
-    guided_json: Annotated[None, refused("output is not held to a schema yet")] = None
-    guided_regex: Annotated[None, refused("output is not held to an expression yet")] = None
-    guided_choice: Annotated[None, refused("output is not held to a list yet")] = None
-    guided_grammar: Annotated[None, refused("output is not held to a grammar yet")] = None
     n_predict: Annotated[None, refused("use max_completion_tokens")] = None
     max_new_tokens: Annotated[None, refused("use max_completion_tokens")] = None
     add_generation_prompt: Annotated[None, refused("an answer is always begun")] = None

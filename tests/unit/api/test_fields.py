@@ -23,7 +23,6 @@ NAMELESS = {"type": "function", "function": {"name": ""}}
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
 INERT = {
-    "response_format": {"type": "text"},
     "store": False,
     "service_tier": "auto",
     "modalities": ["text"],
@@ -47,13 +46,6 @@ REFUSED = [
     "min_tokens",
     "stop_token_ids",
     "bad_words",
-    "grammar",
-    "json_schema",
-    "structured_outputs",
-    "guided_json",
-    "guided_regex",
-    "guided_choice",
-    "guided_grammar",
     "repeat_penalty",
     "repeat_last_n",
     "typical_p",
@@ -211,8 +203,8 @@ def test_every_field_is_in_one_of_the_three_kinds() -> None:
         ({"tool_choice": "sometimes"}, INVALID, "tool_choice"),
         ({"tool_choice": "required"}, INVALID, "tool_choice"),
         ({"tool_choice": WEATHER}, INVALID, "tool_choice"),
-        ({"response_format": {"type": "json_object"}}, UNSUPPORTED, "response_format.type"),
-        ({"response_format": "text"}, UNSUPPORTED, "response_format"),
+        ({"response_format": {"type": "xml"}}, INVALID, "response_format.type"),
+        ({"response_format": "text"}, INVALID, "response_format"),
         ({"store": True}, UNSUPPORTED, "store"),
         ({"service_tier": "priority"}, UNSUPPORTED, "service_tier"),
         ({"modalities": ["text", "audio"]}, UNSUPPORTED, "modalities[1]"),

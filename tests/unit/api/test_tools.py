@@ -199,8 +199,8 @@ async def test_a_call_that_was_never_answered_leaves_a_history_that_is_served() 
 @pytest.mark.parametrize(
     ("fields", "code", "param"),
     [
-        ({"tools": [WEATHER], "tool_choice": "required"}, "unsupported_value", "tool_choice"),
-        ({"tools": [WEATHER], "tool_choice": WEATHER}, "unsupported_value", "tool_choice"),
+        ({"tools": [NOW], "tool_choice": WEATHER}, "invalid_request_error", "tool_choice"),
+        ({"tools": [NOW], "tool_choice": {"type": "function"}}, "invalid_request_error", "tool_choice"),
         ({"tools": [WEATHER, NOW, WEATHER]}, "invalid_request_error", "tools[2].function.name"),
         ({"tools": [WEATHER, WEATHER], "tool_choice": "none"}, "invalid_request_error", "tools[1].function.name"),
     ],

@@ -1,0 +1,59 @@
+"""Compiles grammars in worker threads of their own, over a vocabulary that is made once a model."""
+
+import functools
+
+import trio
+
+from ignis.engine.lifecycle import LoadedModel
+from ignis.errors import UnsupportedValueError
+from ignis.grammar.forms import Form
+from ignis.grammar.grammar import Calls, compile_grammar
+from ignis.grammar.vocabulary import Vocabulary
+from ignis.scheduler.constraint import Constraint
+
+_NUM_WORKERS = 2
+
+
+class Grammars:
+    """The pool, and the vocabulary of the loaded model."""
+
+    def __init__(self) -> None:
+        self._workers = trio.CapacityLimiter(_NUM_WORKERS)
+        self._making = trio.Lock()
+        self._vocabulary: tuple[LoadedModel, Vocabulary] | None = None
+
+    async def constraints(
+        self,
+        model: LoadedModel,
+        form: Form | None,
+        calls: Calls | None,
+        *,
+        may_answer: bool,
+        follows_tag: bool,
+        num_answers: int,
+    ) -> tuple[Constraint, ...]:
+        """Makes the constraint of each answer. The arguments are compile_grammar's.
+
+        Raises:
+            InvalidRequestError: what is asked for cannot be compiled.
+            UnsupportedValueError: it cannot be held, or the model has no token that ends a turn.
+        """
+        if not model.special.stop_ids:
+            param = form.param if form is not None else "tool_choice"
+            raise UnsupportedValueError(f"{param} is not served: this model has no token that ends an answer", param)
+        vocabulary = await self._of(model)
+
+        def compile_all() -> tuple[Constraint, ...]:
+            grammar = compile_grammar(vocabulary, form, calls, may_answer=may_answer, follows_tag=follows_tag)
+            return tuple(grammar.start() for _ in range(num_answers))
+
+        # Abandoned on a cancel: compiling has bounds, and ends by itself.
+        return await trio.to_thread.run_sync(compile_all, abandon_on_cancel=True, limiter=self._workers)
+
+    async def _of(self, model: LoadedModel) -> Vocabulary:
+        async with self._making:
+            known = self._vocabulary
+            if known is None or known[0] is not model:
+                make = functools.partial(Vocabulary, model.tokenizer, model.special.stop_ids, model.vocab_size)
+                self._vocabulary = known = (model, await trio.to_thread.run_sync(make, limiter=self._workers))
+            return known[1]
