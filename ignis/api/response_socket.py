@@ -13,7 +13,7 @@ import trio
 
 from ignis.api.answering import Answering, Event
 from ignis.api.auth import choose_subprotocol
-from ignis.api.body import parse_body
+from ignis.api.body import check_body, parse_body
 from ignis.api.generation import release
 from ignis.api.order import Orders
 from ignis.api.response_run import Earlier, ResponseRun, ResponseRuns, previous_not_found
@@ -123,14 +123,14 @@ class _Connection:
             if kind == "response.cancel":
                 self._cancel(parse_body(data, CancelEvent).fields)
             else:
-                self._ask(data, tasks)
+                await self._ask(data, tasks)
         except IgnisError as error:
             await self._send_error(error, stream_id)
 
     # Asking
 
-    def _ask(self, data: bytes, tasks: trio.Nursery) -> None:
-        read = parse_body(data, CreateEvent)
+    async def _ask(self, data: bytes, tasks: trio.Nursery) -> None:
+        read = await check_body(data, CreateEvent)
         fields = read.fields
         self._endpoint.orders.report_ignored(read.ignored, self._exchange)
         stream = self._streams.get(fields.stream_id) or _Stream(fields.stream_id)

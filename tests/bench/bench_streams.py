@@ -14,7 +14,6 @@ import multiprocessing
 import os
 import socket
 import statistics
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -134,7 +133,30 @@ def _request(route: str, num_tokens: int) -> bytes:
     return b"POST %b HTTP/1.1\r\nhost: a\r\ncontent-length: %d\r\n\r\n%b" % (path.encode(), len(body), body)
 
 
-def measure(port: int, pipe: Pipe, route: str, num_streams: int, num_tokens: int) -> str:
+def _disturb(port: int, stopped: threading.Event, counts: list[int]) -> None:
+    """Has long texts tokenised and long prompts refused or computed, one after the other, beside the streams."""
+    bodies = [
+        ("/v1/tokenize", {"prompt": TEXT * 1500}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": TEXT * 120}], "max_tokens": 1}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "hi"}] * 2000, "max_tokens": 1}),
+    ]
+    while not stopped.is_set():
+        for path, fields in bodies:
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                body = json.dumps(fields).encode()
+                head = f"POST {path} HTTP/1.0\r\ncontent-length: {len(body)}\r\n\r\n"
+                connection.sendall(head.encode() + body)
+                while connection.recv(65536):
+                    pass
+        counts.append(len(bodies))
+
+
+def measure(port: int, pipe: Pipe, route: str, num_streams: int, num_tokens: int, *, is_disturbed: bool = False) -> str:
+    """Runs the streams to their end and says what they cost and how late they came."""
+    stopped, counts = threading.Event(), list[int]()
+    disturber = threading.Thread(target=_disturb, args=(port, stopped, counts))
+    if is_disturbed:
+        disturber.start()
     times: list[list[float]] = [[] for _ in range(num_streams)]
     request = _request(route, num_tokens)
     started_at, before = time.perf_counter(), _ask(pipe)
@@ -145,14 +167,18 @@ def measure(port: int, pipe: Pipe, route: str, num_streams: int, num_tokens: int
         thread.join()
     elapsed_s = time.perf_counter() - started_at
     loop, steps, whole = ((after - first) / elapsed_s for after, first in zip(_ask(pipe), before, strict=True))
+    stopped.set()
+    if is_disturbed:
+        disturber.join()
     gaps = sorted(b - a for own in times for a, b in itertools.pairwise(own[1:]))
     num_events = sum(map(len, times))
     rate_s, cost_us = num_events / elapsed_s / num_streams, whole / num_events * elapsed_s * 1e6
     late = [share * 1e3 for share in (statistics.median(gaps), gaps[int(0.99 * len(gaps))], gaps[-1])]
+    beside = f" beside {sum(counts) / elapsed_s:.0f} long requests/s" if is_disturbed else ""
     return (
-        f"{route}, {num_streams} streams: {rate_s:.0f} events/s each, {whole:.1%} of a core (event loop {loop:.1%}, "
-        f"step loop {steps:.1%}), {cost_us:.0f} us an event; gaps p50 {late[0]:.2f}, p99 {late[1]:.2f}, "
-        f"longest {late[2]:.1f} ms"
+        f"{route}, {num_streams} streams{beside}: {rate_s:.0f} events/s each, {whole:.1%} of a core "
+        f"(event loop {loop:.1%}, step loop {steps:.1%}), {cost_us:.0f} us an event; "
+        f"gaps p50 {late[0]:.2f}, p99 {late[1]:.2f}, longest {late[2]:.1f} ms"
     )
 
 
@@ -172,9 +198,10 @@ def main() -> None:
     process.start()
     try:
         _wait_ready(port)
+        num_tokens = int(options.seconds * options.tokens_s)
         for num_streams in (1, NUM_STREAMS):
-            num_tokens = int(options.seconds * options.tokens_s)
-            print(measure(port, ours, options.route, num_streams, num_tokens), file=sys.stdout, flush=True)
+            print(measure(port, ours, options.route, num_streams, num_tokens), flush=True)
+        print(measure(port, ours, options.route, NUM_STREAMS - 1, num_tokens, is_disturbed=True), flush=True)
     finally:
         process.terminate()
         process.join()

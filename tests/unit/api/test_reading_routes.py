@@ -1,7 +1,12 @@
 """Models, health, metrics, tokenize and detokenize over the scripted engine."""
 
+import threading
+from typing import Any
+
 import pytest
 
+from ignis.api import body
+from ignis.api.body import parse_body
 from ignis.api.routes import build_metrics_router
 from ignis.engine.lifecycle import EngineState
 from ignis.engine.load import LoadPhase, LoadStatus
@@ -200,3 +205,18 @@ async def test_an_id_outside_the_vocabulary_is_named(ids: list[object], param: s
     answer = await Rig().answer("POST", "/v1/detokenize", {"token_ids": ids})
     assert answer.status == 400
     assert answer.json()["error"]["param"] == param
+
+
+async def test_a_large_body_is_parsed_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+
+    def parse(data: bytes, struct: Any) -> Any:
+        threads.append(threading.current_thread())
+        return parse_body(data, struct)
+
+    monkeypatch.setattr(body, "parse_body", parse)
+    rig = Rig()
+    assert (await rig.answer("POST", "/v1/tokenize", {"prompt": "x"})).status == 200
+    assert (await rig.answer("POST", "/v1/tokenize", {"prompt": "x" * 100_000})).status == 200
+    here = threading.current_thread()
+    assert [thread is here for thread in threads] == [True, False]
