@@ -1,8 +1,8 @@
-// What a program with Anthropic's node SDK does; prints what it saw as JSON. ANTHROPIC_BASE_URL says where.
+// What a program with Anthropic's SDK of Node does; prints what it saw as JSON. Its argument says where.
 import Anthropic from "@anthropic-ai/sdk";
 import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 
-const client = new Anthropic({ apiKey: "unused", maxRetries: 0 });
+const client = new Anthropic({ baseURL: process.argv[2], apiKey: "unused", maxRetries: 0 });
 const input_schema = {
   type: "object",
   properties: { city: { type: "string" }, days: { type: "integer" } },
