@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
-from ignis.api.generation import Delta, Order, Outcome, follow, release, submissions_of
+from ignis.api.batch import follow_in_turn
+from ignis.api.generation import Delta, OnDelta, Order, Outcome, follow, release, submissions_of
 from ignis.api.serving import Serving
 from ignis.engine.mailbox import Mailbox
 from ignis.errors import Fault, IgnisError
@@ -51,10 +52,14 @@ class Answering:
     def submitted(self, orders: Sequence[Order]) -> Iterator[list[Mailbox]]:
         """Submits; whatever has not ended when the block is left is cancelled.
 
+        Of more answers than there are lanes only the first order is submitted; the others take turns.
+
         Raises:
             EngineFullError, RequestTooLargeError: it was not taken.
         """
-        mailboxes = self._serving.submit(submissions_of(orders))
+        submissions = submissions_of(orders)
+        has_turns = len(submissions) > self._serving.num_lanes
+        mailboxes = self._serving.submit(orders[0].submissions() if has_turns else submissions)
         try:
             yield mailboxes
         finally:
@@ -72,7 +77,7 @@ class Answering:
             keep(delta)
 
         with self.submitted(orders) as mailboxes:
-            return await follow(orders, mailboxes, pass_on)
+            return await self._follow(orders, mailboxes, pass_on)
 
     async def stream(
         self, exchange: Exchange, orders: Sequence[Order], shape: Shape, headers: Sequence[tuple[str, str]] = ()
@@ -91,6 +96,11 @@ class Answering:
             await self.tell(orders, mailboxes, shape, send, exchange.request_id)
             await events.close()
 
+    async def _follow(self, orders: Sequence[Order], mailboxes: Sequence[Mailbox], on_delta: OnDelta) -> Outcome:
+        if len(mailboxes) < sum(order.num_answers for order in orders):
+            return await follow_in_turn(self._serving, orders, mailboxes, on_delta)
+        return await follow(orders, mailboxes, on_delta)
+
     async def tell(
         self, orders: Sequence[Order], mailboxes: Sequence[Mailbox], shape: Shape, send: Send, request_id: str
     ) -> Outcome | None:
@@ -106,7 +116,7 @@ class Answering:
         try:
             for event in shape.begin():
                 await send(event)
-            outcome = await follow(orders, mailboxes, pass_on)
+            outcome = await self._follow(orders, mailboxes, pass_on)
         except IgnisError as error:
             if isinstance(error, Fault):
                 self._log.emit("ignis.request.fault", request_id=request_id, error=error)

@@ -46,6 +46,11 @@ class Serving:
         return self._engine.load_status
 
     @property
+    def num_lanes(self) -> int:
+        """Answers that can be made at once."""
+        return self._engine.num_lanes
+
+    @property
     def is_alive(self) -> bool:
         """Whether the step loop turns."""
         return self._engine.is_alive()

@@ -234,6 +234,10 @@ class Engine:
             raise
         return [self._accept(submission) for submission in submissions]
 
+    @property
+    def num_lanes(self) -> int:
+        return self._settings.decode_lanes
+
     def has_room(self, count: int) -> bool:
         """Whether so many submissions would find lanes now. Where no model serves nobody has to wait to be told so."""
         return self.state is not EngineState.SERVING or self._num_held + count <= self._settings.decode_lanes

@@ -80,7 +80,7 @@ class ScriptedEngine:
     """As much of the engine as the routes touch."""
 
     def __init__(self, scripts: Sequence[Script] = (), *, is_held: bool = False) -> None:
-        self.num_free = 1000
+        self.num_free = self.num_lanes = 1000
         """Lanes that the next submissions find free."""
         self.state = EngineState.SERVING
         self.reason = ""

@@ -6,11 +6,15 @@ from typing import Any
 
 import msgspec
 import pytest
+import trio
+import trio.testing
 
 from ignis.api.schema.completions import DEFAULT_MAX_TOKENS, Completion, CompletionChunk
+from ignis.errors import EngineFullError
 from ignis.limits import MAX_PROMPTS
 from ignis.scheduler.request import FinishReason
 from tests.fakes.engine import IM_END, IM_START, MAX_CONTEXT, VOCAB_SIZE, byte_model, script
+from tests.fakes.exchange import FakeExchange
 from tests.fakes.vocabulary import byte_tokenizer
 from tests.unit.api.rig import Rig
 
@@ -231,3 +235,69 @@ async def test_what_cannot_be_served_is_refused_by_name(fields: dict[str, Any], 
 
 async def test_best_of_may_say_what_is_done_anyway() -> None:
     assert len((await complete(Rig(), n=2, best_of=2))["choices"]) == 2
+
+
+async def take_turns(rig: Rig, num_lanes: int, body: dict[str, Any]) -> FakeExchange:
+    """Answers a body with so few lanes; each time that all are taken they are given back."""
+    rig.engine.num_lanes = rig.engine.num_free = num_lanes
+    exchange = FakeExchange("POST", COMPLETIONS, body=body)
+    async with trio.open_nursery() as tasks:
+
+        async def give_back() -> None:
+            while True:
+                await trio.testing.wait_all_tasks_blocked()
+                rig.engine.free(num_lanes)
+
+        tasks.start_soon(give_back)
+        await rig.router(exchange)
+        tasks.cancel_scope.cancel()
+    return exchange
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+async def test_more_prompts_than_lanes_take_turns(is_streamed: bool) -> None:
+    rig = Rig(*(script(f"<{index}>") for index in range(10)))
+    body = {"prompt": [chr(97 + index) for index in range(5)], "n": 2, "seed": 3, "stream": is_streamed}
+    exchange = await take_turns(rig, 3, body)
+    assert [s.prompt[0] for s in rig.engine.submissions] == [97, 97, 98, 98, 99, 99, 100, 100, 101, 101]
+    assert [s.sampling.seed for s in rig.engine.submissions] == [3, 4] * 5
+    if is_streamed:
+        events = [json.loads(event.data) for event in exchange.events[:-1]]
+        assert [text_of(events, index) for index in range(10)] == [f"<{index}>" for index in range(10)]
+        assert exchange.events[-1].data == b"[DONE]"
+        return
+    answer = exchange.answer.json()
+    assert [choice["text"] for choice in answer["choices"]] == [f"<{index}>" for index in range(10)]
+    assert answer["usage"] == {
+        "prompt_tokens": 5,
+        "completion_tokens": 40,
+        "total_tokens": 45,
+        "prompt_tokens_details": {"cached_tokens": 0},
+    }
+
+
+async def test_prompts_in_turn_end_with_the_first_that_fails() -> None:
+    rig = Rig(script("a"), script("b", FinishReason.FAULT))
+    exchange = await take_turns(rig, 1, {"prompt": ["a", "b", "c"]})
+    assert exchange.answer.status == 500
+    assert exchange.answer.json()["error"]["code"] == "engine_error"
+
+
+async def test_a_list_that_finds_no_lane_at_all_is_told_so_at_once() -> None:
+    rig = Rig()
+    rig.engine.num_lanes = 1
+    rig.engine.refusal = EngineFullError("all 1 lanes are taken", retry_after_s=4)
+    answer = await rig.answer("POST", COMPLETIONS, {"prompt": ["a", "b"]})
+    assert answer.status == 503 and answer.header("Retry-After") == "4"
+
+
+async def test_a_client_that_leaves_takes_its_turns_with_it() -> None:
+    rig = Rig(is_held=True)
+    rig.engine.num_lanes = rig.engine.num_free = 2
+    async with trio.open_nursery() as tasks:
+        tasks.start_soon(rig.router, FakeExchange("POST", COMPLETIONS, body={"prompt": ["a", "b", "c"]}))
+        # The first is submitted when all prompts are made, and no worker runs any more.
+        await rig.engine.has_submitted.wait()
+        await trio.testing.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    assert sorted(number for number, _ in rig.engine.ended) == [1, 2]
