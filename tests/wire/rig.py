@@ -42,6 +42,10 @@ class ScriptedHandler:
         except Exception as error:
             self.ends.append(type(error).__name__)
             raise
+        except BaseExceptionGroup:
+            # A handler with tasks of its own is cancelled in each of them.
+            self.ends.append("cancelled")
+            raise
         self.ends.append("done")
 
     async def _answer(self, exchange: Exchange) -> None:
@@ -200,6 +204,11 @@ class Rig:
     async def answered(self) -> None:
         """Waits for the end of what was begun; its prompt may be made in a thread, which the clock does not see."""
         while len(self.handler.ends) < len(self.handler.begun):
+            await trio.lowlevel.checkpoint()
+
+    async def told(self) -> None:
+        """Waits until something was received since it was last looked."""
+        while not self.received:
             await trio.lowlevel.checkpoint()
 
     async def leave(self) -> None:

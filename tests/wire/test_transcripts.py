@@ -52,6 +52,8 @@ async def _do(opened: Rig, order: str) -> None:
             opened.handler.router = _router(ast.literal_eval(f'"""{order.removeprefix("draws ")}"""'))
         case ["answered"]:
             await opened.answered()
+        case ["told"]:
+            await opened.told()
         case ["closed"]:
             assert await opened.settle() == b""
             assert opened.has_ended

@@ -9,6 +9,7 @@ r"""Transcripts of one connection, bytes in and bytes out.
     = leave                      the client closes its side
     = closed                     the server has closed; `= open` that it has not
     = answered                   every exchange that was begun has ended; where a thread works, silence is no sign
+    = told                       the server has begun to send something more, on a socket, where no exchange ends
     = draws a\nb                what the model of the routes below /v1/ writes from now on
 
 What changes with every run is written as a star: `date: *`, `x-request-id: *` where the server made it, and in answers
@@ -25,8 +26,8 @@ _CHANGING = (
     (rb"date: [^\r]*", b"date: *"),
     (rb"request-id: req-[0-9a-f]{16}\r", b"request-id: *\r"),
     (rb'"request_id":"req-[0-9a-f]{16}"', b'"request_id":"*"'),
-    (rb'"(chatcmpl-|call_|msg_|toolu_)[0-9a-f]{24}"', rb'"\1*"'),
-    (rb'"created":[0-9]{10}', b'"created":*'),
+    (rb'"(chatcmpl-|call_|msg_|toolu_|resp_|rs_|fc_)[0-9a-f]{24}"', rb'"\1*"'),
+    (rb'"(created|created_at|completed_at)":[0-9]{10}', rb'"\1":*'),
 )
 
 
