@@ -185,10 +185,6 @@ def _choice(choice: ToolSelection | None) -> ToolChoice:
 
 def _thinking(fields: MessagesFields) -> AskedThinking:
     config = fields.output_config
-    if config is not None and config.format is not None:
-        raise UnsupportedValueError(
-            "output_config.format is not served yet: output is not held to a schema", "output_config.format"
-        )
     thinking = fields.thinking
     return asked_thinking(
         enable_thinking=None if thinking is None else _IS_ON[thinking.type],

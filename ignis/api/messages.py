@@ -10,12 +10,14 @@ from ignis.api.anthropic_conversation import messages_conversation
 from ignis.api.anthropic_events import MessageEvents
 from ignis.api.body import read_body
 from ignis.api.generation import Delta
+from ignis.api.held import json_schema_form, one_form
 from ignis.api.order import Orders
 from ignis.api.schema.anthropic_answer import TokenCount
-from ignis.api.schema.anthropic_request import CountTokensRequest, MessagesRequest
+from ignis.api.schema.anthropic_request import CountTokensRequest, MessagesFields, MessagesRequest
 from ignis.api.serving import Serving
 from ignis.api.wish import Names, Wish
 from ignis.exchange import Exchange
+from ignis.grammar.forms import Form
 from ignis.metrics import Metrics
 
 _NAMES = Names(stop="stop_sequences")
@@ -44,6 +46,7 @@ class Messages:
             max_tokens=fields.max_tokens if fields.ignore_eos else None,
             default_max_tokens=fields.max_tokens,
             stop=fields.stop_sequences,
+            form=_form(fields),
             names=_NAMES,
         )
         order = await self._orders.make(wish, exchange.request_id)
@@ -82,3 +85,12 @@ class Messages:
         ids = await self._orders.prompt(model, messages_conversation(fields), _NAMES)
         self._metrics.count("ignis_tokenize_requests", label="count_tokens")
         await exchange.respond(200, msgspec.json.encode(TokenCount(input_tokens=len(ids))), headers=read.headers)
+
+
+def _form(fields: MessagesFields) -> Form | None:
+    """What the text of the answer is held to."""
+    config = fields.output_config
+    named = {"output_config.format": None if config is None else config.format, "output_format": fields.output_format}
+    return one_form(
+        *(json_schema_form(given.schema, f"{param}.schema") for param, given in named.items() if given is not None)
+    )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import anthropic
+import pydantic
 import pytest
 
 from tests.e2e.conftest import ANSWER
@@ -173,6 +174,39 @@ def test_without_tools_or_with_the_choice_none_nothing_is_called(agent: anthropi
     assert (text_of(plain), plain.stop_reason) == (ANSWER, "end_turn")
     none = agent.messages.create(model="", max_tokens=200, messages=RAIN, tools=TOOLS, tool_choice={"type": "none"})
     assert (none.content, none.usage.output_tokens) == (plain.content, plain.usage.output_tokens)
+
+
+@pytest.mark.parametrize("choice", [{"type": "any"}, {"type": "tool", "name": "weather"}])
+def test_a_forced_call_is_one_by_construction(sdk: anthropic.Anthropic, choice: Any) -> None:
+    # This model would never call anything by itself.
+    needed = {**SCHEMA, "required": ["city", "days"], "additionalProperties": False}
+    tools: Any = [{**TOOLS[0], "input_schema": needed}]
+    fields: Any = {"model": "", "max_tokens": 300, "tools": tools, "tool_choice": choice, "messages": RAIN}
+    fields["extra_body"] = {"temperature": 1, "seed": 4}
+    whole = sdk.messages.create(**fields)
+    assert whole.stop_reason == "tool_use"
+    for call in whole.content:
+        assert call.type == "tool_use" and call.name == "weather"
+        assert set(call.input) == {"city", "days"} and isinstance(call.input["days"], int)
+    with sdk.messages.stream(**fields) as stream:
+        gathered = stream.get_final_message()
+    inputs = [block.input for block in gathered.content if block.type == "tool_use"]
+    assert inputs == [block.input for block in whole.content if block.type == "tool_use"]
+
+
+class Animal(pydantic.BaseModel):
+    name: str
+    legs: int
+
+
+def test_an_answer_is_held_to_a_pydantic_model(sdk: anthropic.Anthropic) -> None:
+    fields: Any = {"model": "", "max_tokens": 200, "messages": [{"role": "user", "content": "Name an animal."}]}
+    fields["extra_body"] = {"temperature": 1, "seed": 2}
+    parsed = sdk.messages.parse(output_format=Animal, **fields)
+    assert parsed.stop_reason == "end_turn"
+    assert isinstance(parsed.parsed_output, Animal)
+    with sdk.messages.stream(output_format=Animal, **fields) as stream:
+        assert stream.get_final_message().parsed_output == parsed.parsed_output
 
 
 @pytest.mark.parametrize(

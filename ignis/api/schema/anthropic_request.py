@@ -6,6 +6,7 @@ import msgspec
 
 from ignis import errors
 from ignis.api.schema.fields import ALLOWED, CODE, CODES, honoured, inert, refused
+from ignis.api.schema.held import Schema
 from ignis.api.schema.sampling import SamplingFields
 from ignis.limits import MAX_MESSAGES, MAX_PARTS, MAX_TOOL_NAME_CHARACTERS, MAX_TOOLS
 
@@ -144,7 +145,7 @@ class OutputFormat(msgspec.Struct, kw_only=True):
     """What the text of the answer is held to."""
 
     type: Literal["json_schema"]
-    schema: Annotated[dict[str, Any], honoured("JSON schema of the text.")]
+    schema: Schema
 
 
 class OutputConfig(msgspec.Struct, kw_only=True):
@@ -157,7 +158,7 @@ class OutputConfig(msgspec.Struct, kw_only=True):
         ]
         | None
     ) = None
-    format: OutputFormat | None = None
+    format: Annotated[OutputFormat | None, honoured("What the text is held to.")] = None
 
 
 class MessagesFields(SamplingFields, kw_only=True):
@@ -185,6 +186,7 @@ class MessagesFields(SamplingFields, kw_only=True):
     ) = None
     tool_choice: Annotated[ToolSelection | None, honoured("Absent: auto.")] = None
     thinking: Annotated[Thinking | None, honoured("Absent: as the model is used to.")] = None
+    output_format: Annotated[OutputFormat | None, honoured("Older name of output_config.format.")] = None
     output_config: Annotated[OutputConfig | None, honoured("Effort and format.")] = None
     chat_template_kwargs: (
         Annotated[

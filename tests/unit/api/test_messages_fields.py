@@ -262,6 +262,50 @@ async def test_a_model_that_cannot_think_refuses_to_and_agrees_not_to() -> None:
         assert (await Rig().answer("POST", MESSAGES, body_of(max_tokens=9, thinking={"type": kind}))).status == 200
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}}},
+        {"output_format": {"type": "json_schema", "schema": {"type": "object"}}},
+        {"tools": [WEATHER], "tool_choice": {"type": "any"}},
+        {"tools": [WEATHER], "tool_choice": {"type": "tool", "name": "weather"}},
+    ],
+)
+async def test_what_is_held_is_held_by_a_constraint(fields: dict[str, Any]) -> None:
+    asked = rig()
+    await asked.answer("POST", MESSAGES, body_of(**fields))
+    await whole(asked)
+    assert [submission.constraint is not None for submission in asked.engine.submissions] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"output_config": {"format": {"type": "json_schema"}}}, "output_config.format.schema"),
+        ({"output_config": {"format": {"type": "xml"}}}, "output_config.format.type"),
+        (
+            {"output_config": {"format": {"type": "json_schema", "schema": {"type": "starfish"}}}},
+            "output_config.format.schema",
+        ),
+        (
+            {
+                "output_config": {"format": {"type": "json_schema", "schema": True}},
+                "output_format": {"type": "json_schema", "schema": True},
+            },
+            "output_format.schema",
+        ),
+        (
+            {"tools": [{"name": "f", "input_schema": {"type": "starfish"}}], "tool_choice": {"type": "any"}},
+            "tools[0].input_schema",
+        ),
+        ({"tools": [WEATHER], "tool_choice": {"type": "tool", "name": "now"}}, "tool_choice"),
+    ],
+)
+async def test_what_nothing_can_be_held_to_is_refused_by_name(fields: dict[str, Any], param: str) -> None:
+    status, _, named = await refusal(rig(), **fields)
+    assert (status, named) == (400, param)
+
+
 async def test_a_beta_in_the_query_and_headers_from_the_future_change_nothing() -> None:
     headers = {"anthropic-version": "2099-01-01", "anthropic-beta": "a-2030,b-2031"}
     answer = await rig().answer("POST", MESSAGES, body_of(), query={"beta": "true"}, headers=headers)
