@@ -3,7 +3,7 @@
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,16 @@ def start_server(real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     root = Path(__file__).resolve().parents[2]
 
     def start(
-        *flags: str, command: list[str] | None = None, env: dict[str, str] | None = None, model: Path = real_model
+        *flags: str,
+        command: list[str] | None = None,
+        env: dict[str, str] | None = None,
+        model: Path = real_model,
+        also_bind: Sequence[str] = (),
     ) -> Server:
         log = tmp_path_factory.mktemp("server") / "log"
         environment = {**os.environ, "PYTHONPATH": str(root), "IGNIS_LOG_FORMAT": "json", **(env or {})}
         arguments = [*(command or [sys.executable, "-m", "ignis"]), "--model-artifact", str(model), *flags]
-        return Server(arguments, free_port(), free_port(), log, environment)
+        return Server(arguments, free_port(), free_port(), log, environment, also_bind=also_bind)
 
     return start
 

@@ -24,12 +24,15 @@ class Server:
         log: Path,
         environment: dict[str, str],
         folder: Path | None = None,
+        also_bind: Sequence[str] = (),
     ) -> None:
-        """Starts it. log: what it writes, in a folder where it runs unless told another."""
+        """Starts it. log: what it writes, in a folder where it runs unless told another; also_bind: further addresses
+        of the API."""
         self.port, self.metrics_port, self.log_path = port, metrics_port, log
         self.client = Client("127.0.0.1", port)
         self.base_url = f"http://127.0.0.1:{port}/v1"
-        bind = ["--server-bind", f"127.0.0.1:{port}", "--server-metrics-bind", f"127.0.0.1:{metrics_port}"]
+        addresses = ",".join([f"127.0.0.1:{port}", *also_bind])
+        bind = ["--server-bind", addresses, "--server-metrics-bind", f"127.0.0.1:{metrics_port}"]
         self.started = time.perf_counter()
         self._log = log.open("wb")
         self.process = subprocess.Popen(

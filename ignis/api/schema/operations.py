@@ -27,7 +27,6 @@ from ignis.error_body import ErrorBody
 
 _BODY = (
     errors.InvalidRequestError,
-    errors.OriginNotAllowedError,
     errors.InvalidSamplingParameterError,
     errors.UnsupportedValueError,
     errors.VisionDisabledError,
@@ -43,6 +42,7 @@ _BODY = (
 )
 TRANSPORT = (
     errors.InvalidRequestError,
+    errors.OriginNotAllowedError,
     errors.SlowRequestError,
     errors.TargetTooLongError,
     errors.ExpectationError,
