@@ -232,6 +232,8 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
                 "prompt_tokens",
                 "cached_tokens",
                 "completion_tokens",
+                "thinking_forced",
+                "reasoning_redirected_at",
                 "queued_ms",
                 "prefill_ms",
                 "duration_ms",

@@ -71,6 +71,10 @@ FAMILIES: dict[str, Family] = {
         kind="counter",
         text="Tokens drawn by completed requests.",
     ),
+    "ignis_thinking_forced_closes": Family(
+        kind="counter",
+        text="Answers whose reasoning was closed because its budget was spent.",
+    ),
     "ignis_decoded_tokens": Family(
         kind="counter",
         text="Tokens drawn, as they are drawn.",

@@ -108,7 +108,8 @@ class _Chunks:
         self._order = order
         self._encoder = encoder
         self._has_usage = has_usage
-        self._finishes: list[tuple[int, FinishReasonText]] = []
+        self._finishes: list[tuple[int, FinishReasonText, int | None]] = []
+        """Answer, why it ended, and when its thinking was closed by the budget."""
 
     def begin(self) -> Iterable[Event]:
         for index in range(self._order.num_answers):
@@ -123,15 +124,15 @@ class _Chunks:
             yield Event(self._encoder.logprobs(delta.answer, logprobs))
         if delta.finish is not None:
             reason = _finish_reason(delta.finish, has_calls=delta.has_calls)
-            self._finishes.append((delta.answer, reason))
+            self._finishes.append((delta.answer, reason, delta.forced_at))
             # The last finish waits for the figures, so that they have a chunk to stand on when no usage was asked for.
             if len(self._finishes) < self._order.num_answers:
-                yield Event(self._encoder.finish(delta.answer, reason, None))
+                yield Event(self._encoder.finish(delta.answer, reason, None, delta.forced_at))
 
     def end(self, outcome: Outcome) -> Iterable[Event]:
         timings = timings_of(outcome, self._order.sampling.seed)
-        index, finish = self._finishes[-1]
-        yield Event(self._encoder.finish(index, finish, None if self._has_usage else timings))
+        index, finish, forced_at = self._finishes[-1]
+        yield Event(self._encoder.finish(index, finish, None if self._has_usage else timings, forced_at))
         if self._has_usage:
             yield Event(self._encoder.usage(usage_of(outcome), timings))
         yield Event(DONE)
@@ -151,6 +152,7 @@ class _Whole:
         """The name of each call, and the pieces of its arguments."""
         self._tokens: list[DrawnToken] = []
         self._finish: FinishReasonText = "stop"
+        self._forced_at: int | None = None
 
     def add(self, delta: Delta) -> None:
         for part in delta.parts:
@@ -158,6 +160,7 @@ class _Whole:
         self._tokens += delta.tokens
         if delta.finish is not None:
             self._finish = _finish_reason(delta.finish, has_calls=delta.has_calls)
+            self._forced_at = delta.forced_at
 
     def _add_part(self, part: Part) -> None:
         match part:
@@ -177,6 +180,7 @@ class _Whole:
             message=self._message(),
             finish_reason=self._finish,
             logprobs=_logprobs(self._tokens, order) if has_logprobs else None,
+            thinking_budget_forced_at=msgspec.UNSET if self._forced_at is None else self._forced_at,
         )
 
     def _message(self) -> AnswerMessage:

@@ -56,9 +56,17 @@ class ChunkEncoder:
         """Log probabilities of tokens that came without text."""
         return self._encode(ChunkChoice(index=index, delta=ChunkDelta(content=""), logprobs=logprobs))
 
-    def finish(self, index: int, reason: "FinishReasonText", timings: Timings | None) -> bytes:
+    def finish(
+        self, index: int, reason: "FinishReasonText", timings: Timings | None, forced_at: int | None = None
+    ) -> bytes:
         """The end of a choice: an empty delta and why it ended."""
-        return self._encode(ChunkChoice(index=index, delta=ChunkDelta(), finish_reason=reason), timings)
+        choice = ChunkChoice(
+            index=index,
+            delta=ChunkDelta(),
+            finish_reason=reason,
+            thinking_budget_forced_at=msgspec.UNSET if forced_at is None else forced_at,
+        )
+        return self._encode(choice, timings)
 
     def usage(self, usage: CompletionUsage, timings: Timings) -> bytes:
         """The last chunk where usage was asked for; it has no choices."""

@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 
 from ignis.api.generation import DrawnToken, Outcome
-from ignis.api.schema.usage import CompletionUsage, PromptTokensDetails, Timings, TokenLogprobEntry, TopLogprob
+from ignis.api.schema.usage import (
+    CompletionTokensDetails,
+    CompletionUsage,
+    PromptTokensDetails,
+    Timings,
+    TokenLogprobEntry,
+    TopLogprob,
+)
 from ignis.tokenizer import Tokenizer
 
 
@@ -13,6 +20,7 @@ def usage_of(outcome: Outcome) -> CompletionUsage:
         completion_tokens=outcome.completion_tokens,
         total_tokens=outcome.prompt_tokens + outcome.completion_tokens,
         prompt_tokens_details=PromptTokensDetails(cached_tokens=outcome.cached_tokens),
+        completion_tokens_details=CompletionTokensDetails(reasoning_tokens=outcome.reasoning_tokens),
     )
 
 

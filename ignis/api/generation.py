@@ -15,6 +15,7 @@ from ignis.engine.mailbox import Mailbox
 from ignis.errors import DrainingError, EngineError, InvalidRequestError, RequestTimeoutError
 from ignis.scheduler.constraint import Constraint
 from ignis.scheduler.request import (
+    Closing,
     FinishReason,
     RequestClass,
     SamplingParams,
@@ -26,10 +27,10 @@ from ignis.scheduler.request import (
 from ignis.stream.delta import TextOut
 from ignis.stream.dialects import NONE, OutputDialect
 from ignis.stream.parts import Part
+from ignis.stream.reasoning import opens_reasoning
 from ignis.stream.tool_calls import Schemas
 
 _SEED_BITS = 53
-_MAX_BLANK = 8
 # Far below any logit, and still a number that a float32 holds.
 _NEVER = -1e9
 _SEED_MASK = 2**64 - 1
@@ -56,6 +57,8 @@ class Order:
     """The content is held to a form: a tag inside it is text."""
     constraints: tuple[Constraint, ...] = ()
     """What each answer may draw; none: anything. Good for one submission."""
+    closings: tuple[Closing, ...] = ()
+    """How the reasoning of each answer was closed, where the model may reason."""
     continues: bool = False
     """The answer goes on with the prompt's own text: no turn begins between them."""
     request_class: RequestClass = RequestClass.INTERACTIVE
@@ -82,6 +85,7 @@ class Order:
                 timeout_s=self.timeout_s,
                 trace=self.trace,
                 constraint=self.constraints[index] if self.constraints else None,
+                closing=self.closings[index] if self.closings else None,
             )
             for index in range(self.num_answers)
         ]
@@ -108,6 +112,8 @@ class Delta:
     """With `finish`: the answer has tool calls, and all of them are complete."""
     stop_string: str | None = None
     """With `finish`: the stop string that ended the text; None where none did."""
+    forced_at: int | None = None
+    """With `finish`: reasoning tokens when the spent budget closed the reasoning; None where it did not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +158,11 @@ async def follow(orders: Sequence[Order], mailboxes: Sequence[Mailbox], on_delta
     Raises:
         RequestTimeoutError, EngineError, DrainingError: an answer did not end on its own.
     """
-    asked = [order for order in orders for _ in range(order.num_answers)]
-    answers = [_Answer(index, *pair) for index, pair in enumerate(zip(asked, mailboxes, strict=True))]
+    asked = [(order, number) for order in orders for number in range(order.num_answers)]
+    answers = [
+        _Answer(index, order, number, mailbox)
+        for index, ((order, number), mailbox) in enumerate(zip(asked, mailboxes, strict=True))
+    ]
     if len(answers) == 1:
         await answers[0].follow(on_delta)
     else:
@@ -215,8 +224,10 @@ def _firsts(orders: Sequence[Order], answers: Sequence["_Answer"]) -> list[Usage
 class _Answer:
     """One answer of an order while it is read."""
 
-    def __init__(self, index: int, order: Order, mailbox: Mailbox) -> None:
+    def __init__(self, index: int, order: Order, number: int, mailbox: Mailbox) -> None:
+        """`index`: among all answers; `number`: among those of its order."""
         self.index = index
+        self._closing = order.closings[number] if order.closings else None
         self.num_drawn = 0
         self.num_reasoning = 0
         self.usage = Usage(0, 0, 0, 0.0, 0.0, 0.0)
@@ -227,7 +238,7 @@ class _Answer:
             order.stops,
             order.dialect,
             tools=order.tools,
-            is_in_reasoning=_opens_reasoning(order),
+            is_in_reasoning=opens_reasoning(order.model.tokenizer, order.dialect, order.prompt),
             max_calls=order.max_calls,
             is_held=order.is_held,
             continues=order.continues,
@@ -288,23 +299,21 @@ class _Answer:
         self, parts: tuple[Part, ...], tokens: tuple[DrawnToken, ...], finish: FinishReason | None
     ) -> Delta:
         text = self._text
-        return Delta(self.index, parts, tokens, finish, has_calls=text.has_calls, stop_string=text.stop_string)
+        return Delta(
+            self.index,
+            parts,
+            tokens,
+            finish,
+            has_calls=text.has_calls,
+            stop_string=text.stop_string,
+            forced_at=None if self._closing is None else self._closing.forced_at,
+        )
 
     def _conclude(self, mailbox: Mailbox, num_drawn: int) -> None:
         self.num_drawn = num_drawn
         self.usage = mailbox.usage or self.usage
         if self._first_at is not None:
             self.decode_s = self.usage.decode_s or trio.current_time() - self._first_at
-
-
-def _opens_reasoning(order: Order) -> bool:
-    """Whether the prompt ends inside reasoning: the template wrote the tag, so the model will not."""
-    tag = order.dialect.think_open
-    if not tag:
-        return False
-    # The tag and some white space: no token has less than a byte.
-    end = order.model.tokenizer.decode(order.prompt[-len(tag.encode()) - _MAX_BLANK :])
-    return end.rstrip().endswith(tag)
 
 
 class _Reached:

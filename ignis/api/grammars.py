@@ -29,7 +29,6 @@ class Grammars:
         calls: Calls | None,
         *,
         may_answer: bool,
-        follows_tag: bool,
         num_answers: int,
     ) -> tuple[Constraint, ...]:
         """Makes the constraint of each answer. The arguments are compile_grammar's.
@@ -44,7 +43,7 @@ class Grammars:
         vocabulary = await self._of(model)
 
         def compile_all() -> tuple[Constraint, ...]:
-            grammar = compile_grammar(vocabulary, form, calls, may_answer=may_answer, follows_tag=follows_tag)
+            grammar = compile_grammar(vocabulary, form, calls, may_answer=may_answer)
             return tuple(grammar.start() for _ in range(num_answers))
 
         # Abandoned on a cancel: compiling has bounds, and ends by itself.

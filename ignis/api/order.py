@@ -24,6 +24,7 @@ from ignis.metrics import Metrics
 from ignis.scheduler.constraint import Constraint
 from ignis.scheduler.request import RequestClass, SamplingParams
 from ignis.stream.dialects import NONE, OutputDialect, choose_dialect
+from ignis.stream.reasoning import ReasoningConstraint, opens_reasoning, reasoning_form
 
 _MAX_NAMES_REPORTED = 1000
 _SEED_MASK = 2**64 - 1
@@ -85,13 +86,17 @@ class Orders:
         tools = () if conversation.tool_choice.mode is ToolMode.NONE else conversation.tools
         is_single = not conversation.parallel_tool_calls or conversation.tool_choice.mode is ToolMode.NAMED
         dialect = self._dialect(model)
+        constraints = await self._constraints(order, wish, conversation, dialect)
+        thinking = await self._thinking(model, conversation)
+        reasoning = _reasoning(order, dialect, thinking, constraints)
         return replace(
             order,
             dialect=dialect,
             tools={tool.name: tool.parameters or {} for tool in tools},
             max_calls=1 if tools and is_single else None,
             is_held=wish.form is not None,
-            constraints=await self._constraints(order, wish, conversation, dialect),
+            constraints=reasoning or constraints,
+            closings=tuple(constraint.closing for constraint in reasoning),
         )
 
     async def _constraints(
@@ -114,7 +119,6 @@ class Orders:
             wish.form,
             None if conversation is None else _calls(conversation, dialect),
             may_answer=not is_forced,
-            follows_tag=bool(dialect.think_open),
             num_answers=order.num_answers,
         )
 
@@ -198,6 +202,26 @@ def _calls(conversation: Conversation, dialect: OutputDialect) -> Calls | None:
     targets = tuple(CallTarget(tool.name, f"{tool.param}.{tool.schema_name}", tool.parameters) for tool in offered)
     is_single = choice.mode is ToolMode.NAMED or not conversation.parallel_tool_calls
     return Calls(targets, dialect, is_single) if targets else None
+
+
+def _reasoning(
+    order: Order, dialect: OutputDialect, thinking: Thinking, inner: Sequence[Constraint]
+) -> tuple[ReasoningConstraint, ...]:
+    """What each answer of a model that may think is held to, around what rules the text after that."""
+    tokenizer = order.model.tokenizer
+    form = reasoning_form(tokenizer, dialect) if thinking.is_on else None
+    if form is None:
+        return ()
+    return tuple(
+        ReasoningConstraint(
+            form,
+            is_open=opens_reasoning(tokenizer, dialect, order.prompt),
+            budget=thinking.budget_within(order.max_tokens),
+            stop_ids=frozenset() if order.ignores_eos else order.model.special.stop_ids,
+            inner=inner[number] if inner else None,
+        )
+        for number in range(order.num_answers)
+    )
 
 
 def _stops(stop: str | Sequence[str] | None, name: str) -> tuple[str, ...]:

@@ -136,6 +136,9 @@ class Account:
             self._metrics.count("ignis_requests_completed")
             self._metrics.count("ignis_generated_tokens", flight.num_drawn)
         self._metrics.observe("ignis_request_duration_seconds", duration_s)
+        closing = flight.submission.closing
+        if closing is not None and closing.forced_at is not None:
+            self._metrics.count("ignis_thinking_forced_closes")
         if reason is FinishReason.FAULT:
             self._log.emit(
                 "ignis.request.fault", request_id=flight.submission.trace, sequence=request_id, error=event.fault
@@ -152,6 +155,8 @@ class Account:
             prompt_tokens=len(flight.submission.prompt),
             cached_tokens=None if usage is None else usage.cached_tokens,
             completion_tokens=flight.num_drawn,
+            thinking_forced=None if closing is None else closing.forced_at,
+            reasoning_redirected_at=None if closing is None else closing.redirected_at,
             queued_ms=None if usage is None else _ms(usage.queued_s),
             prefill_ms=None if usage is None else _ms(usage.prefill_s),
             duration_ms=_ms(duration_s),

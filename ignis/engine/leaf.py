@@ -185,6 +185,8 @@ class NativeLeaf:
 
     def decode(self, step: DecodeRound, meanwhile: Callable[[], None]) -> Sequence[Draw]:
         try:
+            for live in step.replaced:
+                self._leaf.open_lane(live.lane, live.tokens)
             return self._leaf.decode(step.rows, step.sampling, None, meanwhile)
         except LeafError as error:
             raise step_error(error) from error

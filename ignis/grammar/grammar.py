@@ -71,19 +71,14 @@ class Grammar:
             raise InvalidRequestError(f"{self._param} cannot be held: {error}", self._param) from error
 
 
-def compile_grammar(
-    vocabulary: Vocabulary, form: Form | None, calls: Calls | None, *, may_answer: bool, follows_tag: bool
-) -> Grammar:
+def compile_grammar(vocabulary: Vocabulary, form: Form | None, calls: Calls | None, *, may_answer: bool) -> Grammar:
     """Compiles the grammar of an answer: in a form, or made of calls, or, where `may_answer`, one of both.
-
-    `follows_tag`: the answer may come after reasoning, whose closing tag models follow with line breaks.
 
     Raises:
         InvalidRequestError: a part cannot be compiled; the message says which and why.
         UnsupportedValueError: a schema says what an answer cannot be held to.
     """
-    lead = "LEAD? " if follows_tag else ""
-    rules = ["LEAD: /\\n{1,2}/"] if follows_tag else []
+    rules: list[str] = []
     grammars: list[dict[str, Any]] = []
     param = "tool_choice"
     starts = []
@@ -94,7 +89,7 @@ def compile_grammar(
         grammars.append({"name": "answer", **_part(form)})
         starts.append("@answer")
         param = form.param
-    lark = "\n".join([f"start: {lead}({' | '.join(starts)})", *rules, ""])
+    lark = "\n".join([f"start: {' | '.join(starts)}", *rules, ""])
     try:
         return Grammar(json.dumps({"grammars": [{"lark_grammar": lark}, *grammars]}), vocabulary, param)
     except InvalidRequestError:

@@ -14,6 +14,8 @@ class DecodeLanes:
         self._decoding: list[Live] = []
         self._round: DecodeRound | None = None
         self._num_late = 0
+        self._replaced: list[Live] = []
+        """Whose last token took another one's place since they were in a round."""
 
     @property
     def num_free(self) -> int:
@@ -48,6 +50,11 @@ class DecodeLanes:
         self._decoding.sort(key=lambda decoding: decoding.lane)
         self._round = None
 
+    def replace(self, live: Live) -> None:
+        """The token that was drawn is not the one that the answer got: the next round counts it anew."""
+        self._replaced.append(live)
+        self._round = None
+
     def wait(self, live: Live) -> None:
         """Leaves a lane out of rounds: its constraint is late."""
         live.is_late = True
@@ -71,6 +78,8 @@ class DecodeLanes:
         if live in self._decoding:
             self._decoding.remove(live)
             self._round = None
+        if live in self._replaced:
+            self._replaced.remove(live)
         self._free.append(live.lane)
         self._free.sort(reverse=True)
 
@@ -79,4 +88,11 @@ class DecodeLanes:
         if self._round is None:
             lives = tuple(live for live in self._decoding if not live.is_late)
             self._round = DecodeRound(lives, tuple(live.row for live in lives), self.sampling)
+            if self._replaced:
+                return self._first_after_replacing(self._round)
         return self._round
+
+    def _first_after_replacing(self, usual: DecodeRound) -> DecodeRound:
+        replaced = tuple(live for live in self._replaced if not live.is_late)
+        self._replaced = [live for live in self._replaced if live.is_late]
+        return DecodeRound(usual.lives, usual.rows, usual.sampling, replaced)

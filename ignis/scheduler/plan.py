@@ -34,6 +34,8 @@ class DecodeRound:
     lives: tuple[Live, ...]
     rows: tuple[Row, ...]
     sampling: SamplingTable
+    replaced: tuple[Live, ...] = ()
+    """Those whose last token is not the one that was drawn: their lanes count it first."""
 
 
 @dataclass(frozen=True, slots=True)

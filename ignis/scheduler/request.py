@@ -32,6 +32,19 @@ class SamplingParams:
     """None: no log probabilities. n: the chosen token's and those of the n best (0..20)."""
 
 
+@dataclass(slots=True)
+class Closing:
+    """How reasoning was closed where the model did not do it: its constraint writes that, and it is read at the end.
+
+    Numbers of reasoning tokens that had been drawn by then; None: it did not happen.
+    """
+
+    forced_at: int | None = None
+    """The budget was spent."""
+    redirected_at: int | None = None
+    """The model ended its turn; that token is counted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Submission:
     """What the API hands to the engine for one generation."""
@@ -48,8 +61,10 @@ class Submission:
     """Counts from submission, so that a request that waits for pages cannot wait for ever."""
     trace: str = ""
     """The exchange's request id, for the log."""
-    constraint: Constraint | None = None
+    constraint: Constraint | None = field(default=None, compare=False)
     """What the answer may draw; one object an answer, which is the engine's from now on."""
+    closing: Closing | None = None
+    """Where the answer reasons."""
 
 
 class FinishReason(enum.Enum):

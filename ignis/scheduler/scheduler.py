@@ -199,7 +199,10 @@ class Scheduler:
             return TokenEvent(live.request_id, finish=FinishReason.FAULT, fault=_NO_TOKEN, usage=live.usage(now))
         constraint = live.constraint
         if constraint is not None:
-            token = constraint.take(token)
+            kept = constraint.take(token)
+            if kept != token:
+                token = kept
+                self._lanes.replace(live)
         live.tokens.append(token)
         live.num_drawn += 1
         submission = live.submission

@@ -3,12 +3,14 @@
 import io
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import trio
 
 from ignis import bundle
+from ignis._core import Mask
 from ignis.engine.engine import Engine
 from ignis.engine.leaf import NativeLeaf
 from ignis.engine.mailbox import Mailbox
@@ -187,3 +189,46 @@ async def test_a_prompt_resumed_inside_a_page_is_the_prompt_prefilled(bench: Ben
         again = await answer(engine, wanted)
         assert (warm[2], cold[2], again[2]) == (shared, 0, len(prompt) - 1)
         assert warm[:2] == cold[:2] == again[:2]
+
+
+class _At:
+    """At one place an answer gets a token: by a mask that leaves nothing else, or in place of the drawn one."""
+
+    is_late = False
+
+    def __init__(self, place: int, token: int, vocab_size: int, *, is_masked: bool) -> None:
+        self._left, self._token = place, token
+        self._is_masked = is_masked
+        self._mask = Mask(vocab_size)
+        self._mask.permit(token)
+
+    @property
+    def permitted(self) -> Mask | None:
+        return self._mask if self._is_masked and self._left == 0 else None
+
+    def take(self, token: int) -> int:
+        self._left -= 1
+        return self._token if self._left == -1 else token
+
+    def work(self) -> None:
+        raise AssertionError("it is never late")
+
+
+async def test_a_token_in_anothers_place_counts_as_if_it_had_been_drawn(bench: Bench) -> None:
+    """Penalties look at what the answer holds, not at what was drawn and thrown away."""
+    engine = await bench.start()
+    sampling = replace(SEEDED, presence_penalty=2.0, frequency_penalty=2.0, repetition_penalty=1.5, top_logprobs=None)
+    asked = bench.ask("Name three rivers.", sampling, 24)
+    drawn, _, _ = await answer(engine, asked)
+    (token,) = bench.tokenizer.encode(" sea")
+    for place in (0, 5):
+        assert drawn[place] != token
+        answers = [
+            await answer(
+                engine,
+                replace(asked, constraint=_At(place, token, bench.tokenizer.vocab_size, is_masked=is_masked)),
+            )
+            for is_masked in (True, False)
+        ]
+        assert answers[0] == answers[1]
+        assert answers[0][0][: place + 1] == (*drawn[:place], token)

@@ -167,11 +167,21 @@ FinishReasonText = Annotated[
 ]
 
 
+ForcedAt = Annotated[
+    int,
+    msgspec.Meta(
+        description="Reasoning tokens when the spent thinking budget closed the reasoning (an extension); absent where "
+        "it did not."
+    ),
+]
+
+
 class Choice(msgspec.Struct, kw_only=True):
     index: int
     message: AnswerMessage
     finish_reason: FinishReasonText
     logprobs: ChoiceLogprobs | None = None
+    thinking_budget_forced_at: ForcedAt | msgspec.UnsetType = msgspec.UNSET
 
 
 class ChatCompletion(msgspec.Struct, kw_only=True):
@@ -214,6 +224,7 @@ class ChunkChoice(msgspec.Struct, kw_only=True):
     delta: ChunkDelta
     finish_reason: FinishReasonText | None = None
     logprobs: ChoiceLogprobs | msgspec.UnsetType | None = msgspec.UNSET
+    thinking_budget_forced_at: ForcedAt | msgspec.UnsetType = msgspec.UNSET
 
 
 class ChatCompletionChunk(msgspec.Struct, kw_only=True):

@@ -9,6 +9,10 @@ class PromptTokensDetails(msgspec.Struct, kw_only=True):
     cached_tokens: Annotated[int, msgspec.Meta(description="Prompt tokens found in the prefix cache.")]
 
 
+class CompletionTokensDetails(msgspec.Struct, kw_only=True):
+    reasoning_tokens: Annotated[int, msgspec.Meta(description="Tokens drawn for reasoning, its tags included.")]
+
+
 class CompletionUsage(msgspec.Struct, kw_only=True):
     """Tokens. The prompt counts once, however many answers there are."""
 
@@ -16,6 +20,7 @@ class CompletionUsage(msgspec.Struct, kw_only=True):
     completion_tokens: int
     total_tokens: int
     prompt_tokens_details: PromptTokensDetails
+    completion_tokens_details: CompletionTokensDetails
 
 
 class Timings(msgspec.Struct, kw_only=True):

@@ -13,7 +13,8 @@ class Bound(Player):
     """Plays requests with a constraint, and their work when a test says so."""
 
     def bind(self, constraint: Constraint, max_tokens: int = 4, **more: object) -> int:
-        submission = Submission(tuple(range(10)), max_tokens, GREEDY, frozenset(), constraint=constraint, **more)  # type: ignore[arg-type]
+        stop_ids = more.pop("stop_ids", frozenset())
+        submission = Submission(tuple(range(10)), max_tokens, GREEDY, stop_ids, constraint=constraint, **more)  # type: ignore[arg-type]
         request_id, self._next_id = self._next_id, self._next_id + 1
         self.scheduler.submit(request_id, submission, self.now)
         return request_id
@@ -28,6 +29,24 @@ class Bound(Player):
         while self.scheduler.num_running or self.scheduler.num_waiting:
             self.step()
             self.work()
+
+
+class Replacing:
+    """Gives the answer another token at some of its places."""
+
+    permitted = None
+    is_late = False
+
+    def __init__(self, tokens: dict[int, int]) -> None:
+        self._tokens = tokens
+        self._place = 0
+
+    def take(self, token: int) -> int:
+        self._place += 1
+        return self._tokens.get(self._place - 1, token)
+
+    def work(self) -> None:
+        raise AssertionError("it is never late")
 
 
 def test_a_lane_draws_what_its_constraint_permits() -> None:
@@ -60,6 +79,28 @@ def answer_alone() -> list[int]:
     alone = play.submit(range(10))
     play.run()
     return play.tokens(alone)
+
+
+def test_a_token_that_takes_anothers_place_goes_in_and_is_counted_by_its_lane() -> None:
+    play = Bound()
+    one = play.bind(Replacing({1: 77}), max_tokens=4)
+    other = play.submit(range(30), max_tokens=6)
+    rounds = []
+    while play.scheduler.num_running or play.scheduler.num_waiting:
+        step = play.step()
+        if isinstance(step, DecodeRound):
+            rounds.append([live.request_id for live in step.replaced])
+    assert play.tokens(one)[1] == 77
+    assert rounds.count([one]) == 1 and all(replaced in ([], [one]) for replaced in rounds)
+    assert len(play.tokens(other)) == 6
+
+
+def test_a_stop_token_that_is_replaced_ends_nothing() -> None:
+    play = Bound()
+    first = answer_alone()[0]
+    one = play.bind(Replacing({0: 77}), max_tokens=3, stop_ids=frozenset({first}))
+    play.run()
+    assert play.tokens(one)[0] == 77 and len(play.tokens(one)) == 3
 
 
 def test_a_late_lane_is_left_out_and_the_others_go_on() -> None:

@@ -1,0 +1,117 @@
+"""Thinking on the running server: the real model under a template that opens a thought, which it never closes."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ignis.models.registry import open_checkpoint
+from tests.e2e.retemplated import with_template
+from tests.e2e.server import Server, parse_events
+
+THINKING = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "<|im_start|>assistant\n{% if enable_thinking %}<think>\n{% else %}<think>\n\n</think>\n\n{% endif %}"
+)
+ASKED: dict[str, Any] = {
+    "messages": [{"role": "user", "content": "What is the capital of France?"}],
+    "temperature": 0,
+    "max_tokens": 2100,
+    "stop": [" ", "\n"],
+}
+
+
+@pytest.fixture(scope="module")
+def thinker(start_server: Any, real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    checkpoint = open_checkpoint(real_model)
+    template = checkpoint.chat_template or ""
+    checkpoint.close()
+    path = with_template(real_model, template, THINKING, tmp_path_factory.mktemp("thinker") / "thinker.gguf")
+    with start_server("--model-artifact", str(path)) as running:
+        running.wait_ready()
+        yield running
+
+
+def chat(server: Server, **fields: Any) -> Any:
+    return server.client.json("POST", "/v1/chat/completions", {**ASKED, **fields})
+
+
+def test_a_spent_budget_closes_the_thought_and_the_answer_follows(thinker: Server) -> None:
+    before = thinker.metric("ignis_thinking_forced_closes_total")
+    body = chat(thinker, thinking_budget=4)
+    (choice,) = body["choices"]
+    reasoning, content = choice["message"]["reasoning_content"], choice["message"]["content"]
+    assert choice["thinking_budget_forced_at"] == 4
+    assert "I have to stop thinking here." in reasoning and "think>" not in reasoning + content
+    assert choice["finish_reason"] == "stop" and content and content.lstrip("\n") == content
+    assert body["usage"]["completion_tokens_details"]["reasoning_tokens"] > 4
+    thinker.wait_metric("ignis_thinking_forced_closes_total", before + 1)
+    (done,) = [e for e in parse_events(thinker.log_text(), "ignis.request.done") if e.get("thinking_forced") == 4]
+    assert "reasoning_redirected_at" not in done
+
+
+def test_the_end_of_the_turn_in_a_thought_becomes_the_tag(thinker: Server) -> None:
+    """Left to itself the model ends its turn inside the reasoning that the template opened."""
+    body = chat(thinker, thinking_budget=0)
+    (choice,) = body["choices"]
+    assert choice["message"]["reasoning_content"] == "The capital of France is Paris."
+    assert "thinking_budget_forced_at" not in choice
+    done = parse_events(thinker.log_text(), "ignis.request.done")[-1]
+    assert (
+        0 < int(str(done["reasoning_redirected_at"])) <= body["usage"]["completion_tokens_details"]["reasoning_tokens"]
+    )
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"enum": ["Paris", "Rome"]}, "big": {"type": "boolean"}},
+    "required": ["city", "big"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize("budget", [5, 0])
+def test_a_schema_holds_what_comes_after_the_thought(thinker: Server, budget: int) -> None:
+    """Whether the budget closed the thought, or the model by ending its turn inside it."""
+    form = {"type": "json_schema", "json_schema": {"name": "city", "schema": SCHEMA}}
+    (choice,) = chat(thinker, thinking_budget=budget, response_format=form, stop=None)["choices"]
+    assert choice["message"]["reasoning_content"]
+    assert set(json.loads(choice["message"]["content"])) == {"city", "big"}
+    assert choice["finish_reason"] == "stop"
+
+
+def test_without_thinking_there_is_neither_budget_nor_reasoning(thinker: Server) -> None:
+    (choice,) = chat(thinker, thinking_budget=1, enable_thinking=False)["choices"]
+    assert "reasoning_content" not in choice["message"] and "thinking_budget_forced_at" not in choice
+
+
+def test_a_cap_without_room_for_the_answer_has_no_budget(thinker: Server) -> None:
+    (choice,) = chat(thinker, thinking_budget=4, max_tokens=2048)["choices"]
+    assert "thinking_budget_forced_at" not in choice
+
+
+@pytest.mark.parametrize(
+    "fields", [{"thinking_budget": 5}, {"thinking_budget": 0, "max_tokens": 60}, {"thinking_budget": 3, "n": 2}]
+)
+def test_a_stream_says_the_same_however_reasoning_was_closed(thinker: Server, fields: dict[str, Any]) -> None:
+    drawn = {"temperature": 0.9, "seed": 7, "presence_penalty": 1.5, "repetition_penalty": 1.2, **fields}
+    whole = chat(thinker, **drawn)["choices"]
+    joined = [{"reasoning_content": "", "content": "", "forced": None} for _ in whole]
+    for event in thinker.client.events({**ASKED, **drawn, "stream": True}):
+        if isinstance(event, str):
+            continue
+        for choice in event["choices"]:
+            into = joined[choice["index"]]
+            for name in ("reasoning_content", "content"):
+                into[name] += choice["delta"].get(name) or ""
+            into["forced"] = choice.get("thinking_budget_forced_at", into["forced"])
+    for choice, streamed in zip(whole, joined, strict=True):
+        message = choice["message"]
+        assert streamed == {
+            "reasoning_content": message.get("reasoning_content", ""),
+            "content": message["content"],
+            "forced": choice.get("thinking_budget_forced_at"),
+        }
+    json.dumps(whole)
