@@ -121,7 +121,8 @@ class XmlValues:
                 self._param,
             )
         most = inner.get("maxLength", "")
-        return [f"{rule}: /[^<]{{{inner.get('minLength', 0)},{most}}}/ {_lit(_END)}"]
+        # One expression with its end: a text alone would take the line break before the tag.
+        return [rf"{rule}: /[^<]{{{inner.get('minLength', 0)},{most}}}\n<\/parameter>\n/"]
 
 
 def _lit(text: str) -> str:

@@ -1,0 +1,215 @@
+"""Grammars: what an answer may be in every form, and calls as each dialect reads them."""
+
+import json
+import random
+import re
+from typing import Any
+
+import pytest
+
+from ignis.errors import RequestError
+from ignis.grammar.forms import Form
+from ignis.grammar.grammar import Calls
+from ignis.limits import MAX_FORCED_CALLS
+from ignis.scheduler.constraint import ConstraintError
+from ignis.stream.dialects import HERMES, LLAMA3, QWEN_JSON, QWEN_XML, SMOLLM2, OutputDialect
+from tests.unit.grammar.rig import (
+    CallTarget,
+    ChoiceForm,
+    JsonForm,
+    RegexForm,
+    SyntaxForm,
+    accepts,
+    calls_of,
+    draw,
+    held,
+)
+
+WEATHER = CallTarget(
+    "weather",
+    "tools[0].function.parameters",
+    {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "maxLength": 8},
+            "days": {"type": "integer", "minimum": 1, "maximum": 7},
+            "unit": {"enum": ["C", "F"]},
+            "places": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+        },
+        "required": ["city", "days"],
+    },
+)
+NOW = CallTarget("now", "tools[1].function.parameters")
+FORMS = [HERMES, QWEN_JSON, SMOLLM2, LLAMA3, QWEN_XML]
+
+
+@pytest.mark.parametrize(
+    ("form", "good", "bad"),
+    [
+        (RegexForm("r", r"\d{4}-\d\d/[a-c]"), "2026-11/c", "2026-11/d"),
+        (RegexForm("r", "a|bc"), "bc", "ab"),
+        (RegexForm("r", "a\nb"), "a\nb", "a b"),
+        (ChoiceForm("c", ("yes", "yes!", 'say "no"\n', "é")), "yes!", "ye"),
+        (ChoiceForm("c", ("yes", "yes!", 'say "no"\n', "é")), 'say "no"\n', "no"),
+        (SyntaxForm("g", 'start: "a"+ tail\ntail: "!" | "?"'), "aaa?", "aaa"),
+        (SyntaxForm("g", 'root ::= "a" root | "b"'), "aab", "aa"),
+        (JsonForm("j", {"type": "array", "items": {"type": "integer"}}), "[1, 2]", "[1,2]"),
+    ],
+)
+def test_an_answer_is_what_the_form_says_and_ends_there(form: Form, good: str, bad: str) -> None:
+    assert accepts(held(form), good)
+    assert not accepts(held(form), bad)
+    assert not accepts(held(form), good + "x")
+
+
+@pytest.mark.parametrize(
+    ("form", "word"),
+    [
+        (RegexForm("r", "(a"), "r cannot be compiled"),
+        (RegexForm("r", "(?<=a)b"), "look-around"),
+        (RegexForm("r", "x" * 9000), "9000 characters"),
+        (ChoiceForm("c", ()), "1 to 1024"),
+        (ChoiceForm("c", ("x",) * 1025), "1 to 1024"),
+        (ChoiceForm("c", ("x" * 70_000,)), "70000 characters"),
+        (SyntaxForm("g", "start: foo"), 'unknown name: "foo"'),
+        (SyntaxForm("g", "start: /a/ & /b/"), "g cannot be"),
+        (SyntaxForm("g", "root ::= ("), "g cannot be"),
+        (SyntaxForm("g", "x" * 70_000), "70000 characters"),
+        (SyntaxForm("g", "start: A\nA: /a/ & /b/"), "g cannot be held"),
+    ],
+)
+def test_a_form_that_cannot_be_held_is_refused_by_its_name(form: Form, word: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        held(form)
+    assert caught.value.param == form.param
+    assert word in str(caught.value)
+
+
+def test_line_breaks_may_lead_only_where_reasoning_may_come_before() -> None:
+    form = RegexForm("r", "ab")
+    assert accepts(held(form, follows_tag=True), "\n\nab")
+    assert accepts(held(form, follows_tag=True), "ab")
+    assert not accepts(held(form), "\nab")
+
+
+def test_two_answers_share_nothing() -> None:
+    form = RegexForm("r", "ab|cd")
+    one, other = held(form), held(form)
+    one.take(ord("a"))
+    one.work()
+    assert one.permitted is not None and other.permitted is not None
+    assert (ord("c") in one.permitted, ord("c") in other.permitted) == (False, True)
+
+
+def test_a_grammar_past_its_bounds_while_drawing_is_a_constraint_error() -> None:
+    # Which of the last twenty letters were a's: a million states, of which so many are kept.
+    constraint, chance = held(RegexForm("r", "[ab]*a[ab]{20}c")), random.Random(1)
+
+    def draw_on() -> None:
+        for _ in range(100_000):
+            constraint.take(chance.choice(b"ab"))
+            constraint.work()
+
+    with pytest.raises(ConstraintError, match="bounds"):
+        draw_on()
+
+
+@pytest.mark.parametrize("dialect", FORMS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_forced_call_is_a_call_to_one_of_the_tools(dialect: OutputDialect, seed: int) -> None:
+    targets = (WEATHER, NOW)
+    drawn, has_ended = draw(held(calls=Calls(targets, dialect, is_single=False)), seed, haste=0.7)
+    assert has_ended
+    calls, content, are_complete = calls_of(drawn, targets, dialect)
+    assert (content, are_complete) == ("", True)
+    assert 1 <= len(calls) <= MAX_FORCED_CALLS
+    for name, text in calls:
+        check_arguments(name, json.loads(text))
+
+
+def check_arguments(name: str, arguments: Any) -> None:
+    if name == "now":
+        assert arguments == {}
+        return
+    assert set(arguments) <= {"city", "days", "unit", "places"}
+    assert isinstance(arguments["city"], str) and len(arguments["city"]) <= 8
+    assert 1 <= arguments["days"] <= 7 and isinstance(arguments["days"], int)
+    assert arguments.get("unit", "C") in ("C", "F")
+    assert len(arguments.get("places", [])) <= 2
+
+
+@pytest.mark.parametrize("dialect", FORMS, ids=lambda dialect: dialect.name)
+def test_one_call_means_one(dialect: OutputDialect) -> None:
+    for seed in range(4):
+        drawn, has_ended = draw(held(calls=Calls((NOW,), dialect, is_single=True)), seed)
+        assert has_ended
+        assert calls_of(drawn, (NOW,), dialect)[0] == [("now", "{}")]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        (HERMES, '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>\n<tool_call>\n'
+                 '{"name": "weather", "arguments": {"city": "Bonn", "days": 2}}\n</tool_call>'),
+        (LLAMA3, '{"name": "now", "parameters": {}}; {"name": "now", "parameters": {}}'),
+        (SMOLLM2, '<tool_call>[\n{"name": "now", "arguments": {}},\n{"name": "now", "arguments": {}}\n]</tool_call>'),
+        (QWEN_XML, "<tool_call>\n<function=weather>\n<parameter=city>\nBonn\n</parameter>\n<parameter=days>\n2\n"
+                   '</parameter>\n<parameter=places>\n["a", "b"]\n</parameter>\n</function>\n</tool_call>'),
+    ],
+)  # fmt: skip
+def test_calls_are_spelled_as_the_history_spells_them(dialect: OutputDialect, text: str) -> None:
+    assert accepts(held(calls=Calls((WEATHER, NOW), dialect, is_single=False)), text)
+
+
+def test_beside_a_form_a_call_is_the_models_choice() -> None:
+    form = JsonForm("rf", {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
+    calls = Calls((NOW,), HERMES, is_single=False)
+    for text in ('{"a": 1}', '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'):
+        assert accepts(held(form, calls, may_answer=True), text)
+        assert accepts(held(form, calls, may_answer=False), text) is text.startswith("<")
+
+
+def test_a_bare_text_ends_nowhere_but_at_its_tag() -> None:
+    free = CallTarget("say", "p", {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]})
+    head = "<tool_call>\n<function=say>\n<parameter=text>\n"
+    tail = "\n</parameter>\n</function>\n</tool_call>"
+    for text, is_taken in (("a <b> \n c", True), ("a</function>", False), ("<parameter=x>", False), ("", True)):
+        assert accepts(held(calls=Calls((free,), QWEN_XML, is_single=True)), head + text + tail) is is_taken
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_texts_inside_values_hold_no_tag(seed: int) -> None:
+    free = CallTarget(
+        "say",
+        "p",
+        {"type": "object", "properties": {"any": {}, "list": {"type": "array"}, "map": {"type": "object"}}},
+    )
+    drawn, has_ended = draw(held(calls=Calls((free,), QWEN_XML, is_single=True)), seed, haste=0.4)
+    assert has_ended
+    calls, _, are_complete = calls_of(drawn, (free,), QWEN_XML)
+    assert are_complete
+    arguments = json.loads(calls[0][1])
+    assert isinstance(arguments.get("list", []), list) and isinstance(arguments.get("map", {}), dict)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        {"type": "string", "pattern": "^a"},
+        {"type": ["string", "object"]},
+        {"enum": ["<a>"]},
+    ],
+)
+def test_a_bare_text_that_cannot_be_held_is_refused_with_its_place(inner: dict[str, Any]) -> None:
+    target = CallTarget("say", "tools[0].p", {"type": "object", "properties": {"text": inner}})
+    with pytest.raises(RequestError) as caught:
+        held(calls=Calls((target,), QWEN_XML, is_single=True))
+    assert caught.value.param == "tools[0].p"
+    assert re.match(r"tools\[0\]\.p\.properties\.text ", str(caught.value))
+
+
+def test_arguments_that_cannot_be_held_are_refused_with_their_place() -> None:
+    target = CallTarget("f", "tools[0].function.parameters", {"properties": {"a": {"type": "wrong"}}})
+    with pytest.raises(RequestError) as caught:
+        held(calls=Calls((NOW, target), HERMES, is_single=True))
+    assert str(caught.value).startswith("tools[0].function.parameters.properties.a cannot be compiled")
