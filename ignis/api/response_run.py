@@ -13,6 +13,7 @@ import trio
 
 from ignis.api.figures import logprobs_of
 from ignis.api.generation import DrawnToken, Order
+from ignis.api.held import json_schema_form, one_form, structured_outputs
 from ignis.api.order import Orders
 from ignis.api.response_input import plain_items, template_messages
 from ignis.api.response_shape import ResponseTale
@@ -36,6 +37,7 @@ from ignis.errors import (
     PreviousResponseNotFoundError,
     UnsupportedValueError,
 )
+from ignis.grammar.forms import Form, JsonForm
 
 NAMES = Names(prompt="input", max_tokens="max_output_tokens", stop="stop")
 _LOGPROBS = "message.output_text.logprobs"
@@ -123,6 +125,7 @@ class ResponseRuns:
             prompt=_conversation(fields, earlier.items, own, tools),
             max_tokens=fields.max_output_tokens,
             stop=fields.stop,
+            form=one_form(_text_form(fields), structured_outputs(fields.structured_outputs)),
             top_logprobs=(fields.top_logprobs or 0) if _LOGPROBS in include else None,
             names=NAMES,
         )
@@ -182,6 +185,15 @@ def _conversation(
     )
 
 
+def _text_form(fields: ConversationFields) -> Form | None:
+    form = None if fields.text is None else fields.text.format
+    if form is None or form.type == "text":
+        return None
+    return (
+        JsonForm("text.format") if form.type == "json_object" else json_schema_form(form.schema, "text.format.schema")
+    )
+
+
 def _thinking(fields: ConversationFields) -> AskedThinking:
     is_nested = fields.reasoning is not None and fields.reasoning.effort is not None
     return asked_thinking(
@@ -218,7 +230,7 @@ def _response(
         reasoning=AnsweredReasoning(effort=_effort(fields)),
         store=is_stored,
         temperature=sampling.temperature,
-        text=AnsweredText(format={"type": "text"}),
+        text=AnsweredText(format=(raw.get("text") or {}).get("format") or {"type": "text"}),
         tool_choice="auto" if fields.tool_choice is None else fields.tool_choice,
         tools=[tool for index, tool in enumerate(raw.get("tools") or ()) if index in tools.places],
         top_logprobs=sampling.top_logprobs or 0,

@@ -2,9 +2,11 @@
 
 import json
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import openai
+import pydantic
 import pytest
 from openai.types.responses import Response
 
@@ -27,13 +29,15 @@ def client(server: Server) -> openai.OpenAI:
 
 
 @pytest.fixture
-def sdk(server: Server) -> openai.OpenAI:
-    return client(server)
+def sdk(server: Server) -> Iterator[openai.OpenAI]:
+    with client(server) as opened:
+        yield opened
 
 
 @pytest.fixture
-def agent(agent_server: Server) -> openai.OpenAI:
-    return client(agent_server)
+def agent(agent_server: Server) -> Iterator[openai.OpenAI]:
+    with client(agent_server) as opened:
+        yield opened
 
 
 def test_the_capital_of_france_is_answered(sdk: openai.OpenAI) -> None:
@@ -140,6 +144,48 @@ def test_a_strict_tool_of_the_sdk_is_parsed(agent: openai.OpenAI) -> None:
     (call,) = response.output
     assert call.type == "function_call" and call.name == "weather"
     assert call.parsed_arguments == ARGUMENTS
+
+
+class City(pydantic.BaseModel):
+    name: str
+    inhabitants: int
+
+
+def test_the_text_is_held_to_a_model_of_pydantic(sdk: openai.OpenAI) -> None:
+    parsed = sdk.responses.parse(
+        model="", input="Tell me of Paris as JSON.", text_format=City, temperature=0, max_output_tokens=200
+    )
+    assert parsed.status == "completed"
+    assert isinstance(parsed.output_parsed, City)
+    with sdk.responses.stream(
+        model="", input="Tell me of Paris as JSON.", text_format=City, temperature=0, max_output_tokens=200
+    ) as stream:
+        assert stream.get_final_response().output_parsed == parsed.output_parsed
+
+
+def test_text_that_the_cap_cuts_is_not_passed_off_as_whole(sdk: openai.OpenAI) -> None:
+    form: Any = {"format": {"type": "json_object"}}
+    response = sdk.responses.create(model="", input="A JSON object, please.", text=form, max_output_tokens=3)
+    assert response.status == "incomplete"
+
+
+@pytest.mark.parametrize("choice", ["required", {"type": "function", "name": "weather"}])
+def test_a_call_is_forced_from_a_model_that_would_not_make_it(sdk: openai.OpenAI, choice: Any) -> None:
+    response = sdk.responses.create(
+        model="",
+        input="Say hello.",
+        tools=[WEATHER],
+        tool_choice=choice,
+        temperature=0,
+        max_output_tokens=300,
+        parallel_tool_calls=False,
+    )
+    (call,) = [item for item in response.output if item.type == "function_call"]
+    assert call.name == "weather"
+    if call.status == "completed":
+        assert set(json.loads(call.arguments)) <= {"city", "days"}
+    else:
+        assert response.status == "incomplete"
 
 
 def test_what_is_kept_is_retrieved_listed_and_deleted(sdk: openai.OpenAI) -> None:

@@ -6,6 +6,7 @@ import msgspec
 
 from ignis.api.schema.chat_completions import ReasoningEffort, ThinkingBudget
 from ignis.api.schema.fields import ALLOWED, CODE, honoured, inert, refused, sampling
+from ignis.api.schema.held import Schema, StructuredOutputs
 from ignis.api.schema.response_items import InputItem, OutputItem
 from ignis.api.schema.sampling import SamplingFields, Stops
 from ignis.api.schema.usage import Timings
@@ -95,15 +96,22 @@ class ReasoningOptions(msgspec.Struct, kw_only=True):
 
 
 class ResponseTextFormat(msgspec.Struct, kw_only=True):
-    """Plain text, the only format."""
+    """The form of the answer's text. Reasoning before it is free; an answer that the cap cuts is incomplete."""
 
-    type: Annotated[Literal["text"], inert("output is plain text.")] = "text"
+    type: Annotated[
+        Literal["text", "json_object", "json_schema"],
+        honoured("text: any; json_object: any JSON object; json_schema: what `schema` says."),
+    ] = "text"
+    schema: Schema | None = None
+    name: Annotated[str, inert("a name for people.")] | None = None
+    description: Annotated[str, inert("a text for people.")] | None = None
+    strict: Annotated[bool, inert("the answer is always held to the schema.")] | None = None
 
 
 class TextOptions(msgspec.Struct, kw_only=True):
     """How the text is to look."""
 
-    format: Annotated[ResponseTextFormat | None, inert("only text yet.", '{"type": "text"}')] = None
+    format: Annotated[ResponseTextFormat | None, honoured("What the text is held to.")] = None
     verbosity: Annotated[Any, inert("any value.")] = None
 
 
@@ -221,6 +229,9 @@ class ResponseFields(ConversationFields, kw_only=True):
         | None
     ) = None
     stop: Stops | None = None
+    structured_outputs: Annotated[
+        StructuredOutputs | None, honoured("Other forms that the text can be held to; text.format is text then.")
+    ] = None
     include: Annotated[
         list[Include] | None,
         honoured(

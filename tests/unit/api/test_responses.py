@@ -327,6 +327,13 @@ async def test_only_allowed_tools_are_offered() -> None:
         ({"tools": [F], "tool_choice": "any"}, "invalid_request_error", "tool_choice"),
         ({"tools": [F], "tool_choice": {"type": "web_search"}}, "unsupported_value", "tool_choice.type"),
         ({"tools": [F], "tool_choice": {"type": "function"}}, "invalid_request_error", "tool_choice.name"),
+        ({"text": {"format": {"type": "json_schema"}}}, "invalid_request_error", "text.format.schema"),
+        ({"text": {"format": {"type": "xml"}}}, "invalid_request_error", "text.format.type"),
+        (
+            {"text": {"format": {"type": "json_object"}}, "structured_outputs": {"regex": "a"}},
+            "invalid_request_error",
+            "structured_outputs.regex",
+        ),
         ({"background": True}, "unsupported_value", "background"),
         ({"generate": False}, "unsupported_value", "generate"),
         ({"stream_id": "a"}, "unsupported_value", "stream_id"),
