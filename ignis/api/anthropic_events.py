@@ -1,6 +1,7 @@
 """An answer in the events of Anthropic's streams, in their order: the shape of POST /v1/messages."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import msgspec
 
@@ -17,6 +18,7 @@ from ignis.api.schema.anthropic_answer import (
     MessageStart,
     MessageStop,
     MessageUsage,
+    OutputTokensDetails,
     Ping,
     StopReason,
 )
@@ -83,6 +85,7 @@ class MessageEvents:
             input_tokens=outcome.prompt_tokens - outcome.cached_tokens,
             cache_read_input_tokens=outcome.cached_tokens,
             output_tokens=outcome.completion_tokens,
+            output_tokens_details=OutputTokensDetails(thinking_tokens=outcome.reasoning_tokens),
         )
         return MessageDelta(delta=self._end, usage=usage, timings=timings_of(outcome, self._order.sampling.seed))
 
@@ -95,3 +98,15 @@ class MessageEvents:
 
     def _event(self, event: MessageStart | BlockEvent | Ping | MessageDelta | MessageStop) -> Event:
         return Event(self._encoder.encode(event), str(type(event).__struct_config__.tag))
+
+
+class PrewarmEvents(MessageEvents):
+    """Of a prompt that is only read ahead: the token that was drawn to read it is not told."""
+
+    def block_events(self, delta: Delta) -> Iterator[BlockEvent]:
+        if delta.finish is not None:
+            self._end = MessageEnd(stop_reason="max_tokens")
+        yield from ()
+
+    def last(self, outcome: Outcome) -> MessageDelta:
+        return super().last(replace(outcome, completion_tokens=0, reasoning_tokens=0))

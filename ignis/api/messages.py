@@ -7,7 +7,7 @@ import msgspec
 from ignis.api.answering import Answering
 from ignis.api.anthropic_blocks import BlockGatherer
 from ignis.api.anthropic_conversation import messages_conversation
-from ignis.api.anthropic_events import MessageEvents
+from ignis.api.anthropic_events import MessageEvents, PrewarmEvents
 from ignis.api.body import read_body
 from ignis.api.generation import Delta
 from ignis.api.held import json_schema_form, one_form
@@ -44,13 +44,14 @@ class Messages:
             prompt=messages_conversation(fields),
             # Clients of this API must name a cap, and they name large ones: it is cut to what fits.
             max_tokens=fields.max_tokens if fields.ignore_eos else None,
-            default_max_tokens=fields.max_tokens,
+            # One token is drawn where a prompt is read to its end.
+            default_max_tokens=fields.max_tokens or 1,
             stop=fields.stop_sequences,
             form=_form(fields),
             names=_NAMES,
         )
         order = await self._orders.make(wish, exchange.request_id)
-        shape = MessageEvents(
+        shape = (MessageEvents if fields.max_tokens else PrewarmEvents)(
             f"msg_{secrets.token_hex(12)}",
             order,
             exchange.request_id,

@@ -39,7 +39,7 @@ seen.asked = asked;
 seen.count = (await client.messages.countTokens({ model: "", messages })).input_tokens;
 
 seen.errors = [];
-for (const wrong of [{ max_tokens: 0 }, { model: "claude" }]) {
+for (const wrong of [{ max_tokens: -1 }, { model: "claude" }]) {
   try {
     await client.messages.create({ ...fields, ...wrong });
   } catch (error) {

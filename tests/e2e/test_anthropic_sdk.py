@@ -83,6 +83,14 @@ def test_a_second_turn_finds_the_first_in_the_cache(sdk: anthropic.Anthropic) ->
     assert count.input_tokens == usage.input_tokens + usage.cache_read_input_tokens
 
 
+def test_a_prompt_that_was_read_ahead_is_found(sdk: anthropic.Anthropic) -> None:
+    fields: Any = {"model": "", "system": "Read ahead. " * 100, "messages": PARIS}
+    ahead = sdk.messages.create(max_tokens=0, **fields)
+    assert (ahead.content, ahead.stop_reason, ahead.usage.output_tokens) == ([], "max_tokens", 0)
+    after = sdk.messages.create(max_tokens=4, **fields)
+    assert (after.usage.cache_read_input_tokens or 0) > 300
+
+
 def test_reuse_is_the_same_whichever_route_came_first(server: Server, sdk: anthropic.Anthropic) -> None:
     for first, second in (("chat", "messages"), ("messages", "chat")):
         system = f"{first} came first. " * 100
@@ -212,7 +220,7 @@ def test_an_answer_is_held_to_a_pydantic_model(sdk: anthropic.Anthropic) -> None
 @pytest.mark.parametrize(
     ("fields", "kind", "param"),
     [
-        ({"max_tokens": 0}, anthropic.BadRequestError, "max_tokens"),
+        ({"max_tokens": -1}, anthropic.BadRequestError, "max_tokens"),
         ({"messages": []}, anthropic.BadRequestError, "messages"),
         ({"extra_body": {"temperature": 3}}, anthropic.BadRequestError, "temperature"),
         ({"stop_sequences": [""]}, anthropic.BadRequestError, "stop_sequences[0]"),

@@ -38,6 +38,10 @@ class ToolUseContent(msgspec.Struct, kw_only=True, tag_field="type", tag="tool_u
 AnswerContent = TextContent | ThinkingContent | ToolUseContent
 
 
+class OutputTokensDetails(msgspec.Struct, kw_only=True):
+    thinking_tokens: Annotated[int, msgspec.Meta(description="Of output_tokens: reasoning and the tag that ends it.")]
+
+
 class MessageUsage(msgspec.Struct, kw_only=True):
     """Tokens. The prompt is the sum of the three that are called input."""
 
@@ -45,6 +49,7 @@ class MessageUsage(msgspec.Struct, kw_only=True):
     cache_creation_input_tokens: Annotated[int, msgspec.Meta(description="0: what is computed is kept anyway.")] = 0
     cache_read_input_tokens: Annotated[int, msgspec.Meta(description="Prompt tokens found in the prefix cache.")]
     output_tokens: int
+    output_tokens_details: OutputTokensDetails | msgspec.UnsetType = msgspec.UNSET
     service_tier: Literal["standard"] = "standard"
 
 

@@ -216,8 +216,9 @@ class MessagesRequest(MessagesFields, kw_only=True):
         int,
         honoured(
             "Most tokens to draw, reasoning included. What does not fit beside the prompt is cut off; an answer that "
-            "ends there says `model_context_window_exceeded`.",
-            ge=1,
+            "ends there says `model_context_window_exceeded`. 0 reads the prompt, for what comes later, and answers "
+            "nothing.",
+            ge=0,
         ),
     ]
     stop_sequences: (

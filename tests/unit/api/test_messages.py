@@ -213,6 +213,7 @@ async def test_usage_parts_the_prompt_into_cached_and_computed() -> None:
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 7,
         "output_tokens": 6,
+        "output_tokens_details": {"thinking_tokens": 0},
         "service_tier": "standard",
     }
     events = await stream(asked)
@@ -248,6 +249,25 @@ async def test_a_cap_larger_than_the_context_is_cut_and_its_end_is_named() -> No
     assert body["usage"]["input_tokens"] + body["usage"]["output_tokens"] == 100
     assert (await whole(asked, max_tokens=body["usage"]["output_tokens"]))["stop_reason"] == "max_tokens"
     assert (await whole(rig("x", model=small), max_tokens=10**9))["stop_reason"] == "end_turn"
+
+
+async def test_reasoning_is_counted_among_the_output() -> None:
+    usage = (await whole(rig(f"{THOUGHT}It rains.")))["usage"]
+    num_thought = usage["output_tokens_details"]["thinking_tokens"]
+    assert len("hmm</think>") <= num_thought <= len("<think>\nhmm\n</think>")
+    assert usage["output_tokens"] == len(f"{THOUGHT}It rains.") + 1
+
+
+async def test_a_cap_of_nothing_reads_the_prompt_and_answers_nothing() -> None:
+    asked = rig()
+    body = await whole(asked, max_tokens=0, tools=[WEATHER])
+    assert (body["content"], body["stop_reason"], body["usage"]["output_tokens"]) == ([], "max_tokens", 0)
+    assert asked.engine.submissions[0].max_tokens == 1
+    events = await stream(asked, max_tokens=0, tools=[WEATHER])
+    assert [event["type"] for event in events] == ["message_start", "message_delta", "message_stop"]
+    assert plain(gathered(events)) == plain(anthropic.types.Message.model_validate(body))
+    await whole(asked, tools=[WEATHER])
+    assert asked.engine.submissions[0].prompt == asked.engine.submissions[2].prompt
 
 
 async def test_a_call_and_its_result_continue_the_prompt_that_made_it() -> None:
@@ -364,7 +384,7 @@ async def test_the_key_comes_in_either_header(headers: dict[str, str], status: i
     [
         ({"model": "claude-opus-5"}, 404, "not_found_error"),
         ({"messages": [{"role": "user", "content": "x" * 9000}]}, 400, "invalid_request_error"),
-        ({"max_tokens": 0}, 400, "invalid_request_error"),
+        ({"max_tokens": -1}, 400, "invalid_request_error"),
         ({"metadata": "x" * 20_000}, 413, "request_too_large"),
     ],
 )
