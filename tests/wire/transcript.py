@@ -26,7 +26,7 @@ _CHANGING = (
     (rb"date: [^\r]*", b"date: *"),
     (rb"request-id: req-[0-9a-f]{16}\r", b"request-id: *\r"),
     (rb'"request_id":"req-[0-9a-f]{16}"', b'"request_id":"*"'),
-    (rb'"(chatcmpl-|call_|msg_|toolu_|resp_|rs_|fc_)[0-9a-f]{24}"', rb'"\1*"'),
+    (rb'"(chatcmpl-|cmpl-|call_|msg_|toolu_|resp_|rs_|fc_)[0-9a-f]{24}"', rb'"\1*"'),
     (rb'"(created|created_at|completed_at)":[0-9]{10}', rb'"\1":*'),
 )
 

@@ -8,6 +8,8 @@ import msgspec
 import pytest
 import trio
 import trio.testing
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ignis.api.schema.completions import DEFAULT_MAX_TOKENS, Completion, CompletionChunk
 from ignis.errors import EngineFullError
@@ -302,3 +304,37 @@ async def test_a_client_that_leaves_takes_its_turns_with_it() -> None:
         await trio.testing.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
     assert sorted(number for number, _ in rig.engine.ended) == [1, 2]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.text(max_size=12) | st.binary(max_size=12), min_size=1, max_size=4),
+    st.lists(st.text(min_size=1, max_size=3), max_size=3),
+    st.integers(1, 20),
+    st.integers(1, 2),
+    st.integers(1, 5),
+    st.sampled_from([None, 0, 2]),
+)
+def test_any_stream_joins_to_the_whole_body(
+    drawn: list[str | bytes], stop: list[str], max_tokens: int, n: int, tokens_per_event: int, logprobs: int | None
+) -> None:
+    async def check() -> None:
+        # Each request plays the scripts from the first one.
+        def rig() -> Rig:
+            return Rig(*(script(text, tokens_per_event=tokens_per_event) for text in drawn))
+
+        body = {"prompt": ["a", "bc"], "stop": stop, "max_tokens": max_tokens, "n": n, "seed": 1, "logprobs": logprobs}
+        whole = await complete(rig(), **body)
+        events = await stream(rig(), **body, stream_options={"include_usage": True})
+        pieces = [choice for event in events[:-1] for choice in event["choices"]]
+        for choice in whole["choices"]:
+            own = [piece for piece in pieces if piece["index"] == choice["index"]]
+            assert "".join(piece["text"] for piece in own) == choice["text"]
+            assert [piece["finish_reason"] for piece in own if piece["finish_reason"]] == [choice["finish_reason"]]
+            if logprobs is not None:
+                kept = [piece["logprobs"] for piece in own if piece["logprobs"]]
+                for name, values in choice["logprobs"].items():
+                    assert [value for lists in kept for value in lists[name]] == values
+        assert events[-2]["usage"] == whole["usage"]
+
+    trio.run(check)

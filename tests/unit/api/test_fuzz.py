@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ignis.api.schema.anthropic_request import MessagesRequest
 from ignis.api.schema.chat_completions import ChatCompletionRequest
+from ignis.api.schema.completions import CompletionRequest
 from ignis.api.schema.tokenize import DetokenizeRequest, TokenizeRequest
 from tests.fakes.exchange import FakeAnswer, FakeExchange
 from tests.unit.api.rig import CHAT, HI, MESSAGES, Rig, code_of
@@ -58,6 +59,15 @@ fuzz = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCh
 @given(bodies(ChatCompletionRequest))
 def test_chat_bodies(body: dict[str, Any]) -> None:
     ask(CHAT, json.dumps(body).encode())
+
+
+PROMPTS = TEXTS | st.lists(TEXTS, max_size=3) | st.lists(st.integers(-1, 300), max_size=4) | VALUES
+
+
+@fuzz
+@given(bodies(CompletionRequest), PROMPTS)
+def test_completion_bodies(body: dict[str, Any], prompt: Any) -> None:
+    ask("/v1/completions", json.dumps({**body, "prompt": prompt}).encode())
 
 
 @fuzz
