@@ -1,12 +1,11 @@
 """Puts the server together: the only code that knows both ports. Starts it, loads the model, ends it in order."""
 
+import contextlib
 import os
 import resource
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -21,22 +20,23 @@ from ignis.banner import banner, summary, url_of
 from ignis.catalog import ModelSource, ProgressReport, load_catalog, resolve_model, served_name
 from ignis.chat.instructions import InstructionPolicies
 from ignis.config import Config, Source
+from ignis.download import verified
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
-from ignis.engine.lifecycle import LoadedModel, describe
+from ignis.engine.keeper import KeeperSettings, ModelKeeper, first_of
+from ignis.engine.lifecycle import LoadedModel
+from ignis.engine.load import Loaded
 from ignis.engine.loop import SWITCH_INTERVAL_S
 from ignis.engine.settings import EngineSettings
-from ignis.errors import DeviceLoadError, IgnisError, ModelFileError
+from ignis.errors import IgnisError, ModelFileError
 from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
-from ignis.models.base import Checkpoint, MappedFile
-from ignis.models.registry import open_checkpoint
+from ignis.models.local import LocalModel, LocalModels
 from ignis.server.binding import Bound, Listen
 from ignis.server.limits import ServerLimits
 from ignis.server.listener import Server, on_signals
 from ignis.server.tls import load_tls
 from ignis.stream.dialects import choose_dialect
-from ignis.tokenizer import Tokenizer, load_tokenizer
 from ignis.units import Address, parse_bind
 from ignis.version import VERSION
 
@@ -47,8 +47,8 @@ def run(config: Config) -> int:
     """Serves until a signal; returns the exit status.
 
     Raises:
-        ConfigError: an address cannot be listened on.
-        ModelFileError, DownloadError, ModelLoadError: there is no model to serve.
+        ConfigError: an address cannot be listened on, or no model could do what is asked of all.
+        LoadPlanError: what a load may take does not do for the model.
     """
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     _raise_file_limit()
@@ -58,7 +58,7 @@ def run(config: Config) -> int:
     try:
         trio.run(_App(config, log).serve)
     except BaseExceptionGroup as group:
-        error = _first(group)
+        error = first_of(group)
         if not isinstance(error, IgnisError | KeyboardInterrupt):
             log.emit("ignis.process.fault", error=error)
         raise error from group
@@ -81,8 +81,21 @@ class _App:
             EngineSettings.from_config(config), partial(open_leaf, config.device.kind, log), log, self._metrics
         )
         self._metrics.read_snapshots_from(self._engine.snapshot)
-        self._serving = Serving(self._engine, self._metrics)
         self._prompts = Prompts()
+        self._keeper = ModelKeeper(
+            self._engine,
+            LocalModels(config.download.path, _named(config), self._catalog_models),
+            KeeperSettings.from_config(config),
+            log,
+            self._metrics,
+            prepare=self._prepare,
+            forget=self._prompts.forget,
+            on_loaded=self._report_loaded,
+        )
+        self._keeper.is_expected = True
+        self._serving = Serving(self._engine, self._keeper, self._metrics, config.server.keepalive_interval)
+        self._started_at_s = time.monotonic()
+        self._is_ready = False
         self._listens = self._plan_listens()
         self._server = Server(ServerLimits.from_config(config.server), log, self._engine.give_up)
         self._metrics.read_gauge_from("ignis_http_connections", lambda: self._server.statistics().num_connections)
@@ -99,7 +112,8 @@ class _App:
             await nursery.start(self._engine.run)
             bounds = await nursery.start(self._serve_until_drained, nursery.cancel_scope)
             self._announce(bounds)
-            nursery.start_soon(self._load)
+            nursery.start_soon(self._keeper.run)
+            nursery.start_soon(self._find_model)
         self._log.emit("ignis.process.stopped", reason="signal")
 
     async def _serve_until_drained(
@@ -148,61 +162,29 @@ class _App:
         has_tls = server.tls_cert is not None
         _say(banner(binds, has_tls=has_tls, has_ui=server.ui, bearer=self._shown_key, metrics=metrics))
 
-    async def _load(self) -> None:
+    async def _find_model(self) -> None:
+        """Finds the server's first model, fetching it where that is needed, and has it loaded."""
         name = served_name(self._config.model)
         try:
-            await self._load_model(name)
-        except Exception as error:
-            cause = _first(error)
-            self._log.emit("ignis.model.load_failed", id=name, error=cause)
-            # A device that failed may do better at the next load; what is wrong with the model or the plan stays wrong.
-            if not isinstance(cause, DeviceLoadError):
-                raise
+            # Abandoned by a shutdown: a download leaves a part behind that the next one goes on with.
+            source = await trio.to_thread.run_sync(self._resolve, abandon_on_cancel=True)
+        except IgnisError as error:
+            self._log.emit("ignis.model.load_failed", id=name, error=error)
+            self._keeper.fail_start(error.message)
+            return
+        sampling = {} if source.entry is None else source.entry.sampling
+        self._keeper.start_with(LocalModel(name, source.path, sampling))
 
-    async def _load_model(self, name: str) -> None:
-        start = time.monotonic()
-        # Abandoned by a shutdown: a download leaves a part behind that the next one goes on with.
-        source = await trio.to_thread.run_sync(self._resolve, abandon_on_cancel=True)
-        checkpoint = await trio.to_thread.run_sync(open_checkpoint, source.path)
-        self._log.emit("ignis.model.load_started", id=name, artifact=source.path.name, format=checkpoint.format)
-        tokenizers: list[Tokenizer] = []
-
-        def make_tokenizer() -> None:
-            with _naming(source.path):
-                tokenizers.append(
-                    load_tokenizer(checkpoint.vocabulary, checkpoint.special, checkpoint.shape.vocab_size)
-                )
-
-        try:
-            async with trio.open_nursery() as both:
-                both.start_soon(trio.to_thread.run_sync, make_tokenizer)
-                both.start_soon(self._engine.load, checkpoint)
-        except BaseException:
-            if self._engine.loaded is None:
-                checkpoint.close()
-            raise
-        loaded = self._engine.loaded
-        assert loaded is not None
-        model = describe(
-            checkpoint,
-            tokenizers[0],
-            name=name,
-            max_context=self._engine.max_context,
-            created_unix_s=_modified_unix_s(checkpoint),
-            device=f"{loaded.plan.device.name} ({loaded.plan.device.isa})",
-            load_s=loaded.duration_s,
-        )
-        if source.entry is not None:
-            model = replace(model, sampling_defaults={**source.entry.sampling, **model.sampling_defaults})
-        with _naming(source.path):
-            await self._prepare(model)
-        self._serving.model = model
-        self._log.emit(
-            "ignis.process.ready", id=name, load_ms=round((time.monotonic() - start) * 1e3, 1), started_ms=_age_ms()
-        )
+    def _report_loaded(self, model: LoadedModel, loaded: Loaded) -> None:
+        """Says once, for a person, that the server is ready."""
+        if self._is_ready:
+            return
+        self._is_ready = True
+        load_ms = round((time.monotonic() - self._started_at_s) * 1e3, 1)
+        self._log.emit("ignis.process.ready", id=model.name, load_ms=load_ms, started_ms=_age_ms())
         plan = loaded.plan
         text = summary(
-            name,
+            model.name,
             plan.device.name,
             plan.lines,
             pool_tokens=plan.pool_tokens,
@@ -218,6 +200,17 @@ class _App:
             dialect = choose_dialect(model.template, self._config.model.dialect.value, model.architecture)
             ThinkingDefaults.from_config(self._config.model).check(template.thinking, dialect)
 
+    def _catalog_models(self) -> list[LocalModel]:
+        """The catalog's models whose files are here and verified."""
+        found = []
+        for entry in load_catalog().models.values():
+            # A file of that name that is not the catalog's is a model of its own.
+            with contextlib.suppress(ModelFileError):
+                path = verified(entry.wanted, self._config.download.path)
+                if path is not None:
+                    found.append(LocalModel(entry.id, path, entry.sampling))
+        return found
+
     def _resolve(self) -> ModelSource:
         catalog = load_catalog()
         report = ProgressReport(catalog.default, sys.stderr)
@@ -232,6 +225,7 @@ class _App:
             connections=statistics.num_connections,
         )
         self._engine.drain()
+        self._keeper.stop()
         self._server.drain()
 
     def _quit(self, _signal_name: str) -> None:
@@ -240,11 +234,9 @@ class _App:
         os._exit(_QUIT_STATUS)
 
 
-def _modified_unix_s(checkpoint: Checkpoint) -> int:
-    """Of the first weights, by the open file: its path may be gone since."""
-    file = checkpoint.files[0]
-    assert isinstance(file, MappedFile)
-    return int(os.fstat(file.descriptor).st_mtime)
+def _named(config: Config) -> list[LocalModel]:
+    known = config.switch.known_models
+    return [] if known is None else [LocalModel(name, path) for name, path in known.entries]
 
 
 def _say(text: str) -> None:
@@ -254,15 +246,6 @@ def _say(text: str) -> None:
     except OSError:
         # What could not be written stays in the buffer, and would fail again at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Puts the file's name before the fault of a part that was given values and knows no file."""
-    try:
-        yield
-    except ModelFileError as error:
-        raise ModelFileError(f"{path.name}: {error.message}") from error
 
 
 def _raise_file_limit() -> None:
@@ -280,16 +263,3 @@ def _age_ms() -> float | None:
     started_ticks = int(stat.rpartition(")")[2].split()[19])
     started_s = started_ticks / os.sysconf("SC_CLK_TCK")
     return round((time.clock_gettime(time.CLOCK_BOOTTIME) - started_s) * 1e3, 1)
-
-
-def _first(error: BaseException) -> BaseException:
-    """The error that a person should read: of a group ours if there is one, else the first."""
-    leaves: list[BaseException] = []
-    pending = [error]
-    while pending:
-        inner = pending.pop(0)
-        if isinstance(inner, BaseExceptionGroup):
-            pending += inner.exceptions
-        else:
-            leaves.append(inner)
-    return next((inner for inner in leaves if isinstance(inner, IgnisError)), leaves[0])

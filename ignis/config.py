@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from ignis.config_fields import ENVIRONMENT, FIELDS, GROUPS, ConfigFields, Field, Kind
 from ignis.errors import ConfigError
 from ignis.units import (
+    NamedPaths,
     format_size,
     parse_address,
     parse_binds,
@@ -167,6 +168,8 @@ def rule(field: Field) -> str:
             return "bytes with an optional K, M, G or T, or <n>tok"
         case Kind.PATH:
             return "path"
+        case Kind.PATHS:
+            return "<name>=<path>, with ; between several; a flag may be repeated, and a file may have a table"
         case Kind.SECRET:
             return "visible ASCII characters"
         case Kind.TEXT:
@@ -237,6 +240,8 @@ def _read_flags(arguments: Sequence[str], folder: Path) -> tuple[dict[str, _Give
         if field is None:
             file = _read_place("--config", value, folder)
         else:
+            if field.kind is Kind.PATHS and field.key in given:
+                value = f"{given[field.key].text};{value}"
             given[field.key] = _Given(value, Origin(Source.FLAG, flag), folder)
     return given, file
 
@@ -295,6 +300,8 @@ def _read_file(file: Path) -> dict[str, _Given]:
                 raise ConfigError(f"{file}: unknown field {key}{nearest(key, known)}")
             if value is None:
                 continue
+            if isinstance(value, dict) and known[key].kind is Kind.PATHS:
+                value = ";".join(f"{name}={path}" for name, path in value.items())
             if isinstance(value, bool):
                 value = str(value).lower()
             elif known[key].kind in _LISTS and isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -348,6 +355,8 @@ def _parse(field: Field, text: str, folder: Path) -> object:
             return pool
         case Kind.PATH:
             return _parse_path(text, folder)
+        case Kind.PATHS:
+            return _parse_paths(text, folder)
         case Kind.SECRET:
             # It travels in a header field, where nothing else survives.
             if not text or not all("!" <= character <= "~" for character in text):
@@ -379,6 +388,17 @@ def _parse_path(text: str, folder: Path) -> Path:
         return folder / Path(text).expanduser()
     except RuntimeError as error:
         raise ValueError from error
+
+
+def _parse_paths(text: str, folder: Path) -> NamedPaths:
+    """Reads name=path;name=path. Raises ValueError where a name is empty or there twice, or no file can have a path."""
+    entries: dict[str, Path] = {}
+    for entry in filter(None, map(str.strip, text.split(";"))):
+        name, equals, path = entry.partition("=")
+        if not equals or not name.strip() or not name.isprintable() or name.strip() in entries:
+            raise ValueError
+        entries[name.strip()] = _parse_path(path.strip(), folder)
+    return NamedPaths(tuple(entries.items()))
 
 
 def _in_range(field: Field, value: Number) -> Number:

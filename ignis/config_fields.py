@@ -8,7 +8,7 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
-from ignis.units import Address, Bind, PoolSize
+from ignis.units import Address, Bind, NamedPaths, PoolSize
 
 
 class Kind(enum.Enum):
@@ -22,6 +22,7 @@ class Kind(enum.Enum):
     MODE = "mode"
     ORIGINS = "origins"
     PATH = "path"
+    PATHS = "paths"
     POOL_SIZE = "pool_size"
     SECRET = "secret"
     SECONDS = "seconds"
@@ -168,6 +169,7 @@ class ModelConfig:
 
     artifact: Path | None = None
     id: str | None = None
+    idle_unload: float = 300.0
     max_context: int = 0
     default_max_tokens: int = 38912
     prefill_chunk: int | None = None
@@ -212,6 +214,16 @@ class ReuseConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class SwitchConfig:
+    """Models that come and go: one is loaded at a time, and a request may name another."""
+
+    allow_implicit: bool = True
+    known_models: NamedPaths | None = None
+    drain_timeout: float = 30.0
+    max_wait: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
 class DownloadConfig:
     """Fetching models."""
 
@@ -238,6 +250,7 @@ class ConfigFields:
     cpu: CpuConfig = CpuConfig()
     vram: VramConfig = VramConfig()
     reuse: ReuseConfig = ReuseConfig()
+    switch: SwitchConfig = SwitchConfig()
     download: DownloadConfig = DownloadConfig()
     log: LogConfig = LogConfig()
 
@@ -249,6 +262,7 @@ GROUPS: dict[str, type] = {
     "cpu": CpuConfig,
     "vram": VramConfig,
     "reuse": ReuseConfig,
+    "switch": SwitchConfig,
     "download": DownloadConfig,
     "log": LogConfig,
 }
@@ -450,6 +464,16 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "model",
+        "idle_unload",
+        Kind.SECONDS,
+        "300",
+        "a model that nobody uses for this time is unloaded and its memory given back; the next request loads it again",
+        minimum=1,
+        maximum=31536000,
+        zero="never",
+    ),
+    Field(
+        "model",
         "max_context",
         Kind.INTEGER,
         "0",
@@ -595,6 +619,38 @@ FIELDS: tuple[Field, ...] = (
         Kind.BOOL,
         "true",
         "keep finished prompts' pages and start later prompts from their longest common prefix",
+    ),
+    Field(
+        "switch",
+        "allow_implicit",
+        Kind.BOOL,
+        "true",
+        "a request that names another known model has it loaded and waits for it; false: it is answered 404",
+    ),
+    Field(
+        "switch",
+        "known_models",
+        Kind.PATHS,
+        None,
+        "further models by name, beside those in download.path: <name>=<file or folder>",
+    ),
+    Field(
+        "switch",
+        "drain_timeout",
+        Kind.SECONDS,
+        "30",
+        "before another model comes, running requests have this long to end; 0 ends them at once",
+        minimum=0,
+        maximum=86400,
+    ),
+    Field(
+        "switch",
+        "max_wait",
+        Kind.SECONDS,
+        "300",
+        "a request for yet another model waits this long for its turn, then it is answered 503; 0: at once",
+        minimum=0,
+        maximum=86400,
     ),
     Field(
         "download",

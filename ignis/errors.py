@@ -292,6 +292,14 @@ class ConfigError(RequestError):
     code = "config_invalid"
 
 
+class SwitchInProgressError(RequestError):
+    """A model is being loaded or unloaded already; the message names it."""
+
+    status = 409
+    type = "invalid_request_error"
+    code = "switch_in_progress"
+
+
 class EngineFullError(BusyError):
     """All places are taken. `Retry-After` is an estimate of when one is free."""
 
@@ -307,6 +315,15 @@ class ServerNotReadyError(BusyError):
     status = 503
     type = "server_not_ready"
     code = "server_not_ready"
+    default_retry_after_s = 1
+
+
+class ModelSwitchingError(BusyError):
+    """Another model is being loaded. `Retry-After` is an estimate of when it serves."""
+
+    status = 503
+    type = "model_switching"
+    code = "model_switching"
     default_retry_after_s = 1
 
 
@@ -361,6 +378,23 @@ class ModelLoadError(Fault):
     type = "model_load_failed"
     code = "model_load_failed"
     public = "The model could not be loaded"
+
+
+class LoadPlanError(Fault):
+    """What the configuration allows does for no load: too little memory for a full context, or no such device."""
+
+    status = 500
+    type = "model_load_failed"
+    code = "model_load_failed"
+    public = "The model could not be loaded"
+
+
+class SwitchFailedError(BusyError):
+    """The model that the request names could not be loaded, and the one before serves again; the message says why."""
+
+    status = 503
+    type = "model_load_failed"
+    code = "model_load_failed"
 
 
 class DeviceLoadError(Fault):

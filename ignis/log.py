@@ -40,7 +40,8 @@ class Log:
         self._threshold = _LEVELS[level]
 
     def emit(self, event: str, /, **fields: object) -> None:
-        """Writes one event. Fields that are None are left out; `class_` is spelled `class`.
+        """Writes one event. Fields that are None are left out; `class_` and `from_` are spelled without
+        the underscore.
 
         An exception as a value becomes its text, with a traceback beside it where it is not one of ours.
 
@@ -51,8 +52,9 @@ class Log:
         if declared is None:
             raise UndeclaredEventError(f"the event {event} is not in spec/events.toml")
         level, names = declared
-        if "class_" in fields:
-            fields["class"] = fields.pop("class_")
+        for keyword in ("class_", "from_"):
+            if keyword in fields:
+                fields[keyword[:-1]] = fields.pop(keyword)
         if not names.issuperset(fields):
             unknown = ", ".join(sorted(set(fields) - names))
             raise UndeclaredEventError(f"the event {event} has no field {unknown} in spec/events.toml")

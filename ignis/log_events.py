@@ -119,6 +119,80 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.model.loaded": (
+        "info",
+        frozenset(
+            {
+                "id",
+                "load_ms",
+                "warm_up_ms",
+                "total_bytes",
+            }
+        ),
+    ),
+    "ignis.model.unloaded": (
+        "info",
+        frozenset(
+            {
+                "id",
+                "reason",
+                "duration_ms",
+            }
+        ),
+    ),
+    "ignis.model.switch_started": (
+        "info",
+        frozenset(
+            {
+                "from",
+                "to",
+            }
+        ),
+    ),
+    "ignis.model.switched": (
+        "info",
+        frozenset(
+            {
+                "from",
+                "to",
+                "prepare_ms",
+                "drain_ms",
+                "teardown_ms",
+                "load_ms",
+                "warm_up_ms",
+                "waited",
+            }
+        ),
+    ),
+    "ignis.model.switch_called_off": (
+        "info",
+        frozenset(
+            {
+                "from",
+                "to",
+            }
+        ),
+    ),
+    "ignis.model.switch_failed": (
+        "error",
+        frozenset(
+            {
+                "from",
+                "to",
+                "error",
+            }
+        ),
+    ),
+    "ignis.model.ping_pong": (
+        "warning",
+        frozenset(
+            {
+                "from",
+                "to",
+                "switches",
+            }
+        ),
+    ),
     "ignis.runtime.device": (
         "info",
         frozenset(

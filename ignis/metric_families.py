@@ -51,7 +51,7 @@ FAMILIES: dict[str, Family] = {
         kind="counter",
         text="Well-formed requests that were refused; invalid: nothing to read, or more answers than lanes.",
         label="reason",
-        values=("full", "unknown_model", "oversized", "invalid", "not_ready", "draining"),
+        values=("full", "unknown_model", "oversized", "invalid", "not_ready", "switching", "draining"),
     ),
     "ignis_prompt_tokens": Family(
         kind="counter",
@@ -164,6 +164,44 @@ FAMILIES: dict[str, Family] = {
         kind="gauge",
         text="How long the load of the model that serves took on the device.",
         snapshot=(("", "load_s"),),
+    ),
+    "ignis_model_state": Family(
+        kind="gauge",
+        text="1 for the state that the model is in.",
+        label="state",
+        values=("unloaded", "loading", "serving", "switching", "failed"),
+    ),
+    "ignis_model_waiting_requests": Family(
+        kind="gauge",
+        text="Requests that are held until a model serves.",
+    ),
+    "ignis_model_loads": Family(
+        kind="counter",
+        text="Loads by outcome, those of a switch and those that bring the old model back included.",
+        label="outcome",
+        values=("loaded", "failed"),
+    ),
+    "ignis_model_unloads": Family(
+        kind="counter",
+        text="Models that were unloaded, by reason.",
+        label="reason",
+        values=("idle", "switch", "asked"),
+    ),
+    "ignis_model_switches": Family(
+        kind="counter",
+        text="Switches by outcome. returned: the old model was loaded again; called_off: whoever wanted it left.",
+        label="outcome",
+        values=("switched", "refused", "returned", "failed", "called_off"),
+    ),
+    "ignis_model_switch_seconds": Family(
+        kind="counter",
+        text="Seconds of all switches, by phase.",
+        label="phase",
+        values=("prepare", "drain", "teardown", "load", "warm_up"),
+    ),
+    "ignis_model_ping_pongs": Family(
+        kind="counter",
+        text="Switches back to a model that had left within the minute: clients name models in turn.",
     ),
     "ignis_engine_step_age_seconds": Family(
         kind="gauge",

@@ -22,7 +22,7 @@ class Metrics:
         prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # the library gives no types here
         self._registry = prometheus_client.CollectorRegistry(auto_describe=False)
         self._counters: dict[tuple[str, str], prometheus_client.Counter] = {}
-        self._gauges: dict[str, prometheus_client.Gauge] = {}
+        self._gauges: dict[tuple[str, str], prometheus_client.Gauge] = {}
         self._histograms: dict[str, prometheus_client.Histogram] = {}
         self._snapshots = _SnapshotCollector()
         for name, family in FAMILIES.items():
@@ -45,9 +45,9 @@ class Metrics:
         """Adds one observation to a histogram."""
         self._histograms[name].observe(value)
 
-    def read_gauge_from(self, name: str, read: Callable[[], float]) -> None:
+    def read_gauge_from(self, name: str, read: Callable[[], float], label: str = "") -> None:
         """Sets where a gauge comes from that is not in the snapshot."""
-        self._gauges[name].set_function(read)
+        self._gauges[name, label].set_function(read)
 
     def expose(self) -> bytes:
         """Returns the text exposition, CONTENT_TYPE."""
@@ -68,7 +68,10 @@ class Metrics:
                 {(name, value): counter.labels(value) for value in family.values} if labels else {(name, ""): counter}
             )
         else:
-            self._gauges[name] = prometheus_client.Gauge(name, family.text, registry=self._registry)
+            gauge = prometheus_client.Gauge(name, family.text, labels, registry=self._registry)
+            self._gauges.update(
+                {(name, value): gauge.labels(value) for value in family.values} if labels else {(name, ""): gauge}
+            )
 
 
 class _SnapshotCollector(Collector):

@@ -49,6 +49,16 @@ class PoolSize:
         return f"{self.tokens}tok" if self.tokens is not None else format_size(self.size_bytes or 0)
 
 
+@dataclass(frozen=True, slots=True)
+class NamedPaths:
+    """Files or folders by name, in the order in which they were given."""
+
+    entries: tuple[tuple[str, Path], ...]
+
+    def __str__(self) -> str:
+        return ";".join(f"{name}={path}" for name, path in self.entries)
+
+
 def parse_address(text: str) -> Address:
     """Reads host:port.
 

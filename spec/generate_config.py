@@ -18,6 +18,7 @@ TYPES = {
     "mode": "int",
     "origins": "frozenset[str]",
     "path": "Path",
+    "paths": "NamedPaths",
     "pool_size": "PoolSize",
     "secret": "str",
     "seconds": "float",
@@ -48,7 +49,7 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
-from ignis.units import Address, Bind, PoolSize
+from ignis.units import Address, Bind, NamedPaths, PoolSize
 
 
 class Kind(enum.Enum):
@@ -62,6 +63,7 @@ class Kind(enum.Enum):
     MODE = "mode"
     ORIGINS = "origins"
     PATH = "path"
+    PATHS = "paths"
     POOL_SIZE = "pool_size"
     SECRET = "secret"
     SECONDS = "seconds"

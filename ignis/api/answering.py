@@ -55,11 +55,12 @@ class Answering:
         Of more answers than there are lanes only the first order is submitted; the others take turns.
 
         Raises:
-            EngineFullError, RequestTooLargeError: it was not taken.
+            EngineFullError, RequestTooLargeError, ModelSwitchingError: it was not taken.
         """
         submissions = submissions_of(orders)
         has_turns = len(submissions) > self._serving.num_lanes
-        mailboxes = self._serving.submit(orders[0].submissions() if has_turns else submissions)
+        models = [order.model for order in orders]
+        mailboxes = self._serving.submit(orders[0].submissions() if has_turns else submissions, models)
         try:
             yield mailboxes
         finally:

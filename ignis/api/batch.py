@@ -51,7 +51,7 @@ async def follow_in_turn(
         first = orders[0].num_answers
         for order in orders[1:]:
             try:
-                taken = await serving.submit_in_turn(order.submissions())
+                taken = await serving.submit_in_turn(order.submissions(), order.model)
             except Exception as error:
                 fail(error)
                 break

@@ -2,6 +2,7 @@
 
 import functools
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -68,6 +69,12 @@ async def check_body(data: bytes, struct: type[Body]) -> Read[Body]:
     if len(data) <= _INLINE_BYTES:
         return parse_body(data, struct)
     return await trio.to_thread.run_sync(parse_body, data, struct)
+
+
+def opening(exchange: Exchange, read: Read[Body], streams: bool | None) -> Callable[[], Awaitable[object]] | None:
+    """What a route does where its model is long in coming: it opens the stream, whose comments keep the client waiting.
+    None where it answers as a whole."""
+    return functools.partial(exchange.open_events, read.headers) if streams else None
 
 
 def parse_body(data: bytes, struct: type[Body]) -> Read[Body]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ignis.api.answering import Answering, Event
-from ignis.api.body import read_body
+from ignis.api.body import opening, read_body
 from ignis.api.chunks import DONE, ChunkEncoder, new_call_id
 from ignis.api.conversation import chat_conversation
 from ignis.api.figures import logprobs_of, timings_of, usage_of
@@ -54,7 +54,7 @@ class ChatCompletions:
         read = await read_body(exchange, self._max_body_bytes, ChatCompletionRequest)
         fields = read.fields
         self._orders.report_ignored(read.ignored, exchange)
-        order = await self._orders.make(_wish(fields), exchange.request_id)
+        order = await self._orders.make(_wish(fields), exchange.request_id, opening(exchange, read, fields.stream))
         completion_id, created = f"chatcmpl-{secrets.token_hex(12)}", unix_s()
         if fields.stream:
             has_usage = fields.stream_options is not None and bool(fields.stream_options.include_usage)

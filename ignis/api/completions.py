@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from ignis.api.answering import Answering, Event
-from ignis.api.body import read_body
+from ignis.api.body import opening, read_body
 from ignis.api.chunks import DONE, text_frame
 from ignis.api.figures import timings_of, usage_of
 from ignis.api.generation import Delta, DrawnToken, Order, Outcome, fresh_seed
@@ -49,8 +49,10 @@ class Completions:
         fields = read.fields
         self._orders.report_ignored(read.ignored, exchange)
         texts = _prompts(fields)
-        orders = [await self._orders.make(wish, exchange.request_id) for wish in _wishes(fields, texts)]
-        echoes = await self._echoes(orders, texts) if fields.echo else [""] * len(orders)
+        wishes = _wishes(fields, texts)
+        async with self._orders.use(fields.model, opening(exchange, read, fields.stream)) as use:
+            orders = [await self._orders.make_with(use, wish, exchange.request_id) for wish in wishes]
+            echoes = await self._echoes(orders, texts) if fields.echo else [""] * len(orders)
         answers = [
             _Answer(order, echo) for order, echo in zip(orders, echoes, strict=True) for _ in range(fields.n or 1)
         ]

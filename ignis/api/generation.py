@@ -63,6 +63,8 @@ class Order:
     """The answer goes on with the prompt's own text: no turn begins between them."""
     request_class: RequestClass = RequestClass.INTERACTIVE
     timeout_s: float | None = None
+    waited_s: float = 0.0
+    """For the model, which counts against timeout_s."""
     trace: str = ""
 
     def submissions(self) -> list[Submission]:
@@ -82,7 +84,7 @@ class Order:
                 sampling=replace(sampling, seed=(sampling.seed + index) & _SEED_MASK),
                 stop_ids=stop_ids,
                 request_class=self.request_class,
-                timeout_s=self.timeout_s,
+                timeout_s=None if self.timeout_s is None else max(0.0, self.timeout_s - self.waited_s),
                 trace=self.trace,
                 constraint=self.constraints[index] if self.constraints else None,
                 closing=self.closings[index] if self.closings else None,
@@ -174,7 +176,7 @@ async def follow(orders: Sequence[Order], mailboxes: Sequence[Mailbox], on_delta
         cached_tokens=sum(usage.cached_tokens for usage in firsts),
         completion_tokens=sum(answer.num_drawn for answer in answers),
         reasoning_tokens=sum(answer.num_reasoning for answer in answers),
-        queued_s=firsts[0].queued_s,
+        queued_s=orders[0].waited_s + firsts[0].queued_s,
         prefill_s=sum(usage.prefill_s for usage in firsts),
         decode_s=max(answer.decode_s for answer in answers),
         num_answers=len(answers),

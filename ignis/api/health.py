@@ -1,4 +1,4 @@
-"""GET /health: 200 while a model serves and the step loop turns, else 503 with the reason. Needs no key."""
+"""GET /health: 200 while requests are served, or would be once their model is back; else 503 and why. Needs no key."""
 
 import msgspec
 
@@ -15,8 +15,8 @@ class Health:
         self._serving = serving
 
     async def show(self, exchange: Exchange) -> None:
-        model = self._serving.loaded()
+        name = self._serving.ready()
         if not self._serving.is_alive:
             # The event loop answers, so a check of the listener alone would see nothing.
             raise ServerNotReadyError("the step loop of the engine is stuck")
-        await exchange.respond(200, msgspec.json.encode(HealthBody(model=model.name)))
+        await exchange.respond(200, msgspec.json.encode(HealthBody(model=name)))

@@ -8,13 +8,12 @@ from ignis.api.answering import Answering
 from ignis.api.anthropic_blocks import BlockGatherer
 from ignis.api.anthropic_conversation import messages_conversation
 from ignis.api.anthropic_events import MessageEvents, PrewarmEvents
-from ignis.api.body import read_body
+from ignis.api.body import opening, read_body
 from ignis.api.generation import Delta
 from ignis.api.held import json_schema_form, one_form
 from ignis.api.order import Orders
 from ignis.api.schema.anthropic_answer import TokenCount
 from ignis.api.schema.anthropic_request import CountTokensRequest, MessagesFields, MessagesRequest
-from ignis.api.serving import Serving
 from ignis.api.wish import Names, Wish
 from ignis.exchange import Exchange
 from ignis.grammar.forms import Form
@@ -26,10 +25,7 @@ _NAMES = Names(stop="stop_sequences")
 class Messages:
     """The two endpoints."""
 
-    def __init__(
-        self, serving: Serving, orders: Orders, answering: Answering, metrics: Metrics, max_body_bytes: int
-    ) -> None:
-        self._serving = serving
+    def __init__(self, orders: Orders, answering: Answering, metrics: Metrics, max_body_bytes: int) -> None:
         self._orders = orders
         self._answering = answering
         self._metrics = metrics
@@ -50,7 +46,7 @@ class Messages:
             form=_form(fields),
             names=_NAMES,
         )
-        order = await self._orders.make(wish, exchange.request_id)
+        order = await self._orders.make(wish, exchange.request_id, opening(exchange, read, fields.stream))
         shape = (MessageEvents if fields.max_tokens else PrewarmEvents)(
             f"msg_{secrets.token_hex(12)}",
             order,
@@ -82,10 +78,9 @@ class Messages:
         read = await read_body(exchange, self._max_body_bytes, CountTokensRequest)
         fields = read.fields
         self._orders.report_ignored(read.ignored, exchange)
-        model = self._serving.require(fields.model)
-        ids = await self._orders.prompt(model, messages_conversation(fields), _NAMES)
+        count = await self._orders.count(fields.model, messages_conversation(fields), _NAMES)
         self._metrics.count("ignis_tokenize_requests", label="count_tokens")
-        await exchange.respond(200, msgspec.json.encode(TokenCount(input_tokens=len(ids))), headers=read.headers)
+        await exchange.respond(200, msgspec.json.encode(TokenCount(input_tokens=count)), headers=read.headers)
 
 
 def _form(fields: MessagesFields) -> Form | None:

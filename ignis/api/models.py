@@ -1,71 +1,199 @@
-"""GET /v1/models and /v1/models/{id}: which model is loaded, and whether it serves. Reading it counts as no use."""
+"""The routes below /v1/models: what is here, what serves, and its changes. Reading is no use, and loads nothing."""
 
+import math
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from typing import Literal
 
 import msgspec
+import trio
 
-from ignis.api.schema.models import LoadProgress, ModelEntry, ModelList
+from ignis.api.body import read_body
+from ignis.api.schema.models import (
+    Capabilities,
+    LastSwitch,
+    LoadProgress,
+    ModelEntry,
+    ModelList,
+    ModelState,
+    SwitchAnswer,
+    Switching,
+    SwitchRequest,
+    UnloadAnswer,
+)
 from ignis.api.serving import Serving
 from ignis.engine.lifecycle import EngineState, LoadedModel
 from ignis.engine.load import LoadStatus
-from ignis.errors import ModelNotFoundError
+from ignis.engine.switching import Switch, SwitchPhase, SwitchWatch
 from ignis.exchange import Exchange
+from ignis.models.local import LocalModel
+from ignis.scheduler.request import SamplingParams
+from ignis.version import VERSION
 
 PREFIX = "/v1/models/"
+_PROGRESS_INTERVAL_S = 0.25
+_ACCEPTED = 202
+_DEFAULTS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty")
 
-_STATUS: dict[EngineState, Literal["serving", "loading", "unloaded", "failed"]] = {
-    EngineState.SERVING: "serving",
-    # Shutting down, what runs is still served.
-    EngineState.DRAINING: "serving",
-    EngineState.LOADING: "loading",
-    EngineState.UNLOADED: "unloaded",
-    EngineState.FAILED: "failed",
-}
+Describe = Callable[[LoadedModel], Awaitable[Capabilities]]
 
 
 class Models:
-    """The two endpoints."""
+    """The endpoints."""
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: Serving, describe: Describe, max_body_bytes: int) -> None:
+        """describe: says what a loaded model can do."""
         self._serving = serving
+        self._describe = describe
+        self._max_body_bytes = max_body_bytes
 
     async def list(self, exchange: Exchange) -> None:
-        serving = self._serving
-        name = None if serving.model is None else serving.model.name
+        state, entries = self._state(), await self._entries()
         body = ModelList(
             object="list",
-            data=[] if serving.model is None else [_entry(serving.model)],
-            status=_STATUS[serving.state],
-            reason=serving.failure,
-            loading=_progress(serving.load_status),
+            data=entries,
+            status=state.status,
+            build=VERSION,
+            switching=state.switching,
+            reason=state.reason,
+            loading=state.loading,
+            last_switch=state.last_switch,
             has_more=False,
-            first_id=name,
-            last_id=name,
+            first_id=entries[0].id if entries else None,
+            last_id=entries[-1].id if entries else None,
         )
         await exchange.respond(200, msgspec.json.encode(body))
 
     async def show(self, exchange: Exchange) -> None:
         name = exchange.path.removeprefix(PREFIX)
         model = self._serving.model
-        if model is None or name != model.name:
-            served = "none is" if model is None else f"{model.name} is"
-            raise ModelNotFoundError(f"the model {name[:200]} is not served, {served}")
-        await exchange.respond(200, msgspec.json.encode(_entry(model)))
+        if model is not None and name == model.name:
+            entry = await self._loaded_entry(model)
+        else:
+            local = await trio.to_thread.run_sync(self._serving.keeper.models.find, name, abandon_on_cancel=True)
+            is_loaded = model is not None and local.name == model.name
+            entry = await self._loaded_entry(model) if model is not None and is_loaded else self._entry(local)
+        await exchange.respond(200, msgspec.json.encode(entry))
+
+    async def switch(self, exchange: Exchange) -> None:
+        read = await read_body(exchange, self._max_body_bytes, SwitchRequest)
+        keeper = self._serving.keeper
+        before = self._serving.model
+        target = await keeper.ask_switch(read.fields.model)
+        if before is not None and before.name == target.name and keeper.status.value == "serving":
+            answer = SwitchAnswer(status="serving", to=target.name, before=before.name)
+            await exchange.respond(200, msgspec.json.encode(answer), headers=read.headers)
+            return
+        answer = SwitchAnswer(
+            status="loading" if before is None else "switching",
+            to=target.name,
+            before=None if before is None else before.name,
+        )
+        await exchange.respond(_ACCEPTED, msgspec.json.encode(answer), headers=read.headers)
+
+    async def unload(self, exchange: Exchange) -> None:
+        has_begun = self._serving.keeper.ask_unload()
+        answer = UnloadAnswer(status="unloading" if has_begun else "unloaded")
+        await exchange.respond(_ACCEPTED if has_begun else 200, msgspec.json.encode(answer))
+
+    async def events(self, exchange: Exchange) -> None:
+        """Sends the state, and again whenever it has changed, until the server stops or the client leaves."""
+        events = await exchange.open_events()
+        sent = b""
+        while True:
+            state = self._state()
+            data = msgspec.json.encode(state)
+            if data != sent:
+                sent = data
+                await events.send(data, "status")
+            if self._serving.state is EngineState.DRAINING:
+                break
+            # A load moves without telling; everything else is a change.
+            with trio.move_on_after(_PROGRESS_INTERVAL_S if state.loading is not None else math.inf):
+                await self._serving.keeper.wait_change()
+            # Requests come and go by the hundred: one look for all that happened in a moment.
+            await trio.sleep(_PROGRESS_INTERVAL_S / 10)
+        await events.close()
+
+    def _state(self) -> ModelState:
+        serving, keeper = self._serving, self._serving.keeper
+        home = keeper.home
+        return ModelState(
+            status=keeper.status.value,
+            model=serving.model.name if serving.model is not None else None if home is None else home.name,
+            switching=_switching(keeper.switching),
+            reason=serving.failure,
+            loading=_progress(serving.load_status),
+            waiting=keeper.num_waiting,
+            last_switch=_last_switch(keeper.last_switch),
+        )
+
+    async def _entries(self) -> Sequence[ModelEntry]:
+        locals_ = await trio.to_thread.run_sync(self._serving.keeper.models.all, abandon_on_cancel=True)
+        model = self._serving.model
+        entries = [] if model is None else [await self._loaded_entry(model)]
+        return [*entries, *(self._entry(local) for local in locals_ if model is None or local.name != model.name)]
+
+    def _entry(self, local: LocalModel) -> ModelEntry:
+        return ModelEntry(
+            id=local.name,
+            object="model",
+            owned_by="ignis",
+            type="model",
+            created=local.modified_unix_s(),
+            loaded=False,
+            format=local.format,
+            size_bytes=local.size_bytes(),
+            load_estimate_seconds=round(self._serving.keeper.load_estimate_s(local), 1),
+            display_name=local.name,
+            created_at=_utc(local.modified_unix_s()),
+        )
+
+    async def _loaded_entry(self, model: LoadedModel) -> ModelEntry:
+        neutral = SamplingParams()
+        return ModelEntry(
+            id=model.name,
+            object="model",
+            owned_by="ignis",
+            type="model",
+            created=model.created_unix_s,
+            loaded=True,
+            format=model.format,
+            size_bytes=model.size_bytes,
+            load_estimate_seconds=round(self._serving.keeper.loaded_estimate_s(), 1),
+            display_name=model.name,
+            created_at=_utc(model.created_unix_s),
+            max_model_len=model.max_context,
+            num_parameters=model.num_parameters,
+            device=model.device,
+            load_seconds=round(model.load_s, 3),
+            capabilities=await self._describe(model),
+            defaults={name: model.sampling_defaults.get(name, getattr(neutral, name)) for name in _DEFAULTS},
+        )
 
 
-def _entry(model: LoadedModel) -> ModelEntry:
-    return ModelEntry(
-        id=model.name,
-        created=model.created_unix_s,
-        max_model_len=model.max_context,
-        format=model.format,
-        num_parameters=model.num_parameters,
-        size_bytes=model.size_bytes,
-        device=model.device,
-        load_seconds=round(model.load_s, 3),
-        display_name=model.name,
-        created_at=datetime.fromtimestamp(model.created_unix_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+def _utc(unix_s: int) -> str:
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _switching(watch: SwitchWatch | None) -> Switching | None:
+    return None if watch is None else Switching(before=watch.before, to=watch.to)
+
+
+def _last_switch(switch: Switch | None) -> LastSwitch | None:
+    if switch is None:
+        return None
+    return LastSwitch(
+        before=switch.before,
+        to=switch.to,
+        at=switch.at_unix_s,
+        outcome=switch.outcome.value,
+        waited=switch.waited,
+        reason=switch.reason or None,
+        prepare_ms=switch.ms(SwitchPhase.PREPARE),
+        drain_ms=switch.ms(SwitchPhase.DRAIN),
+        teardown_ms=switch.ms(SwitchPhase.TEARDOWN),
+        load_ms=switch.ms(SwitchPhase.LOAD),
+        warm_up_ms=switch.ms(SwitchPhase.WARM_UP),
     )
 
 

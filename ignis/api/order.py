@@ -1,17 +1,20 @@
 """Makes orders out of wishes: the model, the prompt, the cap that fits, and every default filled in."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from ignis.api.generation import Order, fresh_seed
 from ignis.api.grammars import Grammars
 from ignis.api.prompt import Prompts
+from ignis.api.schema.models import Capabilities
 from ignis.api.schema.sampling import SamplingFields
-from ignis.api.serving import Serving, split_suffix
+from ignis.api.serving import OnLong, Serving, split_suffix
 from ignis.api.templating import template_tools, template_variables, tool_prompt
 from ignis.api.thinking import Thinking, ThinkingDefaults, resolve
 from ignis.api.wish import Conversation, FillIn, Names, Prompt, ToolChoice, ToolMode, Wish
 from ignis.chat.instructions import InstructionPolicies
+from ignis.engine.keeper import Use
 from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.limits import REJECTIONS
 from ignis.errors import ContextLengthExceededError, InvalidRequestError, InvalidSamplingParameterError
@@ -54,14 +57,36 @@ class Orders:
         self._grammars = Grammars()
         self._reported: set[str] = set()
 
-    async def make(self, wish: Wish, trace: str) -> Order:
-        """Renders the prompt in a worker thread and fills in what the wish leaves open.
+    @asynccontextmanager
+    async def use(self, name: str | None, on_long: OnLong | None = None) -> AsyncIterator[Use]:
+        """Keeps the model of that name until the block is left: what is made of it meanwhile can be submitted.
+
+        The wait counts against the request's time. The submission comes before the next checkpoint after the block.
+
+        Raises:
+            ServerNotReadyError, DrainingError, ModelNotFoundError, ModelSwitchingError, SwitchFailedError,
+            RequestTimeoutError: as Serving.use.
+        """
+        async with self._serving.use(name, self._settings.request_timeout_s, on_long) as use:
+            yield use
+
+    async def make(self, wish: Wish, trace: str, on_long: OnLong | None = None) -> Order:
+        """Waits for the model where it has to, renders the prompt in a worker thread and fills in what the wish leaves
+        open. Whoever makes several orders for one request keeps the model by `use` and calls `make_with`.
+
+        Args:
+            on_long: called once where the wait for the model is long; a route that streams opens its stream.
 
         Raises:
             RequestError: it asks for something that cannot be served.
             ServerNotReadyError, DrainingError: no model serves.
         """
-        model = self._serving.require(wish.fields.model)
+        async with self.use(wish.fields.model, on_long) as use:
+            return await self.make_with(use, wish, trace)
+
+    async def make_with(self, use: Use, wish: Wish, trace: str) -> Order:
+        """Makes an order for a model that is kept; raises as `make`."""
+        model = use.model
         stops = _stops(wish.stop, wish.names.stop)
         sampling = _sampling(wish.fields, wish.top_logprobs, model)
         if wish.fields.ignore_eos and wish.max_tokens is None:
@@ -77,6 +102,7 @@ class Orders:
             ignores_eos=bool(wish.fields.ignore_eos),
             request_class=_request_class(wish.fields),
             timeout_s=self._settings.request_timeout_s,
+            waited_s=use.waited_s,
             trace=trace,
         )
         if not isinstance(wish.prompt, Conversation):
@@ -157,7 +183,19 @@ class Orders:
 
     async def count(self, name: str | None, prompt: Prompt, names: Names) -> int:
         """Counts the tokens of a prompt for the model of that name; raises as `make` does."""
-        return len(await self.prompt(self._serving.require(name), prompt, names))
+        async with self.use(name) as use:
+            return len(await self.prompt(use.model, prompt, names))
+
+    async def capabilities(self, model: LoadedModel) -> Capabilities:
+        """Says what a loaded model can do."""
+        dialect = self._dialect(model)
+        template = None if model.template is None else await self._prompts.template(model)
+        return Capabilities(
+            tools=template is not None and dialect.call_form is not None,
+            thinking=bool(dialect.think_open),
+            thinking_efforts=[] if template is None else [effort.value for effort in template.thinking.efforts],
+            vision=False,
+        )
 
     def report_ignored(self, names: Sequence[str], exchange: Exchange) -> None:
         """Says once in the log for each name that a field was ignored."""

@@ -60,6 +60,10 @@ class Prompts:
         known = self._template
         return known[1] if known is not None and known[0] is model else await self._work(0, self._compiled, model)
 
+    def forget(self) -> None:
+        """Lets go of the template and of its model's tokenizer."""
+        self._template = None
+
     async def encode(self, model: LoadedModel, text: str) -> tuple[int, ...]:
         """Returns the ids of plain text."""
         return tuple(await self._work(len(text), model.tokenizer.encode, text))

@@ -1,17 +1,40 @@
-"""One exchange as the router hands it on: adds headers to the answer and notes its status."""
+"""One exchange as the router hands it on: adds headers, notes the status, and lets a stream begin early."""
 
 from collections.abc import Mapping, Sequence
 
 from ignis.exchange import EventStream, Exchange, Socket
 
 
+class _EarlyStream:
+    """A stream that was opened before anybody knew what it will say."""
+
+    def __init__(self, stream: EventStream) -> None:
+        self._stream = stream
+        self.is_used = False
+        """Whether an event was sent, or it was closed."""
+
+    async def send(self, data: bytes, event: str | None = None) -> None:
+        self.is_used = True
+        await self._stream.send(data, event)
+
+    async def close(self) -> None:
+        self.is_used = True
+        await self._stream.close()
+
+
 class Reply:
-    """An Exchange that adds headers to the answer. `status` is 0 until something was answered."""
+    """An Exchange that adds headers to the answer. `status` is 0 until something was answered.
+
+    `open_events` may be called a second time as long as nothing was sent, and gives the same stream: whoever lets a
+    request wait opens it, so that its client sees comments, and the route opens it again when it begins to answer. What
+    a route answers with a status after that goes out as the stream's only event, named `error`.
+    """
 
     def __init__(self, exchange: Exchange, extra: Sequence[tuple[str, str]] = ()) -> None:
         self._exchange = exchange
         self._extra = tuple(extra)
         self.status = 0
+        self._early: _EarlyStream | None = None
 
     @property
     def request_id(self) -> str:
@@ -47,12 +70,23 @@ class Reply:
         content_type: str = "application/json",
         headers: Sequence[tuple[str, str]] = (),
     ) -> None:
+        if self._early is not None and not self._early.is_used:
+            await self._early.send(body, "error")
+            await self._early.close()
+            return
         self.status = status
         await self._exchange.respond(status, body, content_type, (*headers, *self._extra))
 
     async def open_events(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:
-        self.status = 200
-        return await self._exchange.open_events((*headers, *self._extra))
+        if self._early is None or self._early.is_used:
+            self.status = 200
+            self._early = _EarlyStream(await self._exchange.open_events((*headers, *self._extra)))
+        return self._early
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether an error can still be told: nothing was answered, or nothing but a stream's head."""
+        return self.status == 0 or (self._early is not None and not self._early.is_used)
 
     async def accept(self, limit_bytes: int, subprotocol: str | None = None) -> Socket:
         socket = await self._exchange.accept(limit_bytes, subprotocol)

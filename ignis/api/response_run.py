@@ -28,6 +28,7 @@ from ignis.api.schema.responses import (
     ResponseFields,
 )
 from ignis.api.schema.usage import TokenLogprobEntry
+from ignis.api.serving import OnLong
 from ignis.api.thinking import AskedThinking, asked_thinking
 from ignis.api.wish import Conversation, Names, Wish
 from ignis.clock import unix_s
@@ -105,9 +106,17 @@ class ResponseRuns:
         return Earlier(found.items, found.items_bytes)
 
     async def make(
-        self, fields: ResponseFields, raw: Mapping[str, Any], earlier: Earlier, request_id: str
+        self,
+        fields: ResponseFields,
+        raw: Mapping[str, Any],
+        earlier: Earlier,
+        request_id: str,
+        on_long: OnLong | None = None,
     ) -> ResponseRun:
         """Makes the order and the response that tells of it; submits nothing.
+
+        Args:
+            on_long: called once where the wait for the model is long.
 
         Raises:
             RequestError: the body asks for something that cannot be served.
@@ -129,7 +138,7 @@ class ResponseRuns:
             top_logprobs=(fields.top_logprobs or 0) if _LOGPROBS in include else None,
             names=NAMES,
         )
-        order = await self._orders.make(wish, request_id)
+        order = await self._orders.make(wish, request_id, on_long)
         is_stored = self.store.keeps if fields.store is None else fields.store
 
         def spell(tokens: Sequence[DrawnToken]) -> list[TokenLogprobEntry]:

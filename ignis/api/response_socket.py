@@ -245,7 +245,7 @@ class _Connection:
             for event in shape.queue():
                 await self._send(event)
         try:
-            mailboxes = await endpoint.serving.submit_in_turn(run.order.submissions())
+            mailboxes = await endpoint.serving.submit_in_turn(run.order.submissions(), run.order.model)
         except IgnisError as error:
             if not run.tale.has_begun:
                 raise

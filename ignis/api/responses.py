@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ignis.api.answering import Answering, Event
-from ignis.api.body import read_body
+from ignis.api.body import opening, read_body
 from ignis.api.generation import Delta
 from ignis.api.order import Orders
 from ignis.api.response_run import ResponseRun, ResponseRuns
@@ -40,7 +40,8 @@ class Responses:
         fields = read.fields
         self._orders.report_ignored(read.ignored, exchange)
         earlier = self._runs.earlier(fields.previous_response_id)
-        run = await self._runs.make(fields, read.raw, earlier, exchange.request_id)
+        on_long = opening(exchange, read, fields.stream)
+        run = await self._runs.make(fields, read.raw, earlier, exchange.request_id, on_long)
         if fields.stream:
             await self._stream(exchange, run, read.headers)
         else:

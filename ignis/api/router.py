@@ -128,7 +128,7 @@ class Router:
         return {route.method: route for route in self._patterns if route.path == pattern}
 
     async def _answer(self, reply: Reply, error: IgnisError, extra: Sequence[tuple[str, str]] = ()) -> None:
-        if reply.status:
+        if not reply.is_undecided:
             # The answer has begun: all that is left is to cut it, so that the client sees a broken body.
             raise error
         body = shape_of(reply).encode(error, reply.request_id)

@@ -99,13 +99,13 @@ def build_router(
     orders = Orders(serving, prompts, order_settings, metrics, log)
     answering = Answering(serving, log)
     limit = settings.max_body_bytes
-    messages = Messages(serving, orders, answering, metrics, limit)
-    models = Models(serving)
+    messages = Messages(orders, answering, metrics, limit)
+    models = Models(serving, orders.capabilities, limit)
     store = ResponseStore(settings.response_store_bytes, settings.response_store_ttl_s, monotonic_s)
     runs = ResponseRuns(orders, store)
     responses = Responses(orders, answering, runs, limit)
     response_socket = ResponseSocket(serving, orders, answering, runs, log, limit)
-    tokenize = Tokenize(serving, orders, prompts, metrics, limit)
+    tokenize = Tokenize(orders, prompts, metrics, limit)
     routes = [
         _route(operations.CHAT_COMPLETIONS, ChatCompletions(orders, answering, limit).create),
         _route(operations.COMPLETIONS, Completions(orders, prompts, answering, limit).create),
@@ -119,6 +119,9 @@ def build_router(
         _route(operations.CANCEL_RESPONSE, responses.cancel),
         _route(operations.LIST_RESPONSE_INPUT, responses.list_input),
         _route(operations.LIST_MODELS, models.list),
+        _route(operations.SWITCH_MODEL, models.switch),
+        _route(operations.UNLOAD_MODEL, models.unload),
+        _route(operations.MODEL_EVENTS, models.events),
         _route(operations.SHOW_MODEL, models.show),
         _route(operations.TOKENIZE, tokenize.tokenize),
         _route(operations.DETOKENIZE, tokenize.detokenize),

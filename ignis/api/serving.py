@@ -1,38 +1,50 @@
-"""The loaded model as routes see it: found by the name that a client used, or an error that says why there is none."""
+"""The loaded model as routes see it: found by the name that a client used, waited for, or an error that says why."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 
 import trio
 
 from ignis.engine.engine import Engine
-from ignis.engine.lifecycle import EngineState, LoadedModel
-from ignis.engine.limits import REJECTIONS, check_state, not_serving
+from ignis.engine.keeper import ModelKeeper, Patience, Use
+from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
+from ignis.engine.limits import REJECTIONS, not_serving
 from ignis.engine.load import LoadStatus
 from ignis.engine.mailbox import Mailbox
-from ignis.errors import IgnisError, ModelNotFoundError
+from ignis.errors import IgnisError, ModelSwitchingError
 from ignis.metrics import Metrics
 from ignis.scheduler.request import RequestClass, Submission
 
 _SUFFIXES = {f"@{kind.name.lower()}": kind for kind in RequestClass}
 
+OnLong = Callable[[], Awaitable[object]]
+
 
 class Serving:
-    """Names, and the readiness gate: nothing but the loaded model is served, and nothing before it is.
+    """Names, and the gate: a request is let in once its model serves, and nothing is answered by another."""
 
-    Whoever loads a model sets `model` once it serves, and takes it away before it unloads.
-    """
-
-    def __init__(self, engine: Engine, metrics: Metrics) -> None:
-        self.model: LoadedModel | None = None
+    def __init__(self, engine: Engine, keeper: ModelKeeper, metrics: Metrics, long_s: float) -> None:
+        """long_s: a client that waits for its model is shown a sign of life after so long."""
+        self.keeper = keeper
         self._engine = engine
         self._metrics = metrics
         self._turn = trio.StrictFIFOLock()
         self._is_waiting = False
         """Whose turn it is waits for room."""
+        self._long_s = long_s
+
+    @property
+    def model(self) -> LoadedModel | None:
+        """What serves; None while nothing does."""
+        return self.keeper.model
 
     @property
     def state(self) -> EngineState:
         return self._engine.state
+
+    @property
+    def status(self) -> ModelStatus:
+        return self.keeper.status
 
     @property
     def failure(self) -> str | None:
@@ -55,53 +67,93 @@ class Serving:
         """Whether the step loop turns."""
         return self._engine.is_alive()
 
-    def require(self, name: str | None) -> LoadedModel:
-        """Returns the model of that name, without its suffix; no name means the loaded model.
+    @asynccontextmanager
+    async def use(
+        self, name: str | None, timeout_s: float | None = None, on_long: OnLong | None = None
+    ) -> AsyncIterator[Use]:
+        """Keeps the model of that name, suffix aside, until the block is left; waits for it where it does not serve.
+
+        No name means whatever serves. Who submits does so before the next checkpoint after the block.
+
+        Args:
+            on_long: called once where the wait is long, to show the client a sign of life.
 
         Raises:
-            ServerNotReadyError, DrainingError: no model serves now.
-            ModelNotFoundError: another one is loaded.
+            ServerNotReadyError, DrainingError: none serves, and none will.
+            ModelNotFoundError: there is none of that name.
+            ModelSwitchingError, SwitchFailedError, RequestTimeoutError: it did not come.
         """
+        wanted = split_suffix(name or "")[0].strip()
+        patience = Patience(timeout_s=timeout_s, long_s=self._long_s, on_long=on_long)
         try:
-            model = self.loaded()
-            wanted = split_suffix(name or "")[0].strip()
-            if wanted and wanted != model.name:
-                raise ModelNotFoundError(f"the model {wanted[:200]} is not served, {model.name} is")
+            use = await self.keeper.enter(wanted or None, patience)
         except IgnisError as error:
-            self._metrics.count("ignis_requests_rejected", label=REJECTIONS[type(error)])
+            reason = REJECTIONS.get(type(error))
+            if reason is not None:
+                self._metrics.count("ignis_requests_rejected", label=reason)
             raise
-        return model
+        try:
+            yield use
+        finally:
+            self.keeper.leave()
 
-    def loaded(self) -> LoadedModel:
-        """Returns the model that serves.
+    def ready(self) -> str:
+        """Returns the name of the model that a request would be answered by: an idle one is woken, and a switch is
+        waited for, so that neither is a reason to send requests elsewhere.
 
         Raises:
-            ServerNotReadyError, DrainingError: there is none now.
+            ServerNotReadyError, DrainingError: it would be refused, or waits for the server's first model.
         """
-        check_state(self._engine.state, self._engine.reason)
-        if self.model is None:
-            # The engine is ready a moment before the model is put up.
-            raise not_serving(EngineState.LOADING, "")
-        return self.model
+        keeper, state = self.keeper, self._engine.state
+        if state in (EngineState.DRAINING, EngineState.FAILED) and keeper.switching is None:
+            raise not_serving(state, self._engine.reason)
+        if keeper.model is not None:
+            return keeper.model.name
+        if keeper.home is None or not keeper.has_served:
+            raise not_serving(EngineState.LOADING if keeper.status is ModelStatus.LOADING else state, "")
+        return keeper.home.name
 
-    async def submit_in_turn(self, submissions: Sequence[Submission]) -> list[Mailbox]:
-        """Waits for lanes where all are taken, behind everybody who waited before; then as `submit`."""
-        async with self._turn:
-            try:
-                while not self._engine.has_room(len(submissions)):
-                    self._is_waiting = True
-                    await self._engine.wait_room()
-            finally:
-                self._is_waiting = False
-            return self.submit(submissions)
+    async def submit_in_turn(self, submissions: Sequence[Submission], model: LoadedModel) -> list[Mailbox]:
+        """Waits for lanes where all are taken, behind everybody who waited before; then as `submit`.
+
+        Whoever waits keeps the model.
+        """
+        self._check_served([model])
+        self.keeper.stay()
+        try:
+            async with self._turn:
+                try:
+                    while not self._engine.has_room(len(submissions)):
+                        self._is_waiting = True
+                        await self._engine.wait_room()
+                finally:
+                    self._is_waiting = False
+                return self.submit(submissions, [model])
+        finally:
+            self.keeper.leave()
 
     def must_wait(self) -> bool:
         """Whether the next submission in turn finds no lane at once."""
         return self._is_waiting or not self._engine.has_room(1)
 
-    def submit(self, submissions: Sequence[Submission]) -> list[Mailbox]:
-        """Hands all of them to the engine, or none; raises what it raises."""
+    def submit(self, submissions: Sequence[Submission], models: Sequence[LoadedModel]) -> list[Mailbox]:
+        """Hands all of them to the engine, or none; raises what it raises.
+
+        Args:
+            models: that they were made for.
+
+        Raises:
+            ModelSwitchingError: what serves by now is another one, or loaded anew.
+        """
+        self._check_served(models)
         return self._engine.submit(submissions)
+
+    def _check_served(self, models: Sequence[LoadedModel]) -> None:
+        for model in models:
+            # A model that only failed says so itself.
+            if model is not self.model and self._engine.state is not EngineState.FAILED:
+                self._metrics.count("ignis_requests_rejected", label=REJECTIONS[ModelSwitchingError])
+                raise ModelSwitchingError(f"the model {model.name} was unloaded before the request could begin")
 
 
 def split_suffix(name: str) -> tuple[str, RequestClass | None]:

@@ -3,7 +3,7 @@
 from ignis import bundle
 from ignis.config_fields import DeviceKind
 from ignis.engine.leaf import NativeLeaf
-from ignis.errors import ModelLoadError
+from ignis.errors import LoadPlanError, ModelLoadError
 from ignis.log import Log
 
 _LIBRARIES = {DeviceKind.CUDA: "libignis_cuda.so", DeviceKind.CPU: "libignis_cpu.so"}
@@ -13,13 +13,14 @@ def open_leaf(wanted: DeviceKind, log: Log) -> NativeLeaf:
     """Opens the leaf of the device that the operator wants.
 
     Raises:
-        ModelLoadError: a card is wanted and cannot be used, or the leaf itself cannot.
+        LoadPlanError: a card is wanted and cannot be used.
+        ModelLoadError: the leaf cannot be used.
     """
     if wanted is not DeviceKind.AUTO:
         try:
             return _opened(wanted, log, None)
         except ModelLoadError as error:
-            raise ModelLoadError(f"--device {wanted}: {error.message}") from error
+            raise LoadPlanError(f"--device {wanted}: {error.message}") from error
     try:
         return _opened(DeviceKind.CUDA, log, None)
     except ModelLoadError as error:

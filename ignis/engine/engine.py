@@ -27,6 +27,7 @@ from ignis.scheduler.request import Admitted, FinishReason, Submission, TokenEve
 from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
 
 _REPORT_INTERVAL_S = 1.0
+_LOOK_INTERVAL_S = 0.01
 
 
 class Engine:
@@ -50,6 +51,8 @@ class Engine:
         self.state = EngineState.UNLOADED
         self.reason = ""
         """Why it FAILED: a line for a person."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Called, in the event loop's thread, when the state moves and when the last request has ended."""
         self._settings = settings
         self._open_leaf = open_leaf
         self._log = log
@@ -143,11 +146,27 @@ class Engine:
         self._log_loaded(loaded)
         return plan
 
-    async def unload(self) -> None:
-        """Ends what is in flight with CANCELLED and frees the model."""
+    def leave(self) -> None:
+        """The model is to go: `submit` still takes what began before, and whoever reads the state lets no more in."""
+        self._advance(EngineEvent.LEAVE)
+
+    def stay(self) -> None:
+        """The model is to stay after all."""
+        self._advance(EngineEvent.STAY)
+
+    async def unload(self, fault: str = "the model was unloaded before the answer was done") -> None:
+        """Ends what is in flight with FAULT and frees the model. Is not broken off: there is nothing to go back to."""
         self._advance(EngineEvent.UNLOAD)
-        await self._detach()
-        await trio.to_thread.run_sync(self._unload_leaf)
+        with trio.CancelScope(shield=True):
+            await self._detach(fault)
+            await trio.to_thread.run_sync(self._unload_leaf)
+        self._advance(EngineEvent.DONE)
+
+    def note_unloadable(self, reason: str) -> None:
+        """The model that was to be loaded could not even be opened: FAILED, as after a load that failed."""
+        self._advance(EngineEvent.LOAD)
+        self.reason = reason
+        self._advance(EngineEvent.ERROR)
 
     def drain(self) -> None:
         """From now on submissions are refused; what is in flight goes on. For the shutdown."""
@@ -164,6 +183,16 @@ class Engine:
     def max_context(self) -> int:
         """Tokens of one request, prompt and cap; 0 while nothing is loaded."""
         return 0 if self._loaded is None else self._loaded.plan.layout.max_context
+
+    @property
+    def num_requests(self) -> int:
+        """Submitted and not ended yet."""
+        return len(self._flights)
+
+    def seconds_to_end(self) -> float:
+        """An estimate of when everything in flight has ended, by the rate of late; 0 where nothing is."""
+        held = [flight for flight in self._flights.values() if not flight.has_left]
+        return self._estimate.seconds_to_end((flight.num_drawn, flight.submission.max_tokens) for flight in held)
 
     @property
     def loaded(self) -> Loaded | None:
@@ -345,6 +374,7 @@ class Engine:
         self._account.ended(request_id, flight, event, now)
         if not self._flights:
             self._estimate.note_pause()
+            self.on_change()
 
     def _fail(self, failure: IgnisError) -> None:
         """The device is lost or the loop broke. Submissions that crossed the failure end too."""
@@ -360,14 +390,15 @@ class Engine:
             flight.mailbox.put(event)
             self._end(request_id, event, now)
 
-    async def _detach(self) -> None:
+    async def _detach(self, fault: str | None = None) -> None:
         """Ends every request and takes the leaf from the loop; it is not called again."""
         loop = self._loop
         if loop is not None and not loop.has_ended:
             done = trio.Event()
-            loop.post(Detach(done.set))
+            loop.post(Detach(done.set, fault))
             await done.wait()
-        self._end_flights(FinishReason.CANCELLED)
+        # Submissions that crossed it.
+        self._end_flights(FinishReason.CANCELLED if fault is None else FinishReason.FAULT, fault or "")
         self._scheduler = None
         self._loaded = None
 
@@ -382,16 +413,24 @@ class Engine:
             except Exception as error:
                 outcome = error
             nursery.cancel_scope.cancel()
-        if isinstance(outcome, Exception):
-            raise outcome
-        assert outcome is not None
-        return outcome
+        try:
+            if isinstance(outcome, Exception):
+                raise outcome
+            assert outcome is not None
+            return outcome
+        finally:
+            # Else the error's traceback holds this frame, and the frame the error and the checkpoint.
+            del outcome
 
     async def _report_load(self, watch: LoadWatch) -> None:
+        next_report_at = trio.current_time() + _REPORT_INTERVAL_S
         try:
             while True:
-                await trio.sleep(_REPORT_INTERVAL_S)
-                watch.report(self._log_progress)
+                await trio.sleep(_LOOK_INTERVAL_S)
+                watch.look()
+                if trio.current_time() >= next_report_at:
+                    next_report_at += _REPORT_INTERVAL_S
+                    watch.report(self._log_progress)
         finally:
             # At the end of a load nobody reads it any more; before, the load is cancelled.
             watch.progress.cancel()
@@ -411,7 +450,8 @@ class Engine:
         except BaseException:
             leaf.unload()
             raise
-        return Loaded(plan, measured, self._clock() - started)
+        watch.look()
+        return Loaded(plan, measured, self._clock() - started, watch.warm_up_s)
 
     def _unload_leaf(self) -> None:
         """In a worker thread. Nothing may be held."""
@@ -486,3 +526,4 @@ class Engine:
     def _advance(self, event: EngineEvent) -> None:
         self._room.unpark_all()
         self.state = machine.advance(TABLE, self.state, event)
+        self.on_change()

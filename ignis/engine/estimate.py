@@ -41,11 +41,16 @@ class Estimate:
         """
         if self._token_s is None:
             return _LEAST_S
-        left = math.inf
-        for drawn, cap in lanes:
-            usual = cap if self._answer_tokens is None else self._answer_tokens
-            left = min(left, cap - drawn, max(usual - drawn, usual / 2))
-        return _LEAST_S if math.isinf(left) else min(_MOST_S, max(_LEAST_S, math.ceil(left * self._token_s)))
+        left = min((self._left_tokens(drawn, cap) for drawn, cap in lanes), default=0)
+        return min(_MOST_S, max(_LEAST_S, math.ceil(left * self._token_s)))
+
+    def seconds_to_end(self, lanes: Iterable[tuple[int, int]]) -> float:
+        """Seconds until the last of the lanes is probably free; 0 where none is taken."""
+        return (self._token_s or 0.0) * max((self._left_tokens(drawn, cap) for drawn, cap in lanes), default=0)
+
+    def _left_tokens(self, drawn: int, cap: int) -> float:
+        usual = cap if self._answer_tokens is None else self._answer_tokens
+        return min(cap - drawn, max(usual - drawn, usual / 2))
 
 
 def _average(before: float | None, value: float) -> float:

@@ -1,4 +1,4 @@
-"""The states of the one model, and what is known of it once it is loaded."""
+"""The states of the one model, as the engine moves through them and as clients read them, and what is known of it."""
 
 import enum
 from collections.abc import Mapping
@@ -13,6 +13,9 @@ class EngineState(enum.Enum):
     UNLOADED = "unloaded"
     LOADING = "loading"
     SERVING = "serving"
+    LEAVING = "leaving"
+    """The model is to go: what runs may end, and nothing new begins."""
+    UNLOADING = "unloading"
     FAILED = "failed"
     DRAINING = "draining"
     """Shutting down: what runs may end, nothing new is taken."""
@@ -24,14 +27,19 @@ class EngineEvent(enum.Enum):
     ERROR = "error"
     CANCEL = "cancel"
     """Of a load: nothing is held."""
+    LEAVE = "leave"
+    STAY = "stay"
+    """Nobody wants another model any more."""
     UNLOAD = "unload"
+    DONE = "done"
+    """The memory is back."""
     DRAIN = "drain"
 
 
 TABLE: machine.Table[EngineState, EngineEvent] = {
     EngineState.UNLOADED: {
         EngineEvent.LOAD: EngineState.LOADING,
-        EngineEvent.UNLOAD: EngineState.UNLOADED,
+        EngineEvent.UNLOAD: EngineState.UNLOADING,
         EngineEvent.DRAIN: EngineState.DRAINING,
     },
     EngineState.LOADING: {
@@ -42,24 +50,54 @@ TABLE: machine.Table[EngineState, EngineEvent] = {
     },
     EngineState.SERVING: {
         EngineEvent.ERROR: EngineState.FAILED,
-        EngineEvent.UNLOAD: EngineState.UNLOADED,
+        EngineEvent.LEAVE: EngineState.LEAVING,
+        EngineEvent.UNLOAD: EngineState.UNLOADING,
+        EngineEvent.DRAIN: EngineState.DRAINING,
+    },
+    EngineState.LEAVING: {
+        EngineEvent.ERROR: EngineState.FAILED,
+        EngineEvent.STAY: EngineState.SERVING,
+        EngineEvent.UNLOAD: EngineState.UNLOADING,
+        EngineEvent.DRAIN: EngineState.DRAINING,
+    },
+    EngineState.UNLOADING: {
+        EngineEvent.DONE: EngineState.UNLOADED,
+        # The step loop may break over its last step.
+        EngineEvent.ERROR: EngineState.UNLOADING,
         EngineEvent.DRAIN: EngineState.DRAINING,
     },
     EngineState.FAILED: {
         EngineEvent.LOAD: EngineState.LOADING,
         EngineEvent.ERROR: EngineState.FAILED,
-        EngineEvent.UNLOAD: EngineState.UNLOADED,
+        EngineEvent.UNLOAD: EngineState.UNLOADING,
         EngineEvent.DRAIN: EngineState.DRAINING,
     },
-    EngineState.DRAINING: {
-        EngineEvent.LOAD: EngineState.DRAINING,
-        EngineEvent.READY: EngineState.DRAINING,
-        EngineEvent.ERROR: EngineState.DRAINING,
-        EngineEvent.CANCEL: EngineState.DRAINING,
-        EngineEvent.UNLOAD: EngineState.DRAINING,
-        EngineEvent.DRAIN: EngineState.DRAINING,
-    },
+    # A load or an unload under way comes to its end; nothing of it is served.
+    EngineState.DRAINING: dict.fromkeys(EngineEvent, EngineState.DRAINING),
 }
+
+
+class ModelStatus(enum.Enum):
+    """The state as clients read it."""
+
+    UNLOADED = "unloaded"
+    LOADING = "loading"
+    SERVING = "serving"
+    SWITCHING = "switching"
+    FAILED = "failed"
+
+
+STATUS: dict[EngineState, ModelStatus] = {
+    EngineState.UNLOADED: ModelStatus.UNLOADED,
+    EngineState.LOADING: ModelStatus.LOADING,
+    EngineState.SERVING: ModelStatus.SERVING,
+    # What runs is still served.
+    EngineState.LEAVING: ModelStatus.SERVING,
+    EngineState.UNLOADING: ModelStatus.UNLOADED,
+    EngineState.FAILED: ModelStatus.FAILED,
+    EngineState.DRAINING: ModelStatus.SERVING,
+}
+"""Where no switch is under way; while one is, it is SWITCHING whatever the engine does for it."""
 
 
 @dataclass(frozen=True, slots=True)

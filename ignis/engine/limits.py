@@ -13,6 +13,7 @@ from ignis.errors import (
     IgnisError,
     InvalidRequestError,
     ModelNotFoundError,
+    ModelSwitchingError,
     RequestTooLargeError,
     ServerNotReadyError,
 )
@@ -26,6 +27,7 @@ REJECTIONS: dict[type[IgnisError], str] = {
     RequestTooLargeError: "oversized",
     InvalidRequestError: "invalid",
     ServerNotReadyError: "not_ready",
+    ModelSwitchingError: "switching",
     DrainingError: "draining",
 }
 """The reason of ignis_requests_rejected for every refusal of a well-formed body."""
@@ -42,19 +44,19 @@ def not_serving(state: EngineState, reason: str) -> BusyError:
             return DrainingError("the server is shutting down")
         case EngineState.FAILED:
             return ServerNotReadyError(f"the model failed: {without_folders(reason)}")
-        case EngineState.UNLOADED:
+        case EngineState.UNLOADED | EngineState.UNLOADING:
             return ServerNotReadyError("no model is loaded")
         case _:
             return ServerNotReadyError("the model is being loaded")
 
 
 def check_state(state: EngineState, reason: str) -> None:
-    """Refuses while no model serves.
+    """Refuses while no model serves. One that is to go serves whoever began with it before.
 
     Raises:
         DrainingError, ServerNotReadyError: as not_serving says.
     """
-    if state is not EngineState.SERVING:
+    if state not in (EngineState.SERVING, EngineState.LEAVING):
         raise not_serving(state, reason)
 
 

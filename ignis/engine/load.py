@@ -48,6 +48,8 @@ class Loaded:
     plan: LoadPlan
     measured: Measured
     duration_s: float
+    warm_up_s: float
+    """Of it, recording rounds and running each kind of step once; 0 where the device does neither."""
 
 
 class LoadWatch:
@@ -58,12 +60,23 @@ class LoadWatch:
         self._clock = clock
         self._started_at_s = clock()
         self._reported: tuple[LoadPhase, int] | None = None
+        self._warm_at_s: float | None = None
 
     def status(self) -> LoadStatus:
         progress = self.progress
         return LoadStatus(
             _PHASES[progress.phase], progress.done_bytes, progress.total_bytes, self._clock() - self._started_at_s
         )
+
+    def look(self) -> None:
+        """Notes when the weights were there: to be called often, for the leaf keeps no times."""
+        if self._warm_at_s is None and _PHASES[self.progress.phase] in (LoadPhase.RECORDING, LoadPhase.WARMING):
+            self._warm_at_s = self._clock()
+
+    @property
+    def warm_up_s(self) -> float:
+        """Since the weights were there; 0 before."""
+        return 0.0 if self._warm_at_s is None else self._clock() - self._warm_at_s
 
     def report(self, emit: Callable[[LoadStatus], None]) -> None:
         """Emits the status where it has moved since the last report."""

@@ -32,9 +32,11 @@ class Attach:
 
 @dataclass(frozen=True, slots=True)
 class Detach:
-    """The model goes: what runs ends with CANCELLED, then `done` is delivered, and the leaf is not called again."""
+    """The model goes: what runs is ended, then `done` is delivered, and the leaf is not called again."""
 
     done: Callable[[], None]
+    fault: str | None = None
+    """Why, for those who are ended: with FAULT. None: with CANCELLED."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,9 +325,13 @@ class StepLoop:
         elif isinstance(command, Detach):
             self._flush()
             if scheduler is not None:
-                for request_id in scheduler.request_ids():
-                    scheduler.cancel(request_id, now)
-                self._hand_over(Delivery(scheduler.commit(Idle(), (), now), Idle(), now, now))
+                if command.fault is None:
+                    for request_id in scheduler.request_ids():
+                        scheduler.cancel(request_id, now)
+                    ended = scheduler.commit(Idle(), (), now)
+                else:
+                    ended = scheduler.fail(scheduler.request_ids(), command.fault, now)
+                self._hand_over(Delivery(ended, Idle(), now, now))
             self._scheduler = self._leaf = None
             self._wake(command.done)
         else:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from ignis._core import PAGE_TOKENS
 from ignis.engine.leaf import DeviceInfo, Footprint, Layout, Leaf
 from ignis.engine.settings import EngineSettings
-from ignis.errors import ModelLoadError
+from ignis.errors import LoadPlanError, ModelLoadError
 from ignis.models.base import Checkpoint
 from ignis.scheduler.live import pages_of
 from ignis.units import shown_size
@@ -117,13 +117,13 @@ def plan_load(leaf: Leaf, checkpoint: Checkpoint, settings: EngineSettings) -> L
     """Decides the sizes of a load.
 
     Raises:
-        ModelLoadError: the context is longer than the model's, the budget is not there, or it cannot hold one full
+        LoadPlanError: the context is longer than the model's, the budget is not there, or it cannot hold one full
             context. The message names the line of the plan and the field to change.
     """
     trained = checkpoint.shape.context_tokens
     max_context = settings.max_context or trained
     if max_context > trained:
-        raise ModelLoadError(f"model.max_context is {max_context}, and the model's context is {trained} tokens")
+        raise LoadPlanError(f"model.max_context is {max_context}, and the model's context is {trained} tokens")
     device = leaf.probe()
     chunk = settings.prefill_chunk or (_CARD_CHUNK if device.has_own_memory else _HOST_CHUNK)
     layout = Layout(
@@ -170,7 +170,7 @@ def _budget(settings: EngineSettings, device: DeviceInfo) -> Budget:
         return Budget(BudgetMode.DERIVED, max(0, device.free_bytes - headroom), headroom, is_oversubscribed=False)
     is_over = explicit > device.free_bytes
     if is_over and not settings.can_oversubscribe:
-        raise ModelLoadError(
+        raise LoadPlanError(
             f"vram.budget_bytes is {explicit}, and {device.free_bytes} bytes are free; lower it, or set "
             "vram.allow_oversubscription"
         )
@@ -182,7 +182,7 @@ def _room(least: Footprint, device: DeviceInfo, budget: Budget, max_context: int
     left = budget.size_bytes
     for name, size_bytes in fixed_lines(least, device).items():
         if size_bytes > left:
-            raise ModelLoadError(
+            raise LoadPlanError(
                 f"the plan's line {name} needs {shown_size(size_bytes)}, and {shown_size(left)} of "
                 f"{_told(budget)} are left for it; {_KNOBS.get(name, 'take a smaller model')}, or {_more(budget)}"
             )
@@ -191,7 +191,7 @@ def _room(least: Footprint, device: DeviceInfo, budget: Budget, max_context: int
     if room < pages_of(max_context):
         fits = room * PAGE_TOKENS
         mend = f"lower model.max_context to {fits}" if fits else "take a smaller model"
-        raise ModelLoadError(
+        raise LoadPlanError(
             f"the plan's line kv_pool needs {shown_size(least.kv_pool_bytes)} for one context of {max_context} tokens, "
             f"and {shown_size(left)} of {_told(budget)} are left for it; {mend}, or {_more(budget)}"
         )
@@ -219,12 +219,12 @@ def _pool(
         return min(_CONTEXTS_OF_HOST_POOL * pages_of(max_context), room), PoolPolicy.CONTEXTS
     wanted = pages_of(pool.tokens) if pool.tokens is not None else (pool.size_bytes or 0) // least.kv_page_bytes
     if wanted < pages_of(max_context):
-        raise ModelLoadError(
+        raise LoadPlanError(
             f"vram.kv_pool_bytes {pool} holds {wanted * PAGE_TOKENS} tokens, less than one context of {max_context} "
             "tokens; raise it or lower model.max_context"
         )
     if wanted > room:
-        raise ModelLoadError(
+        raise LoadPlanError(
             f"vram.kv_pool_bytes {pool} is {shown_size(wanted * least.kv_page_bytes)}, and the other lines of the plan "
             f"leave {shown_size(room * least.kv_page_bytes)}; lower it"
         )

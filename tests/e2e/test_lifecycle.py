@@ -83,7 +83,7 @@ def test_a_load_that_the_device_refuses_leaves_a_server_that_says_so(start_serve
     assert (status, error["code"]) == (503, "server_not_ready")
     assert "of KV pages" in error["message"] and "/" not in error["message"]
     listed = json.loads(server.client.request("GET", "/v1/models")[2])
-    assert (listed["status"], listed["data"]) == ("failed", [])
+    assert listed["status"] == "failed" and not any(entry["loaded"] for entry in listed["data"])
     assert server.stop() == 0
 
 
@@ -174,12 +174,16 @@ def test_tokenize_counts_what_chat_counts_and_detokenize_gives_it_back(server: S
     assert server.client.json("POST", "/v1/detokenize", {"token_ids": raw["token_ids"]})["text"] == "Grüße 👩‍👩‍👧"
 
 
-def test_a_model_that_cannot_be_loaded_ends_the_server_with_its_reason(start_server: Any, tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_loaded_leaves_a_server_that_says_why(start_server: Any, tmp_path: Path) -> None:
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF" + bytes(60))
-    server = start_server("--model-artifact", str(broken))
-    assert server.process.wait(30) == 1
-    (event,) = parse_events(server.log_text(), "ignis.model.load_failed")
-    assert event["id"] == "broken" and "broken.gguf" in str(event["error"])
+    server: Server = start_server("--model-artifact", str(broken))
+    while not (events := parse_events(server.log_text(), "ignis.model.load_failed")):
+        assert server.process.poll() is None, server.log_text()
+        time.sleep(0.02)
+    assert events[0]["id"] == "broken" and "broken.gguf" in str(events[0]["error"])
+    status, _, content = server.client.request("GET", "/health")
+    assert status == 503 and "broken.gguf" in json.loads(content)["error"]["message"]
+    assert server.client.request("GET", "/ui/")[0] == 200
+    assert server.stop() == 0
     assert "Traceback" not in server.log_text()
-    server.stop()

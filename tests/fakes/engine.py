@@ -5,7 +5,7 @@
 Each submission plays the next script, and the last one is repeated. `is_held` keeps events back until `deliver`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import trio
@@ -85,6 +85,8 @@ class ScriptedEngine:
         self.state = EngineState.SERVING
         self.reason = ""
         self.is_turning = True
+        self.num_requests = 0
+        self.on_change: Callable[[], None] = lambda: None
         self.refusal: IgnisError | None = None
         self.load_status: LoadStatus | None = None
         self.cached_tokens = 0

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ignis import app
-from ignis.app import _modified_unix_s, _say
+from ignis.app import _say
 from ignis.cli import main
+from ignis.engine.opening import modified_unix_s
 from ignis.models.registry import open_checkpoint
 from tests.unit.models.writers import tiny_gguf
 
@@ -18,7 +19,7 @@ def test_a_model_has_its_date_though_its_file_is_gone(tmp_path: Path) -> None:
     modified_s = int(path.stat().st_mtime)
     checkpoint = open_checkpoint(path)
     path.unlink()
-    assert _modified_unix_s(checkpoint) == modified_s
+    assert modified_unix_s(checkpoint) == modified_s
     checkpoint.close()
 
 

@@ -1,26 +1,58 @@
-"""Bodies of GET /v1/models and GET /health."""
+"""Bodies of the routes below /v1/models, and of GET /health."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
 
+Status = Literal["serving", "switching", "loading", "unloaded", "failed"]
 
-class ModelEntry(msgspec.Struct, kw_only=True):
-    """A served model."""
+
+class Capabilities(msgspec.Struct, kw_only=True):
+    """What the loaded model can do, as its chat template and the server's fields have it."""
+
+    tools: Annotated[bool, msgspec.Meta(description="Its template takes tools, and its calls are understood.")]
+    thinking: Annotated[bool, msgspec.Meta(description="It writes its reasoning apart.")]
+    thinking_efforts: Annotated[list[str], msgspec.Meta(description="Values of `reasoning_effort` that it takes.")]
+    vision: bool
+
+
+class ModelEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A model that is served, or would be if a request named it."""
 
     id: str
-    object: Literal["model"] = "model"
+    object: Literal["model"]
     created: Annotated[int, msgspec.Meta(description="When its file was written, Unix seconds.")]
-    owned_by: Literal["ignis"] = "ignis"
-    max_model_len: Annotated[int, msgspec.Meta(description="Tokens of one request, prompt and answer together.")]
+    owned_by: Literal["ignis"]
+    loaded: Annotated[bool, msgspec.Meta(description="Whether it is the one that serves.")]
     format: Annotated[str, msgspec.Meta(description="How its weights are stored.")]
-    num_parameters: int
-    size_bytes: Annotated[int, msgspec.Meta(description="Of its files.")]
-    device: Annotated[str, msgspec.Meta(description="What runs it: a card, or the CPU.")]
-    load_seconds: Annotated[float, msgspec.Meta(description="What the device took to load it.")]
-    type: Annotated[Literal["model"], msgspec.Meta(description="Of Anthropic's shape, as the rest.")] = "model"
+    size_bytes: Annotated[int, msgspec.Meta(description="Of its weights' files.")]
+    load_estimate_seconds: Annotated[
+        float, msgspec.Meta(description="What a load takes: as long as the last one, else by its size.")
+    ]
+    type: Annotated[Literal["model"], msgspec.Meta(description="Of Anthropic's shape, as the next two.")]
     display_name: str
     created_at: Annotated[str, msgspec.Meta(description="As `created`, in UTC.")]
+    max_model_len: (
+        Annotated[
+            int, msgspec.Meta(description="Tokens of one request, prompt and answer together. Of the loaded model.")
+        ]
+        | msgspec.UnsetType
+    ) = msgspec.UNSET
+    num_parameters: Annotated[int, msgspec.Meta(description="Of the loaded model.")] | msgspec.UnsetType = msgspec.UNSET
+    device: (
+        Annotated[str, msgspec.Meta(description="What runs the loaded model: a card, or the CPU.")] | msgspec.UnsetType
+    ) = msgspec.UNSET
+    load_seconds: Annotated[float, msgspec.Meta(description="What the device took to load it.")] | msgspec.UnsetType = (
+        msgspec.UNSET
+    )
+    capabilities: Capabilities | msgspec.UnsetType = msgspec.UNSET
+    defaults: (
+        Annotated[
+            dict[str, float], msgspec.Meta(description="What a request draws with that says nothing else, by field.")
+        ]
+        | msgspec.UnsetType
+    ) = msgspec.UNSET
 
 
 class LoadProgress(msgspec.Struct, kw_only=True):
@@ -35,17 +67,90 @@ class LoadProgress(msgspec.Struct, kw_only=True):
     seconds: Annotated[float, msgspec.Meta(description="Since the load began.")]
 
 
-class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The loaded model, and the state of the server. Clients of OpenAI and of Anthropic both find their fields."""
+class Switching(msgspec.Struct, kw_only=True):
+    """A switch under way."""
 
-    object: Literal["list"]
-    data: list[ModelEntry]
-    status: Literal["serving", "loading", "unloaded", "failed"]
+    before: str = msgspec.field(name="from")
+    to: str
+
+
+class LastSwitch(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The latest switch that is over. A phase that it did not come to is left out."""
+
+    before: str = msgspec.field(name="from")
+    to: str
+    at: Annotated[int, msgspec.Meta(description="When it was over, Unix seconds.")]
+    outcome: Annotated[
+        Literal["switched", "refused", "returned", "failed", "called_off"],
+        msgspec.Meta(
+            description="switched: the new model serves. refused: it was found bad before the old one was touched. "
+            "returned: its load failed, and the old one was loaded again. failed: neither could be loaded. called_off: "
+            "whoever wanted it left in time."
+        ),
+    ]
+    waited: Annotated[int, msgspec.Meta(description="Requests that were held for it.")]
+    reason: Annotated[str, msgspec.Meta(description="Why the new model could not be had.")] | None = None
+    prepare_ms: (
+        Annotated[float, msgspec.Meta(description="Its files and tokenizer, while the old one served.")] | None
+    ) = None
+    drain_ms: Annotated[float, msgspec.Meta(description="Running answers were waited for.")] | None = None
+    teardown_ms: Annotated[float, msgspec.Meta(description="Until the old model's memory was back.")] | None = None
+    load_ms: Annotated[float, msgspec.Meta(description="Until the weights were there.")] | None = None
+    warm_up_ms: (
+        Annotated[float, msgspec.Meta(description="Rounds were recorded, and each kind of step was run.")] | None
+    ) = None
+
+
+class ModelState(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The state of the server; also the data of each event of GET /v1/models/events."""
+
+    status: Status
+    model: Annotated[str, msgspec.Meta(description="What serves, or what the next request wakes.")] | None = None
+    switching: Annotated[Switching, msgspec.Meta(description="While one model is exchanged for another.")] | None = None
     reason: Annotated[str, msgspec.Meta(description="Why the model failed.")] | None = None
     loading: Annotated[LoadProgress, msgspec.Meta(description="While a model is loaded.")] | None = None
+    waiting: Annotated[int, msgspec.Meta(description="Requests that are held until their model serves.")] = 0
+    last_switch: LastSwitch | None = None
+
+
+class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The loaded model, then every other that is here, and the state of the server."""
+
+    object: Literal["list"]
+    data: Sequence[ModelEntry]
+    status: Status
     has_more: Annotated[Literal[False], msgspec.Meta(description="Of Anthropic's shape, as the two ids.")]
     first_id: str | None
     last_id: str | None
+    build: Annotated[str, msgspec.Meta(description="The server's version.")]
+    switching: Annotated[Switching, msgspec.Meta(description="While one model is exchanged for another.")] | None = None
+    reason: Annotated[str, msgspec.Meta(description="Why the model failed.")] | None = None
+    loading: Annotated[LoadProgress, msgspec.Meta(description="While a model is loaded.")] | None = None
+    last_switch: LastSwitch | None = None
+
+
+class SwitchRequest(msgspec.Struct, kw_only=True):
+    """Which model is to serve."""
+
+    model: Annotated[str, msgspec.Meta(min_length=1, description="A name out of GET /v1/models.")]
+
+
+class SwitchAnswer(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What was begun; GET /v1/models and its events say how it goes."""
+
+    status: Literal["switching", "loading", "serving"]
+    to: str
+    before: Annotated[str, msgspec.Meta(description="What served until now.")] | None = msgspec.field(
+        name="from", default=None
+    )
+
+
+class UnloadAnswer(msgspec.Struct, kw_only=True):
+    """What was begun."""
+
+    status: Annotated[
+        Literal["unloading", "unloaded"], msgspec.Meta(description="unloaded: there was nothing to unload.")
+    ]
 
 
 class Health(msgspec.Struct, kw_only=True):

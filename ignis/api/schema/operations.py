@@ -10,7 +10,15 @@ from ignis.api.schema.anthropic_answer import AnthropicErrorBody, AnthropicMessa
 from ignis.api.schema.anthropic_request import CountTokensRequest, MessagesRequest
 from ignis.api.schema.chat_completions import ChatCompletion, ChatCompletionChunk, ChatCompletionRequest
 from ignis.api.schema.completions import Completion, CompletionChunk, CompletionRequest
-from ignis.api.schema.models import Health, ModelEntry, ModelList
+from ignis.api.schema.models import (
+    Health,
+    ModelEntry,
+    ModelList,
+    ModelState,
+    SwitchAnswer,
+    SwitchRequest,
+    UnloadAnswer,
+)
 from ignis.api.schema.response_events import AnyResponseEvent, SocketError
 from ignis.api.schema.responses import (
     CancelEvent,
@@ -37,6 +45,9 @@ _BODY = (
     errors.UnsupportedMediaTypeError,
     errors.UnsupportedEncodingError,
     errors.ServerNotReadyError,
+    errors.ModelSwitchingError,
+    errors.SwitchFailedError,
+    errors.RequestTimeoutError,
     errors.DrainingError,
     errors.InternalError,
 )
@@ -226,7 +237,44 @@ LIST_RESPONSE_INPUT = Operation(
     refusals=(*_STORED, errors.InvalidRequestError),
 )
 LIST_MODELS = Operation(
-    "GET", "/v1/models", "listModels", "List the models and the state of the server", answer=ModelList
+    "GET", "/v1/models", "listModels", "List the models that are here, and the state of the server", answer=ModelList
+)
+SWITCH_MODEL = Operation(
+    "POST",
+    "/v1/models/switch",
+    "switchModel",
+    "Have another model loaded",
+    "Answered at once with 202; the list and its events say how it goes. The old model is unloaded once the files of "
+    "the new one were found sound, and running answers have had `switch.drain_timeout` to end. A load that fails "
+    "brings the old model back. 200: the model serves already. Naming a model in any request does the same, and the "
+    "request waits.",
+    request=SwitchRequest,
+    answer=SwitchAnswer,
+    refusals=(
+        errors.InvalidRequestError,
+        errors.ModelNotFoundError,
+        errors.SwitchInProgressError,
+        errors.DrainingError,
+        errors.InternalError,
+    ),
+)
+UNLOAD_MODEL = Operation(
+    "POST",
+    "/v1/models/unload",
+    "unloadModel",
+    "Give the model's memory back",
+    "Answered at once with 202; running answers may end first. The next request that needs the model loads it again.",
+    answer=UnloadAnswer,
+    refusals=(errors.SwitchInProgressError, errors.DrainingError, errors.InternalError),
+)
+MODEL_EVENTS = Operation(
+    "GET",
+    "/v1/models/events",
+    "watchModels",
+    "Watch the state of the server",
+    "A stream of server-sent events named `status`: the state now, and again whenever it has changed.",
+    answer=ModelState,
+    answer_type="text/event-stream",
 )
 SHOW_MODEL = Operation(
     "GET",
@@ -288,6 +336,9 @@ OPERATIONS = (
     MESSAGES,
     COUNT_MESSAGE_TOKENS,
     LIST_MODELS,
+    SWITCH_MODEL,
+    UNLOAD_MODEL,
+    MODEL_EVENTS,
     SHOW_MODEL,
     TOKENIZE,
     DETOKENIZE,

@@ -11,9 +11,11 @@ from ignis.api.router import Router
 from ignis.api.routes import ApiSettings, build_router
 from ignis.api.serving import Serving
 from ignis.config_fields import ConfigFields
+from ignis.engine.keeper import KeeperSettings, ModelKeeper
 from ignis.engine.lifecycle import LoadedModel
 from ignis.log import LogFormat, open_log
 from ignis.metrics import Metrics
+from ignis.models.local import LocalModels
 from tests.fakes.engine import Script, ScriptedEngine, byte_model
 from tests.fakes.exchange import FakeAnswer, FakeExchange
 
@@ -31,18 +33,29 @@ class Rig:
         model: LoadedModel | None = None,
         is_held: bool = False,
         shipped: Path | None = None,
+        folder: Path | None = None,
         **settings: Any,
     ) -> None:
         self.engine = ScriptedEngine(scripts, is_held=is_held)
         self.metrics = Metrics("test")
         self.log_stream = io.StringIO()
         self.log = open_log(self.log_stream, LogFormat.JSON, "debug")
+        self.models = LocalModels(folder or Path("nowhere"))
+        prompts = Prompts()
         # mypy is not asked: the scripted engine is as much of an Engine as the routes touch.
-        self.serving = Serving(self.engine, self.metrics)  # type: ignore[arg-type]
-        self.serving.model = model or byte_model()
+        self.keeper = ModelKeeper(
+            self.engine,  # type: ignore[arg-type]
+            self.models,
+            KeeperSettings.from_config(ConfigFields()),
+            self.log,
+            self.metrics,
+            prepare=_prepare_nothing,
+        )
+        self.keeper.model = model or byte_model()
+        self.serving = Serving(self.engine, self.keeper, self.metrics, 10)  # type: ignore[arg-type]
         options = {} if shipped is None else {"shipped": shipped}
         api_settings = replace(ApiSettings.from_config(ConfigFields(), None), **settings)
-        self.router: Router = build_router(self.serving, Prompts(), api_settings, self.metrics, self.log, **options)
+        self.router: Router = build_router(self.serving, prompts, api_settings, self.metrics, self.log, **options)
 
     async def call(self, method: str, path: str, body: Any = b"", **options: Any) -> FakeExchange:
         exchange = FakeExchange(method, path, body=body, **options)
@@ -87,6 +100,10 @@ def param_of(body: Any) -> str | None:
     error = body["error"]
     param: str | None = (error["details"] if body.get("type") == "error" else error).get("param")
     return param
+
+
+async def _prepare_nothing(_model: LoadedModel) -> None:
+    """The routes compile the template when they need it."""
 
 
 def text_of(events: list[Any], index: int = 0) -> str:

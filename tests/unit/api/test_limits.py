@@ -13,7 +13,7 @@ from tests.unit.api.rig import HI, MESSAGES, Rig, code_of, param_of
 INVALID = "invalid_request_error"
 SAMPLING = "invalid_sampling_parameter"
 TEMPLATE = "{{ messages[0].content }}{% if tools %}{% endif %}"
-BODIES = [operation for operation in OPERATIONS if operation.method == "POST"]
+BODIES = [operation for operation in OPERATIONS if operation.method == "POST" and operation.request is not None]
 COUNT = f"{MESSAGES}/count_tokens"
 CHAT, TEXT, TOKENIZE = "/v1/chat/completions", "/v1/completions", "/v1/tokenize"
 NEEDED: dict[str, dict[str, Any]] = {

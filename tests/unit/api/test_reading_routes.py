@@ -10,6 +10,7 @@ from ignis.api.body import parse_body
 from ignis.api.routes import build_metrics_router
 from ignis.engine.lifecycle import EngineState
 from ignis.engine.load import LoadPhase, LoadStatus
+from ignis.version import VERSION
 from tests.fakes.engine import IM_END, IM_START, MAX_CONTEXT, VOCAB_SIZE, byte_model
 from tests.fakes.exchange import FakeExchange
 from tests.unit.api.rig import CHAT, HI, Rig
@@ -19,27 +20,39 @@ ENTRY = {
     "object": "model",
     "created": 1_700_000_000,
     "owned_by": "ignis",
-    "max_model_len": MAX_CONTEXT,
+    "loaded": True,
     "format": "GGUF F32",
-    "num_parameters": 1,
     "size_bytes": 4,
+    "load_estimate_seconds": 0.0,
+    "max_model_len": MAX_CONTEXT,
+    "num_parameters": 1,
     "device": "Card 1 (sm_90)",
     "load_seconds": 1.5,
     "type": "model",
     "display_name": "tiny",
     "created_at": "2023-11-14T22:13:20Z",
+    "capabilities": {"tools": False, "thinking": False, "thinking_efforts": [], "vision": False},
+    "defaults": {
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "top_k": 0,
+        "min_p": 0.0,
+        "repetition_penalty": 1.0,
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
+    },
 }
 PAGE = {"has_more": False, "first_id": "tiny", "last_id": "tiny"}
 
 
 async def test_the_list_has_the_loaded_model_and_the_state() -> None:
     answer = await Rig().answer("GET", "/v1/models")
-    assert answer.json() == {"object": "list", "data": [ENTRY], "status": "serving", **PAGE}
+    assert answer.json() == {"object": "list", "data": [ENTRY], "status": "serving", "build": VERSION, **PAGE}
 
 
 async def test_the_list_says_how_far_a_load_is() -> None:
     rig = Rig()
-    rig.serving.model = None
+    rig.keeper.model = None
     rig.engine.state = EngineState.LOADING
     rig.engine.load_status = LoadStatus(LoadPhase.READING, 300, 1000, 2.34)
     answer = await rig.answer("GET", "/v1/models")
@@ -47,6 +60,7 @@ async def test_the_list_says_how_far_a_load_is() -> None:
         "object": "list",
         "data": [],
         "status": "loading",
+        "build": VERSION,
         "loading": {"phase": "reading", "done_bytes": 300, "total_bytes": 1000, "seconds": 2.3},
         "has_more": False,
         "first_id": None,
@@ -57,7 +71,7 @@ async def test_the_list_says_how_far_a_load_is() -> None:
 @pytest.mark.parametrize("state", [EngineState.LOADING, EngineState.UNLOADED, EngineState.FAILED])
 async def test_the_list_answers_while_nothing_serves(state: EngineState) -> None:
     rig = Rig()
-    rig.serving.model = None
+    rig.keeper.model = None
     rig.engine.state = state
     rig.engine.reason = "/home/somebody/models/x.gguf: cut short"
     body = (await rig.answer("GET", "/v1/models")).json()
@@ -92,6 +106,8 @@ async def test_health_is_ok_while_the_loop_turns() -> None:
 )
 async def test_health_says_what_is_wrong(state: EngineState, is_turning: bool, code: str, words: str) -> None:
     rig = Rig()
+    if state is not EngineState.SERVING:
+        rig.keeper.model = None
     rig.engine.state = state
     rig.engine.reason = "/home/somebody/x.gguf: cut short"
     rig.engine.is_turning = is_turning

@@ -174,11 +174,40 @@ async def test_an_error_after_the_answer_began_is_left_to_the_connection() -> No
     rig = Rig()
 
     async def late(exchange: Exchange) -> None:
-        await exchange.open_events()
+        events = await exchange.open_events()
+        await events.send(b"{}")
         raise EngineError("late")
 
     with pytest.raises(EngineError):
         await router_over(late, rig)(FakeExchange("GET", "/v1/x"))
+
+
+async def test_an_error_after_a_stream_was_opened_early_is_its_only_event() -> None:
+    rig = Rig()
+
+    async def refuse(exchange: Exchange) -> None:
+        await exchange.open_events()
+        raise InvalidRequestError("no", "x")
+
+    exchange = FakeExchange("GET", "/v1/x")
+    await router_over(refuse, rig)(exchange)
+    [event] = exchange.events
+    assert (event.event, event.json()["error"]["param"]) == ("error", "x") and exchange.stream.is_closed
+
+
+async def test_a_stream_that_was_opened_early_is_the_one_that_is_answered_with() -> None:
+    rig = Rig()
+
+    async def answer(exchange: Exchange) -> None:
+        early = await exchange.open_events()
+        events = await exchange.open_events([("X-Late", "1")])
+        assert events is early
+        await events.send(b"1")
+        await events.close()
+
+    exchange = FakeExchange("GET", "/v1/x")
+    await router_over(answer, rig)(exchange)
+    assert [event.data for event in exchange.events] == [b"1"] and exchange.stream.is_closed
 
 
 async def test_a_caller_s_mistake_is_not_logged_as_a_fault() -> None:

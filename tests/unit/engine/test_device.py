@@ -8,7 +8,7 @@ import pytest
 from ignis import bundle
 from ignis.config_fields import DeviceKind
 from ignis.engine.device import open_leaf
-from ignis.errors import ModelLoadError
+from ignis.errors import LoadPlanError
 from ignis.log import LogFormat, open_log
 
 
@@ -38,7 +38,7 @@ def test_the_cpu_as_wanted_needs_no_reason() -> None:
 
 @pytest.mark.usefixtures("no_cuda_leaf")
 def test_a_card_that_is_wanted_and_cannot_be_used_is_refused() -> None:
-    with pytest.raises(ModelLoadError, match="--device cuda: this build has no CUDA leaf"):
+    with pytest.raises(LoadPlanError, match="--device cuda: this build has no CUDA leaf"):
         opened(DeviceKind.CUDA)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ignis.engine.vram import BudgetMode, LoadPlan, Measured, PoolPolicy, measure, plan_load
-from ignis.errors import ModelLoadError
+from ignis.errors import LoadPlanError
 from ignis.units import PoolSize
 from tests.fakes.leaf import CONTEXT_BYTES, ScriptedLeaf, bare_checkpoint
 from tests.settings import engine_settings
@@ -44,9 +44,7 @@ def test_a_host_s_pool_that_nobody_sized_holds_four_contexts() -> None:
 
 def test_it_holds_fewer_where_memory_is_short_but_one_context_always() -> None:
     assert plan((HOST_FIXED + 64 * 15) * 16 // 15 + 1).layout.num_pages == 15
-    with pytest.raises(
-        ModelLoadError, match=r"line kv_pool needs 640 bytes for one context.*model\.max_context to 448"
-    ):
+    with pytest.raises(LoadPlanError, match=r"line kv_pool needs 640 bytes for one context.*model\.max_context to 448"):
         plan((HOST_FIXED + 64 * 7) * 16 // 15 + 2)
 
 
@@ -74,7 +72,7 @@ def test_an_explicit_budget_is_the_budget() -> None:
 
 
 def test_a_budget_past_what_is_free_is_refused_unless_that_is_allowed() -> None:
-    with pytest.raises(ModelLoadError, match=r"vram\.budget_bytes is 100001.*100000 bytes are free"):
+    with pytest.raises(LoadPlanError, match=r"vram\.budget_bytes is 100001.*100000 bytes are free"):
         plan(100_000, budget_bytes=100_001)
     planned = plan(100_000, budget_bytes=100_001, can_oversubscribe=True)
     assert planned.budget.is_oversubscribed
@@ -103,12 +101,12 @@ LINES = {
 @pytest.mark.parametrize("line", LINES)
 def test_the_first_line_that_does_not_fit_is_named_with_its_knob(line: str) -> None:
     budget_bytes, text = LINES[line]
-    with pytest.raises(ModelLoadError, match=text):
+    with pytest.raises(LoadPlanError, match=text):
         plan(1 << 34, is_card=True, budget_bytes=budget_bytes)
 
 
 def test_a_derived_budget_s_knob_is_the_headroom() -> None:
-    with pytest.raises(ModelLoadError, match=r"what is free, less 9\.8 KiB.*lower vram\.headroom_bytes"):
+    with pytest.raises(LoadPlanError, match=r"what is free, less 9\.8 KiB.*lower vram\.headroom_bytes"):
         plan(10_500, headroom_bytes=10_000)
 
 
@@ -122,17 +120,17 @@ def test_a_pool_is_sized_in_tokens_or_bytes() -> None:
 
 
 def test_a_pool_below_one_context_is_refused_with_the_knob() -> None:
-    with pytest.raises(ModelLoadError, match=r"vram\.kv_pool_bytes 576tok holds 576 tokens.*640"):
+    with pytest.raises(LoadPlanError, match=r"vram\.kv_pool_bytes 576tok holds 576 tokens.*640"):
         plan(kv_pool=PoolSize(tokens=576))
 
 
 def test_a_pool_past_the_memory_is_refused_with_the_knob() -> None:
-    with pytest.raises(ModelLoadError, match=r"vram\.kv_pool_bytes.*lower it"):
+    with pytest.raises(LoadPlanError, match=r"vram\.kv_pool_bytes.*lower it"):
         plan(10000, kv_pool=PoolSize(tokens=64000))
 
 
 def test_a_context_past_the_model_s_own_is_refused() -> None:
-    with pytest.raises(ModelLoadError, match=r"model\.max_context is 641.*640"):
+    with pytest.raises(LoadPlanError, match=r"model\.max_context is 641.*640"):
         plan(max_context=641)
 
 

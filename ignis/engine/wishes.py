@@ -1,0 +1,94 @@
+"""Requests that are held until a model serves: who waits for which, first come first. Loads nothing."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import trio
+
+from ignis.engine.lifecycle import LoadedModel
+from ignis.errors import IgnisError
+from ignis.models.local import LocalModel
+
+
+class Held:
+    """One request that waits. Its waiter reads `model` or `error` once `is_over` is set."""
+
+    __slots__ = ("error", "is_over", "model", "target")
+
+    def __init__(self, target: LocalModel | None) -> None:
+        self.target = target
+        """None: whatever serves."""
+        self.is_over = trio.Event()
+        self.model: LoadedModel | None = None
+        self.error: IgnisError | None = None
+
+
+class Wishes:
+    """Belongs to the event loop's thread."""
+
+    def __init__(self) -> None:
+        self._held: dict[Held, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def add(self, target: LocalModel | None) -> Held:
+        held = Held(target)
+        self._held[held] = None
+        return held
+
+    def withdraw(self, held: Held) -> None:
+        """Forgets one whose waiter has left. Does nothing where it is over."""
+        self._held.pop(held, None)
+
+    def targets(self, home: LocalModel | None) -> Iterator[LocalModel]:
+        """The models that are waited for, whoever has waited longest first. `home` is what they mean who named none."""
+        seen: set[Path] = set()
+        for held in list(self._held):
+            target = held.target or home
+            if target is not None and target.path not in seen:
+                seen.add(target.path)
+                yield target
+
+    def count(self, path: Path) -> int:
+        """How many wait for this model by its name."""
+        return sum(held.target is not None and held.target.path == path for held in self._held)
+
+    def grant(self, path: Path, model: LoadedModel) -> int:
+        """Lets everybody in who waits for this model by its name; returns how many that are."""
+        return self._grant(lambda held: held.target is not None and held.target.path == path, model)
+
+    def grant_nameless(self, model: LoadedModel) -> int:
+        """Lets everybody in who waits for whatever serves; returns how many that are."""
+        return self._grant(lambda held: held.target is None, model)
+
+    def refuse(self, path: Path, error: Callable[[], IgnisError]) -> int:
+        """Ends the wait of everybody who waits for this model by its name; returns how many that are."""
+        return self._refuse(lambda held: held.target is not None and held.target.path == path, error)
+
+    def refuse_nameless(self, error: Callable[[], IgnisError]) -> int:
+        """Ends the wait of everybody who waits for whatever serves: nothing will."""
+        return self._refuse(lambda held: held.target is None, error)
+
+    def refuse_all(self, error: Callable[[], IgnisError]) -> int:
+        return self._refuse(lambda _: True, error)
+
+    def _grant(self, is_meant: Callable[[Held], bool], model: LoadedModel) -> int:
+        def let_in(held: Held) -> None:
+            held.model = model
+
+        return self._end(is_meant, let_in)
+
+    def _refuse(self, is_meant: Callable[[Held], bool], error: Callable[[], IgnisError]) -> int:
+        def refuse(held: Held) -> None:
+            held.error = error()
+
+        return self._end(is_meant, refuse)
+
+    def _end(self, is_meant: Callable[[Held], bool], settle: Callable[[Held], None]) -> int:
+        ended = [held for held in self._held if is_meant(held)]
+        for held in ended:
+            del self._held[held]
+            settle(held)
+            held.is_over.set()
+        return len(ended)

@@ -1,0 +1,177 @@
+"""The models that are on this machine, by name. Opens none; looks for them again whenever it is asked.
+
+A name is the stem of a GGUF file, of a split one without its part number, or the name of a folder with `config.json`
+and safetensors. Where several have one name, the first counts of: what the server was started on, what the operator
+named, what the catalog says is here, what lies in the models' folder: the shallower before the deeper, and there a GGUF
+file before a folder. Whatever has no name then is still found by its file name with the ending.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ignis.errors import ModelNotFoundError
+from ignis.models.files import shown
+from ignis.models.gguf_parts import checkpoint_stem, is_later_part
+from ignis.models.hf_folder import CONFIG
+
+_DEPTH = 3
+"""Of folders that are looked into: a hub's owner, its repository, and a folder of that."""
+_MAX_ENTRIES = 10_000
+_MAX_TOLD = 5
+_GGUF, _SAFETENSORS = ".gguf", ".safetensors"
+_PROJECTOR = "mmproj"
+"""Begins the name of a GGUF file that holds an image encoder, which is no model of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A model that can be loaded."""
+
+    name: str
+    """The id that clients use and read."""
+    path: Path
+    sampling: Mapping[str, float] = field(default_factory=dict)
+    """What its authors recommend, where somebody knows it who is not its files."""
+
+    @property
+    def format(self) -> str:
+        return "GGUF" if self.path.suffix == _GGUF else "safetensors"
+
+    def size_bytes(self) -> int:
+        """Of its weights' files; 0 where they are gone."""
+        if self.path.suffix != _GGUF:
+            return sum(_size_bytes(file) for file in _listed(self.path) if file.name.endswith((_GGUF, _SAFETENSORS)))
+        stem = checkpoint_stem(self.path)
+        parts = [file for file in _listed(self.path.parent) if file.name.endswith(_GGUF)]
+        return sum(_size_bytes(file) for file in parts if checkpoint_stem(Path(file.name)) == stem)
+
+    def modified_unix_s(self) -> int:
+        try:
+            return int(self.path.stat().st_mtime)
+        except OSError:
+            return 0
+
+
+class LocalModels:
+    """The registry. `find` and `all` read folders, so they block."""
+
+    def __init__(
+        self,
+        folder: Path,
+        named: Iterable[LocalModel] = (),
+        others: Callable[[], Iterable[LocalModel]] = tuple,
+    ) -> None:
+        """named: by the operator. others: what somebody else knows to be on the disk, the catalog for one."""
+        self._folder = folder
+        self._named = tuple(named)
+        self._others = others
+        self._started: LocalModel | None = None
+
+    def start_with(self, model: LocalModel) -> None:
+        """Makes the model that the server was started on known, before all others."""
+        self._started = model
+
+    def all(self) -> list[LocalModel]:
+        """Every model once, though it may have several names."""
+        found: dict[Path, LocalModel] = {}
+        for model in self._known().values():
+            found.setdefault(_real(model.path), model)
+        return list(found.values())
+
+    def find(self, name: str) -> LocalModel:
+        """Returns the model of that name. Of several names of one model, the first is the one that clients read.
+
+        Raises:
+            ModelNotFoundError: there is none, or its file is gone.
+        """
+        known = self._known()
+        model = known.get(name)
+        if model is None:
+            # Its file's own name, for a model whose name another one has, and for whoever copies it from a listing.
+            model = next((other for other in self._in_folder() if other.path.name == name), None)
+        if model is None:
+            raise ModelNotFoundError(f"the model {shown(name)} is not known here; {_told(list(known))}")
+        if not model.path.exists():
+            raise ModelNotFoundError(f"the model {shown(name)} is known here, but {shown(model.path.name)} is gone")
+        real = _real(model.path)
+        return (
+            next(other for other in known.values() if _real(other.path) == real) if model in known.values() else model
+        )
+
+    def _known(self) -> dict[str, LocalModel]:
+        known: dict[str, LocalModel] = {}
+        started = () if self._started is None else (self._started,)
+        for model in (*started, *self._named, *self._others(), *self._in_folder()):
+            known.setdefault(model.name, model)
+        return known
+
+    def _in_folder(self) -> Iterator[LocalModel]:
+        """What lies in the folder: level by level, on each level GGUF files first, then in the order of names."""
+        level, num_seen = [self._folder], 0
+        for _ in range(_DEPTH):
+            below: list[Path] = []
+            folders: list[LocalModel] = []
+            for folder in level:
+                entries = sorted(_listed(folder), key=lambda entry: entry.name)
+                num_seen += len(entries)
+                if num_seen > _MAX_ENTRIES:
+                    return
+                for entry in entries:
+                    path = folder / entry.name
+                    if entry.name.endswith(_GGUF) and not entry.name.startswith(_PROJECTOR) and _is_file(entry):
+                        if not is_later_part(path):
+                            yield LocalModel(checkpoint_stem(path), path)
+                    elif _is_folder(entry) and not entry.name.startswith("."):
+                        below.append(path)
+                        if _is_checkpoint(path):
+                            folders.append(LocalModel(entry.name, path))
+            yield from folders
+            level = below
+
+
+def _told(names: Sequence[str]) -> str:
+    if not names:
+        return "none is"
+    more = f" and {len(names) - _MAX_TOLD} more" if len(names) > _MAX_TOLD else ""
+    return f"{shown(', '.join(names[:_MAX_TOLD]))}{more} {'is' if len(names) == 1 else 'are'}"
+
+
+def _is_checkpoint(folder: Path) -> bool:
+    names = {entry.name for entry in _listed(folder)}
+    return CONFIG in names and any(name.endswith(_SAFETENSORS) for name in names)
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
+    """What the folder holds; nothing where it cannot be read: it is somebody else's then, or gone."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _size_bytes(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat().st_size
+    except OSError:
+        return 0
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))

@@ -1,0 +1,379 @@
+"""The keeper over the real engine, whose loop thread runs the scripted leaf; models are tiny files on disk."""
+
+import io
+import json
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from ignis.config_fields import ConfigFields
+from ignis.engine.engine import Engine
+from ignis.engine.keeper import KeeperSettings, ModelKeeper, Patience
+from ignis.engine.lifecycle import TABLE, EngineEvent, EngineState, LoadedModel, ModelStatus
+from ignis.engine.switching import SwitchOutcome, SwitchPhase
+from ignis.errors import (
+    DeviceLoadError,
+    DrainingError,
+    EngineError,
+    LoadPlanError,
+    ModelNotFoundError,
+    ModelSwitchingError,
+    RequestTimeoutError,
+    ServerNotReadyError,
+    SwitchFailedError,
+    SwitchInProgressError,
+)
+from ignis.log import LogFormat, open_log
+from ignis.metrics import Metrics
+from ignis.models.local import LocalModel, LocalModels
+from ignis.scheduler.request import FinishReason
+from tests.fakes.leaf import ScriptedLeaf
+from tests.settings import engine_settings
+from tests.unit.engine.test_engine import ask, read, until
+from tests.unit.models.writers import tiny_gguf
+
+SETTINGS = replace(KeeperSettings.from_config(ConfigFields()), idle_unload_s=0)
+
+AT_EASE = Patience()
+
+
+class Bench:
+    """A keeper, its engine and leaf, and a folder with the models a, b and c."""
+
+    def __init__(self, folder: Path, settings: KeeperSettings = SETTINGS) -> None:
+        for name in ("a", "b", "c"):
+            tiny_gguf().write(folder / f"{name}.gguf")
+        self.folder = folder
+        self.leaf = ScriptedLeaf()
+        self.log = io.StringIO()
+        self.metrics = Metrics("test")
+        self.loaded: list[str] = []
+        log = open_log(self.log, LogFormat.JSON, "debug")
+        self.engine = Engine(engine_settings(prefill_chunk=64), lambda: self.leaf, log, self.metrics)
+        self.keeper = ModelKeeper(
+            self.engine,
+            LocalModels(folder),
+            settings,
+            log,
+            self.metrics,
+            prepare=self._prepare,
+            on_loaded=lambda model, _: self.loaded.append(model.name),
+        )
+
+    async def _prepare(self, _model: LoadedModel) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def start(self, nursery: trio.Nursery, name: str = "a") -> None:
+        await nursery.start(self.engine.run)
+        nursery.start_soon(self.keeper.run)
+        self.keeper.start_with(LocalModel(name, self.folder / f"{name}.gguf"))
+
+    async def answer(self, name: str | None, patience: Patience = AT_EASE) -> str:
+        """Waits for a model, has it answer, and returns which one it was."""
+        use = await self.keeper.enter(name, patience)
+        self.keeper.leave()
+        (mailbox,) = self.engine.submit([ask()])
+        assert (await read(mailbox))[1].finish is FinishReason.LENGTH
+        return use.model.name
+
+    def metric(self, line: str) -> float:
+        (found,) = [row for row in self.metrics.expose().decode().splitlines() if row.startswith(line + " ")]
+        return float(found.split()[-1])
+
+    def logged(self, event: str) -> list[dict[str, Any]]:
+        lines = [json.loads(line) for line in self.log.getvalue().splitlines()]
+        return [line for line in lines if line["event"] == event]
+
+
+@pytest.fixture
+def cold(tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    bench.leaf.is_load_held = False
+    bench.leaf.release()
+
+
+@pytest.fixture
+async def bench(cold: Bench, nursery: trio.Nursery) -> AsyncIterator[Bench]:
+    """With a serving."""
+    await cold.start(nursery)
+    assert await cold.answer(None) == "a"
+    yield cold
+    cold.leaf.is_load_held = False
+    cold.leaf.release()
+
+
+async def test_a_request_waits_for_the_first_load(cold: Bench, nursery: trio.Nursery) -> None:
+    await cold.start(nursery)
+    assert await cold.answer(None) == "a"
+    assert cold.keeper.status is ModelStatus.SERVING
+    assert cold.metric('ignis_model_state{state="serving"}') == 1
+
+
+async def test_naming_another_model_is_answered_by_that_one(bench: Bench) -> None:
+    assert await bench.answer("b") == "b"
+    assert await bench.answer("b") == "b"
+    assert await bench.answer(None) == "b"
+    assert bench.loaded == ["a", "b"]
+    switch = bench.keeper.last_switch
+    assert switch is not None
+    assert (switch.before, switch.to, switch.outcome, switch.waited) == ("a", "b", SwitchOutcome.SWITCHED, 1)
+    assert set(switch.seconds) == set(SwitchPhase)
+    assert bench.metric('ignis_model_switches_total{outcome="switched"}') == 1
+
+
+async def test_a_switch_that_is_asked_for_is_under_way_at_once(bench: Bench) -> None:
+    assert (await bench.keeper.ask_switch("b")).name == "b"
+    with pytest.raises(SwitchInProgressError):
+        await bench.keeper.ask_switch("c")
+    with pytest.raises(SwitchInProgressError):
+        bench.keeper.ask_unload()
+    assert await bench.answer(None) == "b"
+    assert (await bench.keeper.ask_switch("b")).name == "b"
+    assert bench.keeper.status is ModelStatus.SERVING
+
+
+async def test_requests_for_the_same_model_join_one_load(bench: Bench) -> None:
+    answered: list[str] = []
+
+    async def one() -> None:
+        answered.append(await bench.answer("b"))
+
+    async with trio.open_nursery() as requests:
+        for _ in range(6):
+            requests.start_soon(one)
+    assert answered == ["b"] * 6 and bench.loaded == ["a", "b"]
+
+
+async def test_requests_for_many_models_are_all_answered_by_their_own(bench: Bench) -> None:
+    answered: list[tuple[str, str]] = []
+
+    async def client(names: str) -> None:
+        for name in names:
+            answered.append((name, await bench.answer(name)))
+
+    async with trio.open_nursery() as requests:
+        for names in ("abcabc", "bcabca", "cabcab", "aaabbb"):
+            requests.start_soon(client, names)
+    assert len(answered) == 24 and all(wanted == got for wanted, got in answered)
+    assert bench.metric("ignis_model_ping_pongs_total") > 0
+    assert len(bench.logged("ignis.model.ping_pong")) == 1
+
+
+async def test_what_runs_may_end_before_another_model_comes(bench: Bench, nursery: trio.Nursery) -> None:
+    bench.leaf.hold()
+    (mailbox,) = bench.engine.submit([ask()])
+    nursery.start_soon(bench.answer, "b")
+    await until(lambda: bench.engine.state is EngineState.LEAVING)
+    assert bench.keeper.status is ModelStatus.SWITCHING
+    bench.leaf.release()
+    assert (await read(mailbox))[1].finish is FinishReason.LENGTH
+    await until(lambda: bench.loaded == ["a", "b"])
+
+
+async def test_what_runs_too_long_is_ended_with_a_fault_that_says_why(bench: Bench, nursery: trio.Nursery) -> None:
+    bench.keeper.settings = replace(SETTINGS, drain_timeout_s=0)
+    bench.leaf.hold()
+    (mailbox,) = bench.engine.submit([ask(max_tokens=100)])
+    nursery.start_soon(bench.answer, "b")
+    await until(lambda: bench.engine.state is EngineState.UNLOADING)
+    bench.leaf.release()
+    last = (await read(mailbox))[1]
+    assert last.finish is FinishReason.FAULT and "another model" in last.fault
+
+
+async def test_whoever_entered_keeps_the_model_until_it_leaves(bench: Bench, nursery: trio.Nursery) -> None:
+    await bench.keeper.enter("a", AT_EASE)
+    nursery.start_soon(bench.answer, "b")
+    await until(lambda: bench.engine.state is EngineState.LEAVING)
+    (mailbox,) = bench.engine.submit([ask()])
+    bench.keeper.leave()
+    assert (await read(mailbox))[1].finish is FinishReason.LENGTH
+    await until(lambda: bench.loaded == ["a", "b"])
+
+
+async def test_a_client_that_leaves_withdraws_its_wish(bench: Bench) -> None:
+    await bench.keeper.enter("a", AT_EASE)
+    async with trio.open_nursery() as requests:
+        requests.start_soon(bench.answer, "b")
+        await until(lambda: bench.engine.state is EngineState.LEAVING)
+        requests.cancel_scope.cancel()
+    await until(lambda: bench.engine.state is EngineState.SERVING)
+    bench.keeper.leave()
+    assert await bench.answer(None) == "a"
+    assert bench.loaded == ["a"] and bench.keeper.num_waiting == 0
+    assert bench.metric('ignis_model_switches_total{outcome="called_off"}') == 1
+
+
+async def test_a_bad_target_never_touches_the_loaded_model(bench: Bench) -> None:
+    (bench.folder / "bad.gguf").write_bytes(b"GGUF" + bytes(60))
+    with pytest.raises(SwitchFailedError, match=r"bad could not be loaded: bad\.gguf"):
+        await bench.answer("bad")
+    assert bench.loaded == ["a"] and bench.leaf.is_loaded
+    assert bench.keeper.last_switch is not None
+    assert bench.keeper.last_switch.outcome is SwitchOutcome.REFUSED
+    assert await bench.answer("a") == "a"
+
+
+async def test_a_load_that_fails_brings_the_old_model_back(bench: Bench) -> None:
+    bench.leaf.load_faults["reading"] = DeviceLoadError("the card is full")
+    with pytest.raises(SwitchFailedError, match="the card is full"):
+        await bench.answer("b")
+    assert await bench.answer(None) == "a"
+    assert bench.loaded == ["a", "a"]
+    assert bench.keeper.last_switch is not None
+    assert bench.keeper.last_switch.outcome is SwitchOutcome.RETURNED
+
+
+async def test_where_the_old_one_fails_too_it_is_failed_and_another_may_come(bench: Bench) -> None:
+    bench.leaf.load_faults["reading"] = DeviceLoadError("the card is full")
+    (bench.folder / "a.gguf").write_bytes(b"GGUF" + bytes(60))
+    with pytest.raises(SwitchFailedError):
+        await bench.answer("b")
+    await until(lambda: bench.keeper.status is ModelStatus.FAILED)
+    with pytest.raises(ServerNotReadyError, match="the model failed"):
+        await bench.answer(None)
+    with pytest.raises(ServerNotReadyError, match="the model failed"):
+        await bench.answer("a")
+    assert await bench.answer("c") == "c"
+
+
+async def test_an_unknown_model_is_refused_at_once(bench: Bench) -> None:
+    with pytest.raises(ModelNotFoundError, match="x is not known here; a, b, c are"):
+        await bench.answer("x")
+    with pytest.raises(ModelNotFoundError):
+        await bench.keeper.ask_switch("x")
+    assert bench.loaded == ["a"]
+
+
+async def test_requests_may_be_kept_from_choosing(bench: Bench) -> None:
+    bench.keeper.settings = replace(SETTINGS, is_implicit=False)
+    with pytest.raises(ModelNotFoundError, match=r"switch\.allow_implicit is false"):
+        await bench.answer("b")
+    await bench.keeper.ask_switch("b")
+    assert await bench.answer("b") == "b"
+
+
+async def test_whoever_has_to_wait_too_long_for_its_turn_is_told_when_to_come_back(bench: Bench) -> None:
+    bench.keeper.settings = replace(SETTINGS, max_wait_s=0)
+    bench.leaf.is_load_held = True
+    await bench.keeper.ask_switch("b")
+    assert await trio.to_thread.run_sync(bench.leaf.has_held.wait, 10)
+    with pytest.raises(ModelSwitchingError, match="the model b is being loaded") as refused:
+        await bench.answer("c")
+    assert refused.value.retry_after_s is not None and 1 <= refused.value.retry_after_s <= 600
+    bench.leaf.is_load_held = False
+    assert await bench.answer(None) == "b"
+
+
+async def test_the_wait_counts_against_the_requests_time(bench: Bench) -> None:
+    bench.leaf.is_load_held = True
+    with pytest.raises(RequestTimeoutError):
+        await bench.answer("b", Patience(timeout_s=0.05))
+    assert bench.keeper.num_waiting == 0
+
+
+async def test_a_long_wait_is_told_once(bench: Bench) -> None:
+    told: list[int] = []
+
+    async def tell() -> None:
+        told.append(bench.keeper.num_waiting)
+        bench.leaf.is_load_held = False
+        await trio.lowlevel.checkpoint()
+
+    bench.leaf.is_load_held = True
+    assert await bench.answer("b", Patience(long_s=0.02, on_long=tell)) == "b"
+    assert told == [1]
+
+
+async def test_an_idle_model_is_unloaded_and_the_next_request_wakes_it(bench: Bench) -> None:
+    bench.keeper.settings = replace(SETTINGS, idle_unload_s=0.02)
+    assert await bench.answer("a") == "a"
+    await until(lambda: bench.keeper.status is ModelStatus.UNLOADED)
+    assert not bench.leaf.is_loaded and bench.keeper.model is None
+    await until(lambda: bench.metric('ignis_model_unloads_total{reason="idle"}') == 1)
+    assert await bench.answer(None) == "a"
+    assert bench.loaded == ["a", "a"]
+
+
+async def test_a_model_in_use_is_not_idle(bench: Bench) -> None:
+    bench.keeper.settings = replace(SETTINGS, idle_unload_s=0.01)
+    await bench.keeper.enter("a", AT_EASE)
+    await trio.sleep(0.05)
+    assert bench.leaf.is_loaded
+    bench.leaf.hold()
+    (mailbox,) = bench.engine.submit([ask()])
+    bench.keeper.leave()
+    await trio.sleep(0.05)
+    assert bench.leaf.is_loaded
+    bench.leaf.release()
+    assert (await read(mailbox))[1].finish is FinishReason.LENGTH
+
+
+async def test_an_unload_that_is_asked_for_leaves_the_model_known(bench: Bench) -> None:
+    assert bench.keeper.ask_unload()
+    await until(lambda: bench.keeper.status is ModelStatus.UNLOADED)
+    assert not bench.keeper.ask_unload()
+    assert await bench.answer(None) == "a"
+
+
+async def test_a_first_model_that_is_bad_leaves_a_server_that_says_so(cold: Bench, nursery: trio.Nursery) -> None:
+    (cold.folder / "a.gguf").write_bytes(b"GGUF" + bytes(60))
+    await cold.start(nursery)
+    await until(lambda: cold.keeper.status is ModelStatus.FAILED)
+    with pytest.raises(ServerNotReadyError, match=r"the model failed: a\.gguf"):
+        await cold.answer("a")
+    assert await cold.answer("b") == "b"
+
+
+async def test_a_plan_that_cannot_be_ends_the_start(cold: Bench) -> None:
+    cold.leaf.load_faults["plan"] = LoadPlanError("line kv_pool")
+    with pytest.raises(BaseExceptionGroup) as ended:
+        async with trio.open_nursery() as nursery:
+            await cold.start(nursery)
+    assert ended.group_contains(LoadPlanError)
+
+
+async def test_a_shutdown_tells_those_who_wait(bench: Bench) -> None:
+    bench.leaf.is_load_held = True
+    ends: list[str] = []
+
+    async def client() -> None:
+        with pytest.raises(DrainingError):
+            await bench.answer("b")
+        ends.append("told")
+
+    async with trio.open_nursery() as requests:
+        requests.start_soon(client)
+        assert await trio.to_thread.run_sync(bench.leaf.has_held.wait, 10)
+        bench.engine.drain()
+        bench.keeper.stop()
+    assert ends == ["told"]
+    with pytest.raises(DrainingError):
+        await bench.answer("c")
+
+
+async def test_a_device_that_is_lost_is_failed_and_a_switch_mends_it(bench: Bench) -> None:
+    bench.leaf.faults.append(EngineError("the card is gone"))
+    use = await bench.keeper.enter("a", AT_EASE)
+    bench.keeper.leave()
+    assert use.model.name == "a"
+    (mailbox,) = bench.engine.submit([ask()])
+    assert (await read(mailbox))[1].finish is FinishReason.FAULT
+    with pytest.raises(ServerNotReadyError, match="the card is gone"):
+        await bench.answer("a")
+    await bench.keeper.ask_switch("a")
+    assert await bench.answer("a") == "a"
+
+
+async def test_what_a_load_takes_is_known_from_the_last_one(bench: Bench) -> None:
+    never, once = (LocalModel(name, bench.folder / f"{name}.gguf") for name in ("b", "a"))
+    assert bench.keeper.load_estimate_s(never) > 1 > bench.keeper.load_estimate_s(once) > 0
+
+
+def test_the_table_serves_nothing_while_it_drains() -> None:
+    assert {TABLE[EngineState.DRAINING][event] for event in EngineEvent} == {EngineState.DRAINING}
