@@ -5,7 +5,7 @@ client repeats it or goes on from a stored response.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,16 +16,23 @@ from ignis.api.response_writers import new_id
 from ignis.api.schema.response_items import InputItem, InputPart
 from ignis.errors import InvalidRequestError
 
-FindItem = Callable[[str], Mapping[str, Any] | None]
-"""Looks a stored item up by its id."""
+
+def references(given: str | Sequence[InputItem] | None) -> list[str]:
+    """The ids that the input refers to."""
+    if given is None or isinstance(given, str):
+        return []
+    return [item.id for item in given if item.id is not None and _kind(item) == "item_reference"]
 
 
-def plain_items(given: str | Sequence[InputItem] | None, raw: object, find: FindItem) -> list[dict[str, Any]]:
+def plain_items(
+    given: str | Sequence[InputItem] | None, raw: object, known: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     """Spells input out as items that can be listed, kept and read again: each has its type and an id, the content of a
     message is parts, and a reference is what it refers to.
 
     Args:
         given: the input as it was checked; raw: the same as plain JSON values.
+        known: stored items by their ids.
 
     Raises:
         InvalidRequestError: a reference leads nowhere.
@@ -41,7 +48,7 @@ def plain_items(given: str | Sequence[InputItem] | None, raw: object, find: Find
         kept = {key: inner for key, inner in value.items() if inner is not None}
         if kind == "item_reference":
             param = f"input[{index}].id"
-            found = find(_needed(item.id, param))
+            found = known.get(_needed(item.id, param))
             if found is None:
                 raise InvalidRequestError(f"{param} is {(item.id or '')[:80]!r}, and no stored response has it", param)
             items.append(dict(found))

@@ -15,7 +15,7 @@ from ignis.api.figures import logprobs_of
 from ignis.api.generation import DrawnToken, Order
 from ignis.api.held import json_schema_form, one_form, structured_outputs
 from ignis.api.order import Orders
-from ignis.api.response_input import plain_items, template_messages
+from ignis.api.response_input import plain_items, references, template_messages
 from ignis.api.response_shape import ResponseTale
 from ignis.api.response_store import Item, ResponseStore, StoredResponse, json_bytes
 from ignis.api.response_tools import OfferedTools, offer_tools
@@ -41,6 +41,8 @@ from ignis.errors import (
 from ignis.grammar.forms import Form, JsonForm
 
 NAMES = Names(prompt="input", max_tokens="max_output_tokens", stop="stop")
+_INLINE_ITEMS = 256
+"""A conversation of so many items is read in a millisecond."""
 _LOGPROBS = "message.output_text.logprobs"
 _SEALED = "reasoning.encrypted_content"
 
@@ -127,11 +129,11 @@ class ResponseRuns:
         include = fields.include or []
         if fields.top_logprobs and _LOGPROBS not in include:
             raise InvalidSamplingParameterError(f"top_logprobs needs include to name {_LOGPROBS}", "top_logprobs")
-        own = plain_items(fields.input, raw.get("input"), self.store.item)
         tools = offer_tools(fields.tools or (), fields.tool_choice)
+        own, conversation = await self._read(fields, raw, earlier, tools)
         wish = Wish(
             fields=fields,
-            prompt=_conversation(fields, earlier.items, own, tools),
+            prompt=conversation,
             max_tokens=fields.max_output_tokens,
             stop=fields.stop,
             form=one_form(_text_form(fields), structured_outputs(fields.structured_outputs)),
@@ -156,9 +158,19 @@ class ResponseRuns:
     async def count(self, fields: ConversationFields, raw: Mapping[str, Any]) -> int:
         """Counts the tokens of the prompt; raises as `make`."""
         earlier = self.earlier(fields.previous_response_id)
-        own = plain_items(fields.input, raw.get("input"), self.store.item)
-        tools = offer_tools(fields.tools or (), fields.tool_choice)
-        return await self._orders.count(fields.model, _conversation(fields, earlier.items, own, tools), NAMES)
+        _, conversation = await self._read(fields, raw, earlier, offer_tools(fields.tools or (), fields.tool_choice))
+        return await self._orders.count(fields.model, conversation, NAMES)
+
+    async def _read(
+        self, fields: ConversationFields, raw: Mapping[str, Any], earlier: Earlier, tools: OfferedTools
+    ) -> tuple[Sequence[Item], Conversation]:
+        """The new input as items, and the conversation; a long one is put together in a worker thread."""
+        given = fields.input
+        known = {name: item for name in references(given) if (item := self.store.item(name)) is not None}
+        num_items = len(earlier.items) + (0 if given is None or isinstance(given, str) else len(given))
+        if num_items <= _INLINE_ITEMS:
+            return _read(fields, raw, earlier.items, known, tools)
+        return await trio.to_thread.run_sync(_read, fields, raw, earlier.items, known, tools)
 
     @contextmanager
     def running(self, run: ResponseRun) -> Iterator[None]:
@@ -182,10 +194,15 @@ def previous_not_found(response_id: str) -> PreviousResponseNotFoundError:
     )
 
 
-def _conversation(
-    fields: ConversationFields, earlier: Sequence[Item], own: Sequence[Item], tools: OfferedTools
-) -> Conversation:
-    return Conversation(
+def _read(
+    fields: ConversationFields,
+    raw: Mapping[str, Any],
+    earlier: Sequence[Item],
+    known: Mapping[str, Item],
+    tools: OfferedTools,
+) -> tuple[Sequence[Item], Conversation]:
+    own = plain_items(fields.input, raw.get("input"), known)
+    return own, Conversation(
         messages=template_messages(fields.instructions, earlier, own),
         tools=tools.functions,
         tool_choice=tools.choice,

@@ -101,6 +101,8 @@ class ResponseTale:
                     assert isinstance(self._open, CallWriter)
                     found += self._open.add(text)
         self._finish = delta.finish or self._finish
+        if delta.forced_at is not None:
+            self.response.thinking_budget_forced_at = delta.forced_at
         return found
 
     def end(self, outcome: Outcome) -> list[ResponseEvent]:

@@ -7,6 +7,7 @@ among all sockets of the server. What the connection knows of earlier responses 
 import re
 from collections import deque
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import msgspec
 import trio
@@ -16,6 +17,7 @@ from ignis.api.auth import choose_subprotocol
 from ignis.api.body import check_body, parse_body
 from ignis.api.generation import release
 from ignis.api.order import Orders
+from ignis.api.refusal import spell
 from ignis.api.response_run import Earlier, ResponseRun, ResponseRuns, previous_not_found
 from ignis.api.response_shape import PrewarmShape, ResponseShape
 from ignis.api.response_store import StoredResponse
@@ -281,14 +283,21 @@ def _read_head(message: str | bytes) -> tuple[bytes, str, str | None]:
         raise InvalidRequestError("a message must be text, not binary")
     data = message.encode()
     try:
-        head = msgspec.json.decode(data)
+        head = msgspec.json.decode(data, type=_Head)
+    except msgspec.ValidationError as error:
+        raise InvalidRequestError("the message must be a JSON object") from error
     except msgspec.DecodeError as error:
         raise InvalidRequestError(f"the message is not valid JSON: {error}") from error
     except RecursionError as error:
         raise InvalidRequestError("the message is nested too deeply") from error
-    kind = head.get("type") if isinstance(head, dict) else None
-    if kind not in (*_EVENTS, _STEER):
+    if not isinstance(head.type, str) or head.type not in (*_EVENTS, _STEER):
         allowed = " or ".join(_EVENTS)
-        raise InvalidRequestError(f"type must be {allowed}, not {str(kind)[:60]!r}", "type")
-    stream_id = head.get("stream_id")
-    return data, kind, stream_id if isinstance(stream_id, str) else None
+        raise InvalidRequestError(f"type must be {allowed}, not {spell(head.type)}", "type")
+    return data, head.type, head.stream_id if isinstance(head.stream_id, str) else None
+
+
+class _Head(msgspec.Struct):
+    """What is read of a message before it is known what it is; the rest of it, which may be long, is skipped."""
+
+    type: Any = None
+    stream_id: Any = None

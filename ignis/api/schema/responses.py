@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ignis.api.schema.chat_completions import ReasoningEffort, ThinkingBudget
+from ignis.api.schema.chat_completions import ForcedAt, ReasoningEffort, ThinkingBudget
 from ignis.api.schema.fields import ALLOWED, CODE, honoured, inert, refused, sampling
 from ignis.api.schema.held import Schema, StructuredOutputs
 from ignis.api.schema.response_items import InputItem, OutputItem
@@ -388,6 +388,7 @@ class Response(msgspec.Struct, kw_only=True):
     top_p: float
     truncation: Literal["disabled"] = "disabled"
     usage: ResponseUsage | None = None
+    thinking_budget_forced_at: ForcedAt | msgspec.UnsetType = msgspec.UNSET
     timings: Annotated[Timings | msgspec.UnsetType, msgspec.Meta(description="Once it has ended (an extension).")] = (
         msgspec.UNSET
     )

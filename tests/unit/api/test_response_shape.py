@@ -149,6 +149,14 @@ def test_a_prompt_that_is_read_ahead_tells_nothing_of_the_token_that_was_drawn()
     assert (told["output"], told["usage"]["output_tokens"]) == ([], 0)
 
 
+def test_a_budget_that_closed_the_reasoning_is_told_at_the_end() -> None:
+    deltas = [Delta(0, (Reasoning("x"), Content("y"))), Delta(0, finish=FinishReason.STOP, forced_at=7)]
+    told = read(ResponseShape(ResponseTale(response(), {})), deltas, ENDINGS["end"])
+    assert told["thinking_budget_forced_at"] == 7
+    unforced = read(ResponseShape(ResponseTale(response(), {})), deltas[:1], ENDINGS["end"])
+    assert "thinking_budget_forced_at" not in unforced
+
+
 @given(st.text())
 def test_sealed_reasoning_is_read_again(text: str) -> None:
     assert unseal(seal(text), "p") == text

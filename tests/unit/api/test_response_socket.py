@@ -287,7 +287,8 @@ async def test_a_server_that_drains_ends_what_was_begun_and_then_the_socket() ->
     [
         (b"{}", "invalid_request_error", None),
         ("{", "invalid_request_error", None),
-        ("[1]", "invalid_request_error", "type"),
+        ("[1]", "invalid_request_error", None),
+        ("{}", "invalid_request_error", "type"),
         ('{"type": "response.make"}', "invalid_request_error", "type"),
         ('{"type": "response.steer"}', "steering_not_supported", None),
         ({"stream_id": ""}, "invalid_stream_id", "stream_id"),
