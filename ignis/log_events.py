@@ -338,6 +338,15 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.request.only_reasoning": (
+        "warning",
+        frozenset(
+            {
+                "request_id",
+                "cause",
+            }
+        ),
+    ),
     "ignis.request.fault": (
         "error",
         frozenset(

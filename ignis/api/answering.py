@@ -4,9 +4,12 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
+import trio
+
 from ignis.api.batch import follow_in_turn
 from ignis.api.generation import Delta, OnDelta, Order, Outcome, follow, release, submissions_of
 from ignis.api.serving import Serving
+from ignis.api.thoughts import Thoughts
 from ignis.engine.mailbox import Mailbox
 from ignis.errors import Fault, IgnisError
 from ignis.exchange import Exchange
@@ -98,9 +101,19 @@ class Answering:
             await events.close()
 
     async def _follow(self, orders: Sequence[Order], mailboxes: Sequence[Mailbox], on_delta: OnDelta) -> Outcome:
-        if len(mailboxes) < sum(order.num_answers for order in orders):
-            return await follow_in_turn(self._serving, orders, mailboxes, on_delta)
-        return await follow(orders, mailboxes, on_delta)
+        thoughts = Thoughts(orders[0].trace, self._log)
+
+        async def watched(delta: Delta) -> None:
+            thoughts.note(delta)
+            await on_delta(delta)
+
+        try:
+            if len(mailboxes) < sum(order.num_answers for order in orders):
+                return await follow_in_turn(self._serving, orders, mailboxes, watched)
+            return await follow(orders, mailboxes, watched)
+        except trio.Cancelled:
+            thoughts.leave()
+            raise
 
     async def tell(
         self, orders: Sequence[Order], mailboxes: Sequence[Mailbox], shape: Shape, send: Send, request_id: str

@@ -27,7 +27,7 @@ from ignis.metrics import Metrics
 from ignis.scheduler.constraint import Constraint
 from ignis.scheduler.request import RequestClass, SamplingParams
 from ignis.stream.dialects import NONE, OutputDialect, choose_dialect
-from ignis.stream.reasoning import ReasoningConstraint, opens_reasoning, reasoning_form
+from ignis.stream.reasoning import ReasoningConstraint, ReasoningForm, opens_reasoning, reasoning_form
 
 _MAX_NAMES_REPORTED = 1000
 _SEED_MASK = 2**64 - 1
@@ -56,6 +56,7 @@ class Orders:
         self._log = log
         self._grammars = Grammars()
         self._reported: set[str] = set()
+        self._known_form: tuple[LoadedModel, ReasoningForm | None] | None = None
 
     @asynccontextmanager
     async def use(self, name: str | None, on_long: OnLong | None = None) -> AsyncIterator[Use]:
@@ -114,7 +115,8 @@ class Orders:
         dialect = self._dialect(model)
         constraints = await self._constraints(order, wish, conversation, dialect)
         thinking = await self._thinking(model, conversation)
-        reasoning = _reasoning(order, dialect, thinking, constraints)
+        form = self._form(model, dialect) if thinking.is_on else None
+        reasoning = () if form is None else _reasoning(order, form, dialect, thinking, constraints)
         return replace(
             order,
             dialect=dialect,
@@ -124,6 +126,12 @@ class Orders:
             constraints=reasoning or constraints,
             closings=tuple(constraint.closing for constraint in reasoning),
         )
+
+    def _form(self, model: LoadedModel, dialect: OutputDialect) -> ReasoningForm | None:
+        known = self._known_form
+        if known is None or known[0] is not model:
+            self._known_form = known = (model, reasoning_form(model.tokenizer, dialect))
+        return known[1]
 
     async def _constraints(
         self, order: Order, wish: Wish, conversation: Conversation | None, dialect: OutputDialect
@@ -243,17 +251,13 @@ def _calls(conversation: Conversation, dialect: OutputDialect) -> Calls | None:
 
 
 def _reasoning(
-    order: Order, dialect: OutputDialect, thinking: Thinking, inner: Sequence[Constraint]
+    order: Order, form: ReasoningForm, dialect: OutputDialect, thinking: Thinking, inner: Sequence[Constraint]
 ) -> tuple[ReasoningConstraint, ...]:
     """What each answer of a model that may think is held to, around what rules the text after that."""
-    tokenizer = order.model.tokenizer
-    form = reasoning_form(tokenizer, dialect) if thinking.is_on else None
-    if form is None:
-        return ()
     return tuple(
         ReasoningConstraint(
             form,
-            is_open=opens_reasoning(tokenizer, dialect, order.prompt),
+            is_open=opens_reasoning(order.model.tokenizer, dialect, order.prompt),
             budget=thinking.budget_within(order.max_tokens),
             stop_ids=frozenset() if order.ignores_eos else order.model.special.stop_ids,
             inner=inner[number] if inner else None,

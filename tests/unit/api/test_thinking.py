@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
 from ignis.api.thinking import Thinking, ThinkingDefaults
 from ignis.chat.instructions import DeveloperPolicy, InstructionPolicies, SystemPolicy
@@ -12,7 +14,7 @@ from ignis.chat.render import ChatTemplate
 from ignis.chat.thinking import Effort
 from ignis.errors import ConfigError
 from ignis.stream.dialects import NONE, QWEN_XML, THINK
-from tests.fakes.engine import byte_model
+from tests.fakes.engine import byte_model, script
 from tests.fakes.vocabulary import byte_tokenizer
 from tests.unit.api.rig import CHAT, HI, Rig
 
@@ -156,3 +158,37 @@ async def test_policies_for_instructions_hold_on_the_wire() -> None:
     counted = (await one.answer("POST", "/v1/tokenize", body)).json()["error"]["code"]
     assert counted == "developer_message_position"
     assert (await one.answer("POST", CHAT, {"messages": HI})).status == 200
+
+
+@pytest.mark.parametrize(
+    ("said", "fields", "causes"),
+    [
+        ("hmm", {}, ["the model ended its turn"]),
+        ("hmm hmm", {"max_tokens": 3}, ["output limit"]),
+        ("hmm</think>yes", {}, []),
+        ("hmm", {"n": 2}, ["the model ended its turn"] * 2),
+    ],
+)
+async def test_an_answer_that_is_all_reasoning_is_told_to_the_log(
+    said: str, fields: dict[str, Any], causes: list[str]
+) -> None:
+    asked = Rig(script(said), model=replace(byte_model(template=ALWAYS), max_context=8192), dialect="think")
+    for stream in (False, True):
+        exchange = await asked.call("POST", CHAT, {"messages": HI, "stream": stream, **fields})
+        found = asked.logged("ignis.request.only_reasoning")
+        assert [line["cause"] for line in found] == causes * (1 + stream)
+        assert all(line["level"] == "warning" and line["request_id"] for line in found)
+        assert exchange.request_id in [line["request_id"] for line in found] or not causes
+
+
+async def test_a_client_that_leaves_a_thought_is_told_to_the_log() -> None:
+    model = replace(byte_model(template=ALWAYS), max_context=8192)
+    asked = Rig(script("hmm"), model=model, dialect="think", is_held=True)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(asked.call, "POST", CHAT, {"messages": HI, "stream": True})
+        await asked.engine.has_submitted.wait()
+        asked.engine.deliver(1, 2)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    (line,) = asked.logged("ignis.request.only_reasoning")
+    assert line["cause"] == "client cancelled"
