@@ -11,15 +11,7 @@ from ignis.api.chunks import DONE, ChunkEncoder, new_call_id
 from ignis.api.conversation import chat_conversation
 from ignis.api.figures import logprobs_of, timings_of, usage_of
 from ignis.api.generation import Delta, DrawnToken, Order, Outcome
-from ignis.api.held import (
-    choice_form,
-    one_form,
-    regex_form,
-    response_format,
-    schema_form,
-    structured_outputs,
-    syntax_form,
-)
+from ignis.api.held import held_form
 from ignis.api.order import Orders
 from ignis.api.schema.chat_completions import (
     AnsweredCall,
@@ -86,16 +78,7 @@ def _wish(fields: ChatCompletionRequest) -> Wish:
         max_tokens=max_tokens,
         num_answers=fields.n or 1,
         stop=fields.stop,
-        form=one_form(
-            response_format(fields.response_format),
-            structured_outputs(fields.structured_outputs),
-            schema_form(fields.guided_json, "guided_json"),
-            regex_form(fields.guided_regex, "guided_regex"),
-            choice_form(fields.guided_choice, "guided_choice"),
-            syntax_form(fields.guided_grammar, "guided_grammar"),
-            schema_form(fields.json_schema, "json_schema"),
-            syntax_form(fields.grammar, "grammar"),
-        ),
+        form=held_form(fields),
         top_logprobs=(fields.top_logprobs or 0) if fields.logprobs else None,
         names=Names(max_tokens=cap_name),
     )

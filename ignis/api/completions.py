@@ -11,6 +11,7 @@ from ignis.api.body import opening, read_body
 from ignis.api.chunks import DONE, text_frame
 from ignis.api.figures import timings_of, usage_of
 from ignis.api.generation import Delta, DrawnToken, Order, Outcome, fresh_seed
+from ignis.api.held import held_form
 from ignis.api.order import Orders
 from ignis.api.prompt import Prompts
 from ignis.api.schema.completions import (
@@ -103,6 +104,7 @@ def _wishes(fields: CompletionRequest, prompts: Sequence[str | tuple[int, ...]])
     max_tokens, cap_name = explicit_cap(
         max_tokens=fields.max_tokens, max_completion_tokens=fields.max_completion_tokens
     )
+    form = held_form(fields)
     seeded = msgspec.structs.replace(fields, seed=fresh_seed() if fields.seed is None else fields.seed)
     return [
         Wish(
@@ -112,6 +114,7 @@ def _wishes(fields: CompletionRequest, prompts: Sequence[str | tuple[int, ...]])
             default_max_tokens=DEFAULT_MAX_TOKENS,
             num_answers=num_answers,
             stop=fields.stop,
+            form=form,
             top_logprobs=fields.logprobs,
             names=Names(prompt="prompt" if len(prompts) == 1 else f"prompt[{index}]", max_tokens=cap_name),
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from ignis.api.schema.held import ResponseFormat, StructuredOutputs
+from ignis.api.schema.held import HeldFields, ResponseFormat, StructuredOutputs
 from ignis.errors import InvalidRequestError
 from ignis.grammar.forms import ChoiceForm, Form, JsonForm, RegexForm, SyntaxForm
 
@@ -22,6 +22,24 @@ def one_form(*forms: Form | None) -> Form | None:
             f"{given[1].param} and {given[0].param} both say what the answer is held to: give one", given[1].param
         )
     return given[0] if given else None
+
+
+def held_form(fields: HeldFields) -> Form | None:
+    """Reads what chat and text completions may be held to.
+
+    Raises:
+        InvalidRequestError: it is said twice, or a schema is missing or no JSON.
+    """
+    return one_form(
+        response_format(fields.response_format),
+        structured_outputs(fields.structured_outputs),
+        schema_form(fields.guided_json, "guided_json"),
+        regex_form(fields.guided_regex, "guided_regex"),
+        choice_form(fields.guided_choice, "guided_choice"),
+        syntax_form(fields.guided_grammar, "guided_grammar"),
+        schema_form(fields.json_schema, "json_schema"),
+        syntax_form(fields.grammar, "grammar"),
+    )
 
 
 def response_format(value: ResponseFormat | None, param: str = "response_format") -> Form | None:

@@ -1,5 +1,8 @@
 """The OpenAI SDK's text completions against the running server."""
 
+import re
+from collections.abc import Iterator
+
 import openai
 import pytest
 
@@ -9,8 +12,9 @@ PROMPT = "The capital of France is"
 
 
 @pytest.fixture
-def sdk(server: Server) -> openai.OpenAI:
-    return openai.OpenAI(base_url=server.base_url, api_key="unused", max_retries=0)
+def sdk(server: Server) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=server.base_url, api_key="unused", max_retries=0) as client:
+        yield client
 
 
 def test_a_text_goes_on_where_the_prompt_ends(sdk: openai.OpenAI) -> None:
@@ -71,3 +75,28 @@ def test_a_model_without_tokens_for_it_refuses_a_suffix_by_name(sdk: openai.Open
     with pytest.raises(openai.BadRequestError) as caught:
         sdk.completions.create(model="", prompt="a", suffix="b")
     assert caught.value.code == "unsupported_value" and caught.value.param == "suffix"
+
+
+@pytest.mark.parametrize(
+    ("form", "pattern"),
+    [
+        ({"guided_regex": "[0-9]{3}-[a-z]{2}"}, "[0-9]{3}-[a-z]{2}"),
+        ({"structured_outputs": {"choice": ["Lyon", "Nantes"]}}, "Lyon|Nantes"),
+        ({"response_format": {"type": "json_object"}}, r"(?s)\{.*\}"),
+    ],
+)
+def test_a_text_is_held_to_a_form_for_each_prompt(sdk: openai.OpenAI, form: dict[str, object], pattern: str) -> None:
+    answer = sdk.completions.create(
+        model="", prompt=[PROMPT, "My number is"], temperature=1, seed=2, max_tokens=60, extra_body=form
+    )
+    assert len(answer.choices) == 2
+    for choice in answer.choices:
+        assert choice.finish_reason != "stop" or re.fullmatch(pattern, choice.text), choice.text
+    assert any(choice.finish_reason == "stop" for choice in answer.choices) or "response_format" in form
+
+
+def test_more_prompts_than_lanes_are_answered_as_if_each_came_alone(sdk: openai.OpenAI) -> None:
+    prompts = [f"{number} and {number} make" for number in range(20)]
+    options = {"model": "", "temperature": 0.8, "seed": 3, "max_tokens": 6}
+    together = [choice.text for choice in sdk.completions.create(prompt=prompts, **options).choices]
+    assert together == [sdk.completions.create(prompt=prompt, **options).choices[0].text for prompt in prompts]

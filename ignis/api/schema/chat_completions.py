@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ignis.api.schema.fields import honoured, inert, refused, sampling
-from ignis.api.schema.held import Choices, GrammarText, Regex, ResponseFormat, StructuredOutputs
+from ignis.api.schema.held import HeldFields
 from ignis.api.schema.messages import Message, StreamOptions, ToolList
-from ignis.api.schema.sampling import NumChoices, SamplingFields, Stops, TopLogprobs
+from ignis.api.schema.sampling import NumChoices, Stops, TopLogprobs
 from ignis.api.schema.usage import CompletionUsage, Timings, TokenLogprobEntry
 from ignis.limits import MAX_MESSAGES
 
@@ -34,7 +34,7 @@ ThinkingBudget = Annotated[
 ]
 
 
-class ChatFields(SamplingFields, kw_only=True):
+class ChatFields(HeldFields, kw_only=True):
     """What a chat body may hold beside its messages. Null is the same as leaving a field out."""
 
     stream_options: Annotated[StreamOptions | None, honoured("How a stream is sent.")] = None
@@ -87,14 +87,6 @@ class ChatFields(SamplingFields, kw_only=True):
     ) = None
     reasoning_effort: ReasoningEffort | None = None
     thinking_budget: ThinkingBudget | None = None
-    response_format: Annotated[ResponseFormat | None, honoured("What the content of the answer is held to.")] = None
-    structured_outputs: Annotated[StructuredOutputs | None, honoured("The same as vLLM spells it.")] = None
-    guided_json: Annotated[dict[str, Any] | bool | str | None, honoured("As structured_outputs.json.")] = None
-    guided_regex: Regex | None = None
-    guided_choice: Choices | None = None
-    guided_grammar: GrammarText | None = None
-    json_schema: Annotated[dict[str, Any] | bool | None, honoured("llama.cpp's: a schema of the content.")] = None
-    grammar: Annotated[GrammarText | None, honoured("llama.cpp's: a grammar of the content, GBNF or Lark.")] = None
     store: Annotated[Literal[False], inert("only false: nothing is stored.")] | None = None
     service_tier: Annotated[Literal["auto", "default"], inert("there is one tier.")] | None = None
     modalities: Annotated[list[Literal["text"]], inert('only ["text"].', '["text"]')] | None = None

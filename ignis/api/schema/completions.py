@@ -4,9 +4,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ignis.api.schema.fields import honoured, inert, refused, sampling
+from ignis.api.schema.fields import RULE, honoured, inert, refused, sampling
+from ignis.api.schema.held import HeldFields
 from ignis.api.schema.messages import StreamOptions
-from ignis.api.schema.sampling import NumChoices, SamplingFields, Stops
+from ignis.api.schema.sampling import NumChoices, Stops
 from ignis.api.schema.usage import CompletionUsage, Timings
 from ignis.limits import MAX_PROMPTS, MAX_TOP_LOGPROBS
 
@@ -14,16 +15,29 @@ DEFAULT_MAX_TOKENS = 16
 """OpenAI's own default for this route."""
 
 
-class CompletionRequest(SamplingFields, kw_only=True):
+_TEXT = {"type": "string"}
+_IDS = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1}
+_prompt = msgspec.Meta(
+    description=(
+        "Text; or the ids of its tokens; or a list of either, each of which is answered by itself. Control tokens may "
+        f"be spelled in it; BOS is added where the model wants one. At most {MAX_PROMPTS} prompts."
+    ),
+    # msgspec knows one kind of array in a union, so that the route tells the kinds apart.
+    extra_json_schema={
+        RULE: "honoured",
+        "anyOf": [
+            _TEXT,
+            _IDS,
+            *({"type": "array", "items": kind, "minItems": 1, "maxItems": MAX_PROMPTS} for kind in (_TEXT, _IDS)),
+        ],
+    },
+)
+
+
+class CompletionRequest(HeldFields, kw_only=True):
     """Text to go on with. Null is the same as leaving a field out."""
 
-    prompt: Annotated[
-        str | list[str | int | list[int]],
-        honoured(
-            "Text; or the ids of its tokens; or a list of either, each of which is answered by itself. Control tokens "
-            f"may be spelled in it; BOS is added where the model wants one. At most {MAX_PROMPTS} prompts."
-        ),
-    ]
+    prompt: Annotated[str | list[str | int | list[int]], _prompt]
     suffix: (
         Annotated[
             str,

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ignis.api.schema.fields import honoured, inert
+from ignis.api.schema.sampling import SamplingFields
 from ignis.limits import MAX_GRAMMAR_CHARACTERS, MAX_LISTED_CHOICES, MAX_REGEX_CHARACTERS
 
 Schema = Annotated[
@@ -60,3 +61,16 @@ class StructuredOutputs(msgspec.Struct, kw_only=True):
     regex: Regex | None = None
     choice: Choices | None = None
     grammar: GrammarText | None = None
+
+
+class HeldFields(SamplingFields, kw_only=True):
+    """What the answer is held to, as clients of several servers spell it: at most one of these."""
+
+    response_format: Annotated[ResponseFormat | None, honoured("What the content of the answer is held to.")] = None
+    structured_outputs: Annotated[StructuredOutputs | None, honoured("The same as vLLM spells it.")] = None
+    guided_json: Annotated[dict[str, Any] | bool | str | None, honoured("As structured_outputs.json.")] = None
+    guided_regex: Regex | None = None
+    guided_choice: Choices | None = None
+    guided_grammar: GrammarText | None = None
+    json_schema: Annotated[dict[str, Any] | bool | None, honoured("llama.cpp's: a schema of the content.")] = None
+    grammar: Annotated[GrammarText | None, honoured("llama.cpp's: a grammar of the content, GBNF or Lark.")] = None

@@ -227,6 +227,10 @@ async def test_a_suffix_without_tokens_for_it_is_refused() -> None:
         ({"logprobs": 21}, "invalid_sampling_parameter", "logprobs"),
         ({"prompt": [1], "suffix": "b"}, "unsupported_value", "suffix"),
         ({"messages": []}, "unsupported_value", "messages"),
+        ({"guided_choice": []}, "invalid_request_error", "guided_choice"),
+        ({"guided_regex": "("}, "invalid_request_error", "guided_regex"),
+        ({"grammar": "x", "guided_regex": "y"}, "invalid_request_error", "grammar"),
+        ({"guided_regex": "a+", "ignore_eos": True}, "invalid_request_error", "guided_regex"),
     ],
 )
 async def test_what_cannot_be_served_is_refused_by_name(fields: dict[str, Any], code: str, param: str) -> None:
