@@ -6,7 +6,7 @@ import trio
 
 from ignis.engine.lifecycle import LoadedModel
 from ignis.errors import UnsupportedValueError
-from ignis.grammar.forms import Form
+from ignis.grammar.forms import Form, Freedom
 from ignis.grammar.grammar import Calls, compile_grammar
 from ignis.grammar.vocabulary import Vocabulary
 from ignis.scheduler.constraint import Constraint
@@ -28,7 +28,7 @@ class Grammars:
         form: Form | None,
         calls: Calls | None,
         *,
-        may_answer: bool,
+        freedom: Freedom,
         num_answers: int,
     ) -> tuple[Constraint, ...]:
         """Makes the constraint of each answer. The arguments are compile_grammar's.
@@ -43,7 +43,7 @@ class Grammars:
         vocabulary = await self._of(model)
 
         def compile_all() -> tuple[Constraint, ...]:
-            grammar = compile_grammar(vocabulary, form, calls, may_answer=may_answer)
+            grammar = compile_grammar(vocabulary, form, calls, freedom)
             return tuple(grammar.start() for _ in range(num_answers))
 
         # Abandoned on a cancel: compiling has bounds, and ends by itself.

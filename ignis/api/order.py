@@ -19,7 +19,7 @@ from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.limits import REJECTIONS
 from ignis.errors import ContextLengthExceededError, InvalidRequestError, InvalidSamplingParameterError
 from ignis.exchange import Exchange
-from ignis.grammar.forms import CallTarget
+from ignis.grammar.forms import CallTarget, Freedom
 from ignis.grammar.grammar import Calls
 from ignis.limits import MAX_STOP_CHARACTERS, MAX_STOPS
 from ignis.log import Log
@@ -143,16 +143,21 @@ class Orders:
         """
         choice = ToolChoice(ToolMode.NONE) if conversation is None else conversation.tool_choice
         is_forced = choice.mode in (ToolMode.REQUIRED, ToolMode.NAMED)
-        if wish.form is None and not is_forced:
+        is_strict = (
+            conversation is not None
+            and choice.mode is ToolMode.AUTO
+            and any(tool.strict is True for tool in conversation.tools)
+        )
+        if wish.form is None and not is_forced and not is_strict:
             return ()
-        if order.ignores_eos:
+        if order.ignores_eos and (is_forced or wish.form is not None):
             param = "tool_choice" if wish.form is None else wish.form.param
             raise InvalidRequestError(f"{param} cannot be given with ignore_eos: what is held has an end", param)
         return await self._grammars.constraints(
             order.model,
             wish.form,
             None if conversation is None else _calls(conversation, dialect),
-            may_answer=not is_forced,
+            freedom=Freedom.NONE if is_forced else Freedom.ANY if wish.form is None else Freedom.FORM,
             num_answers=order.num_answers,
         )
 
@@ -245,7 +250,16 @@ def _calls(conversation: Conversation, dialect: OutputDialect) -> Calls | None:
     offered = [] if choice.mode is ToolMode.NONE else conversation.tools
     if choice.mode is ToolMode.NAMED:
         offered = [tool for tool in offered if tool.name == choice.name]
-    targets = tuple(CallTarget(tool.name, f"{tool.param}.{tool.schema_name}", tool.parameters) for tool in offered)
+    is_forced = choice.mode is not ToolMode.AUTO
+    targets = tuple(
+        CallTarget(
+            tool.name,
+            f"{tool.param}.{tool.schema_name}",
+            tool.parameters,
+            is_held=is_forced or tool.strict is True,
+        )
+        for tool in offered
+    )
     is_single = choice.mode is ToolMode.NAMED or not conversation.parallel_tool_calls
     return Calls(targets, dialect, is_single) if targets else None
 

@@ -5,6 +5,7 @@ the history: the next turn's prompt then begins with this turn's tokens.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,50 +18,79 @@ from ignis.limits import MAX_FORCED_CALLS
 from ignis.stream.dialects import CallForm, OutputDialect
 
 STYLE: Mapping[str, Any] = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-NEWLINE = "\n"
+_LINE = "\n"
+_ANY_ARGUMENTS: Mapping[str, Any] = {"type": "object"}
 _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
 def call_rules(
-    targets: Sequence[CallTarget], dialect: OutputDialect, vocabulary: Vocabulary, *, is_single: bool
+    targets: Sequence[CallTarget],
+    dialect: OutputDialect,
+    vocabulary: Vocabulary,
+    *,
+    is_single: bool,
+    is_free: bool = False,
 ) -> str:
-    """Returns Lark rules, with `calls` for one call or more to these tools; `is_single`: exactly one.
+    """Returns Lark rules, with `calls` for one call or more to these tools; `is_single`: exactly one. `is_free`: and
+    with `free`, any text in which what begins as a call goes on as one.
 
     Raises:
         InvalidRequestError, UnsupportedValueError: a schema cannot be held.
     """
     opening, closing = _tag(dialect.call_open, vocabulary), _tag(dialect.call_close, vocabulary)
-    more = "" if is_single else f" (CALL_GAP call){{0,{MAX_FORCED_CALLS - 1}}}"
-    rules = [
-        f"calls: {opening} {literal('[' + NEWLINE)} call{more} {literal(NEWLINE + ']')} {closing}"
-        if dialect.lists_calls
-        else f"calls: call{more}",
-        "call: " + " | ".join(f"call_{index}" for index in range(len(targets))),
-    ]
+    each = "tagged" if dialect.call_close and not dialect.lists_calls else "call"
+    listed = each if is_single else f"{each} (CALL_GAP {each}){{0,{MAX_FORCED_CALLS - 1}}}"
+    rules = ["call: " + " | ".join(f"call_{index}" for index in range(len(targets)))]
+    if dialect.lists_calls:
+        rules += [f"opened: {literal('[' + _LINE)} {listed} {literal(_LINE + ']')} {closing}"]
+        rules += [f"calls: {opening} opened"]
+    elif dialect.call_close:
+        rules += [f"opened: call {closing}", f"tagged: {opening} opened", f"calls: {listed}"]
+    else:
+        rules += ["opened: call", f"calls: {listed}"]
     if not is_single:
         rules.append(f"CALL_GAP: {literal(_gap(dialect))}")
-    is_tagged = bool(dialect.call_close) and not dialect.lists_calls
     for index, target in enumerate(targets):
-        if dialect.call_form is CallForm.XML:
-            head, tail = f"\n<function={target.name}>\n", "</function>\n"
-            body = f"args_{index}"
-            rules += XmlValues(f"args_{index}", target.param).rules(_object_schema(target))
-        else:
-            key = "parameters" if dialect.has_bare_calls else "arguments"
-            name = json.dumps(target.name, ensure_ascii=False)
-            line = NEWLINE if is_tagged else ""
-            head, tail = f'{line}{{"name": {name}, "{key}": ', f"}}{line}"
-            body = f"args_{index}"
-            rules.append(f"args_{index}: %json {schema_text(_object_schema(target))}")
-        parts = [
-            *([opening] if is_tagged else []),
-            literal(head),
-            body,
-            literal(tail),
-            *([closing] if is_tagged else []),
-        ]
-        rules.append(f"call_{index}: {' '.join(parts)}")
+        rules += _call(index, target, dialect)
+    if is_free:
+        rules += _free(dialect, vocabulary)
     return "\n".join(rules) + "\n"
+
+
+def _call(index: int, target: CallTarget, dialect: OutputDialect) -> list[str]:
+    """The rules of one call, without its tags."""
+    arguments = f"args_{index}"
+    if dialect.call_form is CallForm.XML:
+        head = literal(f"\n<function={target.name}>\n")
+        if target.is_held:
+            rules = XmlValues(arguments, target.param).rules(_object_schema(target))
+            return [f'call_{index}: {head} {arguments} "</function>\\n"', *rules]
+        return [f"call_{index}: {head} {arguments}", rf"{arguments}[lazy]: /(?s:.*)<\/function>\n/"]
+    key = "parameters" if dialect.has_bare_calls else "arguments"
+    line = _LINE if dialect.call_close and not dialect.lists_calls else ""
+    head = literal(f'{line}{{"name": {json.dumps(target.name, ensure_ascii=False)}, "{key}": ')
+    schema = _object_schema(target) if target.is_held else _ANY_ARGUMENTS
+    return [
+        f"call_{index}: {head} {arguments} {literal('}' + line)}",
+        f"{arguments}: %json {schema_text(schema)}",
+    ]
+
+
+def _free(dialect: OutputDialect, vocabulary: Vocabulary) -> list[str]:
+    """Any text, up to a tag that opens a call. Where calls need no tag, a text that begins as JSON is one."""
+    control = vocabulary.control_id(dialect.call_open)
+    tag = re.escape(dialect.call_open).replace("/", "\\/")
+    no_tag = f"~/(?s:.*){tag}(?s:.*)/"
+    rules = [f"FREE: /(?s:.*)/ & {no_tag}"]
+    # A control token is no text: what ends before it is a text of its own.
+    rules.append(f"to_call[lazy]: /(?s:.*){tag}/" if control is None else f"to_call: FREE <[{control}]>")
+    if not dialect.has_bare_calls:
+        return [*rules, "free: (to_call opened)* FREE"]
+    rules.append(f"PLAIN: /\\s*([^\\s{{](?s:.*))?/ & {no_tag}")
+    if control is None:
+        rules.append(f"to_first[lazy]: /(\\s*[^\\s{{](?s:.*))?{tag}/")
+        return [*rules, "free: calls | PLAIN | to_first opened (to_call opened)* FREE"]
+    return [*rules, f"free: calls | PLAIN (<[{control}]> opened FREE)*"]
 
 
 def literal(text: str) -> str:

@@ -1,5 +1,6 @@
 """What an answer can be held to, as a request says it: plain values. `param` is the place in the body, for errors."""
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,17 @@ class SyntaxForm:
 Form = JsonForm | RegexForm | ChoiceForm | SyntaxForm
 
 
+class Freedom(enum.Enum):
+    """What an answer may be beside calls."""
+
+    NONE = enum.auto()
+    """It is made of calls."""
+    FORM = enum.auto()
+    """It is in its form, or made of calls."""
+    ANY = enum.auto()
+    """Any text, in which calls are held as soon as they begin."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallTarget:
     """A tool that may be called."""
@@ -49,3 +61,5 @@ class CallTarget:
     """Where the request has the schema of its arguments."""
     schema: Mapping[str, Any] | None = None
     """None: it takes none."""
+    is_held: bool = True
+    """Its arguments fit the schema; else they are any."""

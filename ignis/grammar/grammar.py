@@ -11,7 +11,7 @@ from llguidance.gbnf_to_lark import any_to_lark
 from ignis.errors import InvalidRequestError
 from ignis.grammar.calls import STYLE, call_rules, literal
 from ignis.grammar.constraint import GrammarConstraint
-from ignis.grammar.forms import CallTarget, ChoiceForm, Form, JsonForm, RegexForm, SyntaxForm
+from ignis.grammar.forms import CallTarget, ChoiceForm, Form, Freedom, JsonForm, RegexForm, SyntaxForm
 from ignis.grammar.schema import children, readable
 from ignis.grammar.vocabulary import Vocabulary
 from ignis.limits import (
@@ -71,8 +71,8 @@ class Grammar:
             raise InvalidRequestError(f"{self._param} cannot be held: {error}", self._param) from error
 
 
-def compile_grammar(vocabulary: Vocabulary, form: Form | None, calls: Calls | None, *, may_answer: bool) -> Grammar:
-    """Compiles the grammar of an answer: in a form, or made of calls, or, where `may_answer`, one of both.
+def compile_grammar(vocabulary: Vocabulary, form: Form | None, calls: Calls | None, freedom: Freedom) -> Grammar:
+    """Compiles the grammar of an answer.
 
     Raises:
         InvalidRequestError: a part cannot be compiled; the message says which and why.
@@ -83,9 +83,10 @@ def compile_grammar(vocabulary: Vocabulary, form: Form | None, calls: Calls | No
     param = "tool_choice"
     starts = []
     if calls is not None:
-        rules.append(call_rules(calls.targets, calls.dialect, vocabulary, is_single=calls.is_single))
-        starts.append("calls")
-    if form is not None and (calls is None or may_answer):
+        is_free = freedom is Freedom.ANY
+        rules.append(call_rules(calls.targets, calls.dialect, vocabulary, is_single=calls.is_single, is_free=is_free))
+        starts.append("free" if is_free else "calls")
+    if form is not None and (calls is None or freedom is Freedom.FORM):
         grammars.append({"name": "answer", **_part(form)})
         starts.append("@answer")
         param = form.param
@@ -146,7 +147,7 @@ def _blame(vocabulary: Vocabulary, form: Form | None, calls: Calls | None) -> No
     if isinstance(form, JsonForm):
         schemas.append((form.param, form.schema))
     if calls is not None:
-        schemas += [(target.param, target.schema) for target in calls.targets]
+        schemas += [(target.param, target.schema) for target in calls.targets if target.is_held]
     for param, schema in schemas:
         if not isinstance(schema, Mapping):
             continue

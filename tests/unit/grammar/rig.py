@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 
-from ignis.grammar.forms import CallTarget, ChoiceForm, Form, JsonForm, RegexForm, SyntaxForm
+from ignis.grammar.forms import CallTarget, ChoiceForm, Form, Freedom, JsonForm, RegexForm, SyntaxForm
 from ignis.grammar.grammar import Calls, compile_grammar
 from ignis.grammar.vocabulary import Vocabulary
 from ignis.scheduler.constraint import Constraint
@@ -20,6 +20,7 @@ __all__ = [
     "BYTES",
     "CallTarget",
     "ChoiceForm",
+    "Freedom",
     "JsonForm",
     "RegexForm",
     "SyntaxForm",
@@ -33,12 +34,11 @@ __all__ = [
 def held(
     form: Form | None = None,
     calls: Calls | None = None,
+    freedom: Freedom = Freedom.NONE,
     *,
-    may_answer: bool = False,
-    follows_tag: bool = False,
     vocabulary: Vocabulary = BYTES,
 ) -> Constraint:
-    return compile_grammar(vocabulary, form, calls, may_answer=may_answer, follows_tag=follows_tag).start()
+    return compile_grammar(vocabulary, form, calls, freedom).start()
 
 
 def draw(

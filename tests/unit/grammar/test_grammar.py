@@ -16,6 +16,7 @@ from ignis.stream.dialects import HERMES, LLAMA3, QWEN_JSON, QWEN_XML, SMOLLM2, 
 from tests.unit.grammar.rig import (
     CallTarget,
     ChoiceForm,
+    Freedom,
     JsonForm,
     RegexForm,
     SyntaxForm,
@@ -83,13 +84,6 @@ def test_a_form_that_cannot_be_held_is_refused_by_its_name(form: Form, word: str
         held(form)
     assert caught.value.param == form.param
     assert word in str(caught.value)
-
-
-def test_line_breaks_may_lead_only_where_reasoning_may_come_before() -> None:
-    form = RegexForm("r", "ab")
-    assert accepts(held(form, follows_tag=True), "\n\nab")
-    assert accepts(held(form, follows_tag=True), "ab")
-    assert not accepts(held(form), "\nab")
 
 
 def test_two_answers_share_nothing() -> None:
@@ -165,8 +159,51 @@ def test_beside_a_form_a_call_is_the_models_choice() -> None:
     form = JsonForm("rf", {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
     calls = Calls((NOW,), HERMES, is_single=False)
     for text in ('{"a": 1}', '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'):
-        assert accepts(held(form, calls, may_answer=True), text)
-        assert accepts(held(form, calls, may_answer=False), text) is text.startswith("<")
+        assert accepts(held(form, calls, Freedom.FORM), text)
+        assert accepts(held(form, calls, Freedom.NONE), text) is text.startswith("<")
+
+
+STRICT = CallTarget("f", "p", {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
+LOOSE = CallTarget("g", "p", {"type": "object", "properties": {"a": {"type": "integer"}}}, is_held=False)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "good", "bad"),
+    [
+        (
+            HERMES,
+            ["", "Hi <b> {}", 'I ask.\n<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>\nand so on',
+             '<tool_call>\n{"name": "g", "arguments": {"x": [1]}}\n</tool_call>'],
+            ["<tool_call>", '<tool_call>\n{"name": "f", "arguments": {"a": "1"}}\n</tool_call>',
+             'a<tool_call>\n{"name": "h", "arguments": {}}\n</tool_call>'],
+        ),
+        (
+            LLAMA3,
+            ["", "Hi {}", '{"name": "f", "parameters": {"a": 1}}', " x",
+             'x<|python_tag|>{"name": "g", "parameters": {}} y'],
+            ['{"name": "f", "parameters": {}}', ' {"a": 1}', "{}", 'x<|python_tag|>{"name": "h"'],
+        ),
+        (
+            QWEN_XML,
+            ["a < b", "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>",
+             "<tool_call>\n<function=g>\n<parameter=x>\nfree\n</parameter>\n</function>\n</tool_call>"],
+            ["<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n</function>\n</tool_call>"],
+        ),
+        (
+            SMOLLM2,
+            ['<tool_call>[\n{"name": "f", "arguments": {"a": 1}}\n]</tool_call>'],
+            ["<tool_call>[\n]</tool_call>"],
+        ),
+    ],
+)  # fmt: skip
+def test_in_a_free_answer_what_begins_as_a_call_goes_on_as_one(
+    dialect: OutputDialect, good: list[str], bad: list[str]
+) -> None:
+    calls = Calls((STRICT, LOOSE), dialect, is_single=False)
+    for text in good:
+        assert accepts(held(None, calls, Freedom.ANY), text), text
+    for text in bad:
+        assert not accepts(held(None, calls, Freedom.ANY), text), text
 
 
 def test_a_bare_text_ends_nowhere_but_at_its_tag() -> None:

@@ -1,0 +1,170 @@
+"""What the routes hold an answer to: the constraint that goes with its submission, and what is refused."""
+
+import json
+from typing import Any
+
+import pytest
+
+from ignis.scheduler.constraint import Constraint
+from tests.fakes.engine import IM_END, TEMPLATE, byte_model, script
+from tests.unit.api.rig import Rig
+from tests.unit.grammar.rig import accepts
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+WEATHER = {"type": "function", "function": {"name": "weather", "parameters": SCHEMA}}
+STRICT = {"type": "function", "function": {"name": "weather", "parameters": SCHEMA, "strict": True}}
+NOW = {"type": "function", "function": {"name": "now"}}
+UNHELD = {"type": "object", "properties": {"a": {"not": {}}}}
+TOOLS = "{% for tool in tools or [] %}{{ tool | tojson }}{% endfor %}<tool_call>"
+CITY = '{"city": "Bonn"}'
+CALL = f'<tool_call>\n{{"name": "weather", "arguments": {CITY}}}\n</tool_call>'
+WRONG = '<tool_call>\n{"name": "weather", "arguments": {}}\n</tool_call>'
+
+
+def rig(answer: str = CITY) -> Rig:
+    return Rig(script(answer), model=byte_model(template=TEMPLATE + TOOLS))
+
+
+def json_schema(schema: Any) -> dict[str, Any]:
+    return {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}}
+
+
+async def constraint(**fields: Any) -> Constraint:
+    asked = rig()
+    await asked.chat(**fields)
+    (submission,) = asked.engine.submissions
+    assert submission.constraint is not None
+    return submission.constraint
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        json_schema(SCHEMA),
+        {"response_format": {"type": "json_object", "schema": SCHEMA}},
+        {"structured_outputs": {"json": SCHEMA}},
+        {"structured_outputs": {"json": json.dumps(SCHEMA)}},
+        {"guided_json": SCHEMA},
+        {"json_schema": SCHEMA},
+    ],
+)
+async def test_a_schema_holds_whoever_spells_it(fields: dict[str, Any]) -> None:
+    assert accepts(await constraint(**fields), CITY)
+    assert not accepts(await constraint(**fields), "{}")
+
+
+@pytest.mark.parametrize(
+    ("fields", "good", "bad"),
+    [
+        ({"response_format": {"type": "json_object"}}, '{"a": []}', "[]"),
+        ({"structured_outputs": {"json_object": True}}, "{}", "1"),
+        ({"structured_outputs": {"regex": "a+"}}, "aa", "b"),
+        ({"structured_outputs": {"choice": ["a", "b"]}}, "b", "c"),
+        ({"structured_outputs": {"grammar": 'start: "x"'}}, "x", "y"),
+        ({"guided_regex": "a+"}, "a", ""),
+        ({"guided_choice": ["a"]}, "a", "b"),
+        ({"guided_grammar": 'root ::= "x"'}, "x", "y"),
+        ({"grammar": 'root ::= "x"'}, "x", "y"),
+        ({"tools": [WEATHER], "tool_choice": "required"}, CALL, "Hi"),
+        ({"tools": [WEATHER, NOW], "tool_choice": WEATHER}, CALL, CALL.replace("weather", "now")),
+        ({"tools": [WEATHER], "tool_choice": "required"}, f"{CALL}\n{CALL}", WRONG),
+        ({"tools": [WEATHER], "tool_choice": "required", "parallel_tool_calls": False}, CALL, f"{CALL}\n{CALL}"),
+        ({"tools": [WEATHER], "tool_choice": WEATHER}, CALL, f"{CALL}\n{CALL}"),
+        ({"tools": [STRICT]}, f"I ask. {CALL}", WRONG),
+        ({"tools": [WEATHER], **json_schema(SCHEMA)}, CITY, "{}"),
+        ({"tools": [WEATHER], **json_schema(SCHEMA)}, CALL, f"Hi {CALL}"),
+        ({"tools": [WEATHER], "tool_choice": "none", **json_schema(SCHEMA)}, CITY, CALL),
+    ],
+)
+async def test_an_answer_is_held_to_what_the_request_says(fields: dict[str, Any], good: str, bad: str) -> None:
+    assert accepts(await constraint(**fields), good)
+    assert not accepts(await constraint(**fields), bad)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"response_format": {"type": "text"}},
+        {"tools": [WEATHER]},
+        {"tools": [STRICT], "tool_choice": "none"},
+        {"tools": [WEATHER], "tool_choice": "auto"},
+    ],
+)
+async def test_an_answer_that_is_free_costs_no_mask(fields: dict[str, Any]) -> None:
+    asked = rig()
+    await asked.chat(**fields)
+    assert asked.engine.submissions[0].constraint is None
+
+
+async def test_every_answer_has_a_constraint_of_its_own() -> None:
+    asked = rig()
+    await asked.chat(n=3, **json_schema(SCHEMA))
+    assert len({id(submission.constraint) for submission in asked.engine.submissions}) == 3
+
+
+async def test_a_tag_inside_a_held_answer_is_text() -> None:
+    text = '{"city": "<tool_call>{\\"name\\": \\"weather\\"}</tool_call>"}'
+    body = await rig(text).chat(tools=[WEATHER], **json_schema(SCHEMA))
+    assert body["choices"][0]["message"] == {"role": "assistant", "content": text, "refusal": None}
+    events = await rig(text).stream(tools=[WEATHER], **json_schema(SCHEMA))
+    deltas = [event["choices"][0]["delta"] for event in events if event != "[DONE]" and event["choices"]]
+    assert "".join(delta.get("content", "") for delta in deltas) == text
+
+
+async def test_a_call_beside_a_form_is_a_call() -> None:
+    body = await rig(CALL).chat(tools=[WEATHER], **json_schema(SCHEMA))
+    assert body["choices"][0]["finish_reason"] == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "param"),
+    [
+        ({"response_format": {"type": "json_schema"}}, "invalid_request_error", "response_format.json_schema"),
+        (
+            {"response_format": {"type": "json_schema", "json_schema": {"name": "x"}}},
+            "invalid_request_error",
+            "response_format.json_schema.schema",
+        ),
+        (json_schema({"not": {}}), "unsupported_value", "response_format.json_schema.schema"),
+        (json_schema(False), "invalid_request_error", "response_format.json_schema.schema"),
+        ({"guided_regex": "("}, "invalid_request_error", "guided_regex"),
+        ({"guided_regex": ""}, "invalid_request_error", "guided_regex"),
+        ({"guided_choice": []}, "invalid_request_error", "guided_choice"),
+        ({"guided_choice": ["a", ""]}, "invalid_request_error", "guided_choice[1]"),
+        ({"structured_outputs": {}}, "invalid_request_error", "structured_outputs"),
+        ({"structured_outputs": {"json": "no"}}, "invalid_request_error", "structured_outputs.json"),
+        ({"structured_outputs": {"json": {}, "regex": "a"}}, "invalid_request_error", "structured_outputs.regex"),
+        ({"guided_json": {}, "grammar": 'start: "a"'}, "invalid_request_error", "grammar"),
+        (
+            {"response_format": {"type": "json_object"}, "ignore_eos": True, "max_tokens": 4},
+            "invalid_request_error",
+            "response_format",
+        ),
+        (
+            {
+                "tools": [{"type": "function", "function": {"name": "f", "parameters": UNHELD}}],
+                "tool_choice": "required",
+            },
+            "unsupported_value",
+            "tools[0].function.parameters",
+        ),
+    ],
+)  # fmt: skip
+async def test_what_cannot_be_held_is_refused_by_its_field(fields: dict[str, Any], code: str, param: str) -> None:
+    asked = rig()
+    assert await asked.refusal(**fields) == (400, code, param)
+    assert not asked.engine.submissions
+
+
+async def test_a_stop_token_is_what_ends_a_held_answer() -> None:
+    held = await constraint(guided_choice=["a"])
+    assert held.permitted is not None and IM_END not in held.permitted
+    held.take(ord("a"))
+    held.work()
+    assert held.permitted is not None and IM_END in held.permitted and held.permitted.count == 1
