@@ -273,8 +273,9 @@ async def test_a_model_that_cannot_think_refuses_to_and_agrees_not_to() -> None:
 )
 async def test_what_is_held_is_held_by_a_constraint(fields: dict[str, Any]) -> None:
     asked = rig()
-    await asked.answer("POST", MESSAGES, body_of(**fields))
-    await whole(asked)
+    silent = {"thinking": {"type": "disabled"}}
+    await asked.answer("POST", MESSAGES, body_of(**fields, **silent))
+    await whole(asked, **silent)
     assert [submission.constraint is not None for submission in asked.engine.submissions] == [True, False]
 
 
