@@ -91,7 +91,8 @@ class _Turns:
                 turn = self.begin_assistant()
                 turn["content"] += _need(block.text, f"{where}.text")
             case "assistant", "thinking":
-                thought = _need(block.thinking, f"{where}.thinking") or hidden_reasoning(block.signature or "")
+                thought = _need(block.thinking, f"{where}.thinking")
+                thought = thought or hidden_reasoning(block.signature or "", f"{where}.signature")
                 turn = self.begin_assistant()
                 turn["reasoning_content"] = turn.get("reasoning_content", "") + thought
             case "assistant", "redacted_thinking":

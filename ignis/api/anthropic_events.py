@@ -44,6 +44,7 @@ class MessageEvents:
         self._encoder = msgspec.json.Encoder()
         self._has_begun = False
         self._end: MessageEnd | None = None
+        self._forced_at: int | None = None
 
     def begin(self) -> Iterable[Event]:
         # What of the prompt was found in the cache is not known yet: the figures at the end replace these.
@@ -73,6 +74,7 @@ class MessageEvents:
         if delta.finish is not None:
             yield from self._writer.finish()
             self._end = MessageEnd(stop_reason=self._stop_reason(delta), stop_sequence=delta.stop_string)
+            self._forced_at = delta.forced_at
 
     def message(self, usage: MessageUsage) -> AnthropicMessage:
         """The message without its content."""
@@ -87,7 +89,12 @@ class MessageEvents:
             output_tokens=outcome.completion_tokens,
             output_tokens_details=OutputTokensDetails(thinking_tokens=outcome.reasoning_tokens),
         )
-        return MessageDelta(delta=self._end, usage=usage, timings=timings_of(outcome, self._order.sampling.seed))
+        return MessageDelta(
+            delta=self._end,
+            usage=usage,
+            thinking_budget_forced_at=msgspec.UNSET if self._forced_at is None else self._forced_at,
+            timings=timings_of(outcome, self._order.sampling.seed),
+        )
 
     def _stop_reason(self, delta: Delta) -> StopReason:
         if delta.finish is FinishReason.LENGTH:

@@ -2,11 +2,8 @@
 
 import base64
 import hashlib
-import zlib
 
-_DIGEST = "ignis.digest."
-_TEXT = "ignis.text."
-_MAX_TEXT_BYTES = 1 << 24
+from ignis.api.reasoning_seal import is_sealed, seal, unseal
 
 
 class ThinkingSignature:
@@ -16,32 +13,25 @@ class ThinkingSignature:
         """`is_hidden`: the block goes out without its text, so that the signature must carry it."""
         self._is_hidden = is_hidden
         self._digest = hashlib.sha256()
-        self._packer = zlib.compressobj()
-        self._packed: list[bytes] = []
+        self._texts: list[str] = []
 
     def add(self, text: str) -> None:
-        data = text.encode()
         if self._is_hidden:
-            self._packed.append(self._packer.compress(data))
+            self._texts.append(text)
         else:
-            self._digest.update(data)
+            self._digest.update(text.encode())
 
     def finish(self) -> str:
-        if not self._is_hidden:
-            # It has to be there, for clients drop reasoning that is not signed; nobody ever checks it.
-            return _DIGEST + base64.b64encode(self._digest.digest()).decode()
-        return _TEXT + base64.b64encode(b"".join([*self._packed, self._packer.flush()])).decode()
+        if self._is_hidden:
+            return seal("".join(self._texts))
+        # It has to be there, for clients drop reasoning that is not signed; nobody ever checks it.
+        return base64.b64encode(self._digest.digest()).decode()
 
 
-def hidden_reasoning(signature: str) -> str:
-    """Returns the reasoning that a signature carries; "" where it carries none, or is not ours."""
-    if not signature.startswith(_TEXT):
-        return ""
-    unpacker = zlib.decompressobj()
-    try:
-        packed = base64.b64decode(signature.removeprefix(_TEXT), validate=True)
-        # Bounded: a few bytes can unpack to gigabytes.
-        text = unpacker.decompress(packed, _MAX_TEXT_BYTES)
-        return text.decode() if unpacker.eof else ""
-    except (ValueError, zlib.error):
-        return ""
+def hidden_reasoning(signature: str, param: str) -> str:
+    """Returns the reasoning that a signature carries; "" where it carries none, or is another server's.
+
+    Raises:
+        InvalidRequestError: it is this server's, and was changed.
+    """
+    return unseal(signature, param) if is_sealed(signature) else ""

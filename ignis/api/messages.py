@@ -70,6 +70,7 @@ class Messages:
             content=gatherer.blocks,
             stop_reason=last.delta.stop_reason,
             stop_sequence=last.delta.stop_sequence,
+            thinking_budget_forced_at=last.thinking_budget_forced_at,
             timings=last.timings,
         )
         await exchange.respond(200, msgspec.json.encode(body), headers=read.headers)

@@ -13,6 +13,11 @@ def seal(text: str) -> str:
     return _MARK + base64.urlsafe_b64encode(text.encode()).decode()
 
 
+def is_sealed(text: str) -> bool:
+    """Whether a text may be one that `seal` wrote."""
+    return text.startswith(_MARK)
+
+
 def unseal(sealed: str, param: str) -> str:
     """Reads what `seal` wrote.
 
@@ -20,7 +25,7 @@ def unseal(sealed: str, param: str) -> str:
         InvalidRequestError: it is of another server, or was changed.
     """
     try:
-        if not sealed.startswith(_MARK):
+        if not is_sealed(sealed):
             raise ValueError(sealed)
         return base64.b64decode(sealed.removeprefix(_MARK), b"-_", validate=True).decode()
     except (ValueError, binascii.Error) as error:

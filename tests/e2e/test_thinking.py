@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import pytest
 
 from ignis.models.registry import open_checkpoint
@@ -80,6 +81,32 @@ def test_a_schema_holds_what_comes_after_the_thought(thinker: Server, budget: in
     assert choice["message"]["reasoning_content"]
     assert set(json.loads(choice["message"]["content"])) == {"city", "big"}
     assert choice["finish_reason"] == "stop"
+
+
+def test_messages_think_within_their_budget_and_bring_the_thought_back(thinker: Server) -> None:
+    with anthropic.Anthropic(base_url=thinker.base_url.removesuffix("/v1"), api_key="unused", max_retries=0) as sdk:
+        drawn = {"temperature": 0}
+        fields: Any = {"model": "", "max_tokens": 2100, "messages": ASKED["messages"], "stop_sequences": [" ", "\n"]}
+        fields |= {"thinking": {"type": "enabled", "budget_tokens": 4}, "extra_body": drawn}
+        whole = sdk.messages.create(**fields)
+        thought, said = whole.content
+        assert thought.type == "thinking" and "I have to stop thinking here." in thought.thinking and thought.signature
+        assert said.type == "text" and said.text
+        assert (whole.model_extra or {})["thinking_budget_forced_at"] == 4
+        details = whole.usage.output_tokens_details
+        assert details is not None and 4 < details.thinking_tokens < whole.usage.output_tokens
+        with sdk.messages.stream(**fields) as stream:
+            thoughts = [event.thinking for event in stream if event.type == "thinking"]
+            gathered = stream.get_final_message()
+        assert "".join(thoughts) == thought.thinking
+        assert [block.to_dict() for block in gathered.content] == [block.to_dict() for block in whole.content]
+        fields["thinking"]["display"] = "omitted"
+        hidden = sdk.messages.create(**fields).content[0]
+        assert hidden.type == "thinking" and not hidden.thinking and hidden.signature != thought.signature
+        silent = sdk.messages.create(
+            **{**fields, "thinking": {"type": "disabled"}, "stop_sequences": [], "max_tokens": 30}
+        )
+        assert [block.type for block in silent.content] == ["text"]
 
 
 def test_without_thinking_there_is_neither_budget_nor_reasoning(thinker: Server) -> None:

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from ignis.api.schema.chat_completions import ForcedAt
 from ignis.api.schema.usage import Timings
 
 StopReason = Annotated[
@@ -64,6 +65,7 @@ class AnthropicMessage(msgspec.Struct, kw_only=True):
     stop_reason: StopReason | None = None
     stop_sequence: str | None = None
     usage: MessageUsage
+    thinking_budget_forced_at: ForcedAt | msgspec.UnsetType = msgspec.UNSET
     timings: Timings | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -115,6 +117,7 @@ class MessageDelta(msgspec.Struct, kw_only=True, tag_field="type", tag="message_
 
     delta: MessageEnd
     usage: MessageUsage
+    thinking_budget_forced_at: ForcedAt | msgspec.UnsetType = msgspec.UNSET
     timings: Timings
 
 

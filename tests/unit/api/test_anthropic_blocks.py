@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ignis.api.anthropic_blocks import BlockGatherer, BlockWriter, whole_object
 from ignis.api.anthropic_signature import ThinkingSignature, hidden_reasoning
 from ignis.api.schema.anthropic_answer import ContentBlockStart, ContentBlockStop
+from ignis.errors import InvalidRequestError
 from ignis.stream.parts import CallArguments, CallBegin, Content, Part, Reasoning
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False)
@@ -98,18 +99,16 @@ def test_a_signature_depends_on_the_text_alone_and_brings_it_back_where_it_was_l
     text = "".join(pieces)
     for is_hidden in (False, True):
         assert signature_of(pieces, is_hidden=is_hidden) == signature_of([text], is_hidden=is_hidden)
-    assert hidden_reasoning(signature_of(pieces, is_hidden=True)) == text
-    assert hidden_reasoning(signature_of(pieces, is_hidden=False)) == ""
+    assert hidden_reasoning(signature_of(pieces, is_hidden=True), "x") == text
+    assert hidden_reasoning(signature_of(pieces, is_hidden=False), "x") == ""
 
 
-@pytest.mark.parametrize(
-    "signature", ["", "EqQBCgIYAhIM", "ignis.text.", "ignis.text.!", "ignis.text.AAAA", "ignis.text.é"]
-)
+@pytest.mark.parametrize("signature", ["", "EqQBCgIYAhIM", "é"])
 def test_a_foreign_signature_carries_nothing(signature: str) -> None:
-    assert hidden_reasoning(signature) == ""
+    assert hidden_reasoning(signature, "x") == ""
 
 
-def test_a_signature_that_unpacks_to_more_than_a_conversation_holds_carries_nothing() -> None:
-    bomb = signature_of(["x" * (1 << 20)] * 20, is_hidden=True)
-    assert len(bomb) < 1 << 17
-    assert hidden_reasoning(bomb) == ""
+def test_a_signature_of_ours_that_was_changed_is_refused_by_name() -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        hidden_reasoning(signature_of(["hm"], is_hidden=True) + "!", "messages[0].content[0].signature")
+    assert caught.value.param == "messages[0].content[0].signature"
