@@ -84,7 +84,7 @@ class Tool(msgspec.Struct, kw_only=True):
 ToolList = Annotated[
     list[Tool],
     honoured(
-        "Functions that the model may call. Refused where the model's template does not mention tools.",
+        "Functions that the model may call. Refused where the model cannot be told of any.",
         max_length=MAX_TOOLS,
     ),
 ]

@@ -146,7 +146,7 @@ class ConversationFields(SamplingFields, kw_only=True):
         Annotated[
             list[ResponseTool],
             honoured(
-                "Tools that the model may call. Refused where the model's template does not mention tools.",
+                "Tools that the model may call. Refused where the model cannot be told of any.",
                 max_length=MAX_TOOLS,
             ),
         ]
