@@ -1,5 +1,6 @@
 """The Anthropic Python SDK against the running server: what a user's program does."""
 
+import contextlib
 import json
 import threading
 from collections.abc import Iterator
@@ -244,6 +245,27 @@ def test_a_refusal_is_of_its_class_and_names_its_field(
         assert error.body["error"]["details"]["param"] == param  # type: ignore[index]
         assert error.request_id and error.request_id == error.body["request_id"]  # type: ignore[index]
         assert error.type == ("not_found_error" if kind is anthropic.NotFoundError else "invalid_request_error")
+
+
+def test_a_refusal_is_not_tried_again(server: Server) -> None:
+    before = server.metric("ignis_http_requests_total", status="4xx")
+    with client(server, max_retries=2) as patient, pytest.raises(anthropic.BadRequestError):
+        patient.messages.create(model="", max_tokens=8, messages=[])
+    assert server.metric("ignis_http_requests_total", status="4xx") == before + 1
+
+
+def test_a_full_engine_is_overloaded_until_a_lane_is_free(server: Server, sdk: anthropic.Anthropic) -> None:
+    endless: Any = {"model": "", "max_tokens": 2000, "messages": PARIS, "extra_body": {"ignore_eos": True}}
+    with contextlib.ExitStack() as opened:
+        for _ in range(8):
+            stream = opened.enter_context(sdk.messages.stream(**endless))
+            next(iter(stream.text_stream))
+        with pytest.raises(anthropic.ServiceUnavailableError) as caught:
+            sdk.messages.create(model="", max_tokens=4, messages=PARIS)
+        assert caught.value.type == "overloaded_error"
+        assert int(caught.value.response.headers["retry-after"]) >= 1
+    with client(server, max_retries=5) as patient:
+        assert patient.messages.create(model="", max_tokens=4, messages=PARIS).usage.output_tokens == 4
 
 
 def test_the_key_is_taken_from_either_header(start_server: Any) -> None:

@@ -415,3 +415,14 @@ async def test_a_template_that_refuses_is_a_400_in_its_own_words() -> None:
     answer = await asked.answer("POST", MESSAGES, body_of())
     assert answer.status == 400
     assert "roles must alternate" in answer.json()["error"]["message"]
+
+
+async def test_a_prompt_that_opens_reasoning_gives_thinking_first_after_results_too() -> None:
+    opener = "{% if tools %}<tool_call></think>{% endif %}{{ messages[-1].content }}A:<think>\n"
+    use = {"type": "tool_use", "id": "t", "name": "weather", "input": {"city": "Bonn"}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "rain"}
+    history = [*HI, {"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    for messages in (HI, history):
+        asked = rig("hmm\n</think>\n\nIt rains.", model=model(opener))
+        thinking, text = (await whole(asked, messages=messages, tools=[WEATHER]))["content"]
+        assert (thinking["thinking"], text["text"]) == ("hmm", "It rains.")

@@ -267,6 +267,7 @@ async def test_a_model_that_cannot_think_refuses_to_and_agrees_not_to() -> None:
     [
         {"output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}}},
         {"output_format": {"type": "json_schema", "schema": {"type": "object"}}},
+        {"tools": [{**WEATHER, "strict": True}]},
         {"tools": [WEATHER], "tool_choice": {"type": "any"}},
         {"tools": [WEATHER], "tool_choice": {"type": "tool", "name": "weather"}},
     ],
