@@ -43,22 +43,13 @@ class NamespacedTool(msgspec.Struct, kw_only=True):
 
 
 class ResponseTool(msgspec.Struct, kw_only=True):
-    """A tool that the client runs. A search of the web is not offered to the model; other tools that would run on the
-    server are refused."""
+    """A tool that the client runs; those that would run on the server are refused."""
 
     type: Annotated[
-        Literal[
-            "function",
-            "custom",
-            "namespace",
-            "web_search",
-            "web_search_2025_08_26",
-            "web_search_preview",
-            "web_search_preview_2025_03_11",
-        ],
+        Literal["function", "custom", "namespace", "web_search"],
         msgspec.Meta(
             description="function: arguments by a schema. custom: one free text. namespace: a group of both. "
-            "web_search is inert: the server searches nothing and the model is not told of it.",
+            "web_search: inert with external_web_access false, else refused: the server searches nothing.",
             extra={
                 CODE: UnsupportedValueError,
                 ALLOWED: '"function", "custom" or "namespace": the server runs no tools of its own',
@@ -76,7 +67,9 @@ class ResponseTool(msgspec.Struct, kw_only=True):
     tools: Annotated[list[NamespacedTool], honoured("Of a namespace.", max_length=MAX_TOOLS)] | None = None
     defer_loading: Annotated[Any, inert("any value; every tool is offered at once.")] = None
     allowed_callers: Annotated[Any, inert("any value; the model is the only caller.")] = None
-    external_web_access: Annotated[Any, inert("any value; the server searches nothing.")] = None
+    external_web_access: Annotated[
+        bool | None, honoured("Of web_search: false, and the model is not told of it; else it is refused.")
+    ] = None
     search_context_size: Annotated[Any, inert("any value; the server searches nothing.")] = None
     search_content_types: Annotated[Any, inert("any value; the server searches nothing.")] = None
     user_location: Annotated[Any, inert("any value; the server searches nothing.")] = None

@@ -16,12 +16,15 @@ TEMPLATE = "{{ messages[0].content }}{% if tools %}{% endif %}"
 BODIES = [operation for operation in OPERATIONS if operation.method == "POST" and operation.request is not None]
 COUNT = f"{MESSAGES}/count_tokens"
 CHAT, TEXT, TOKENIZE = "/v1/chat/completions", "/v1/completions", "/v1/tokenize"
+RESPONSES, INPUT = "/v1/responses", "/v1/responses/input_tokens"
 NEEDED: dict[str, dict[str, Any]] = {
     CHAT: {"messages": HI},
     TEXT: {"prompt": "a"},
     TOKENIZE: {"messages": HI},
     "/v1/detokenize": {"token_ids": []},
     MESSAGES: {"messages": HI, "max_tokens": 9},
+    RESPONSES: {"input": "Hi"},
+    INPUT: {"input": "Hi"},
     COUNT: {"messages": HI},
 }
 
@@ -60,6 +63,18 @@ def results(count: int) -> list[dict[str, Any]]:
 
 def schema(size_bytes: int) -> dict[str, str]:
     return {"a": "x" * (size_bytes - len('{"a":""}'))}
+
+
+def input_parts(count: int) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": [{"type": "input_text", "text": ""}] * count}]
+
+
+def flat_tools(count: int) -> list[dict[str, Any]]:
+    return [{"type": "function", "name": f"f{index}"} for index in range(count)]
+
+
+def group(inner: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "namespace", "name": "n", "tools": inner}
 
 
 USED = "messages[1].content[0].input"
@@ -131,6 +146,36 @@ CASES = [
         INVALID,
         "tools[0].input_schema",
     ),
+    ((RESPONSES, INPUT), "input", lambda n: HI * n, limits.MAX_MESSAGES, INVALID, "input"),
+    ((RESPONSES, INPUT), "input", input_parts, limits.MAX_PARTS, INVALID, "input[0].content"),
+    ((RESPONSES, INPUT), "tools", lambda n: flat_tools(n), limits.MAX_TOOLS, INVALID, "tools"),
+    ((RESPONSES, INPUT), "tools", lambda n: [group(flat_tools(n))], limits.MAX_TOOLS, INVALID, "tools[0].tools"),
+    (
+        (RESPONSES, INPUT),
+        "tools",
+        lambda n: [{"type": "function", "name": "f" * n}],
+        limits.MAX_TOOL_NAME_CHARACTERS,
+        INVALID,
+        "tools[0].name",
+    ),
+    (
+        (RESPONSES, INPUT),
+        "tools",
+        lambda n: [{"type": "function", "name": "f", "parameters": schema(n)}],
+        limits.MAX_SCHEMA_BYTES,
+        INVALID,
+        "tools[0].parameters",
+    ),
+    (
+        (RESPONSES, INPUT),
+        "tools",
+        lambda n: [group([{"type": "function", "name": "f", "parameters": deep(n)}])],
+        limits.MAX_DEPTH - 1,
+        INVALID,
+        "tools[0].tools[0].parameters",
+    ),
+    ((RESPONSES,), "stop", lambda n: ["x"] * n, limits.MAX_STOPS, INVALID, "stop"),
+    ((RESPONSES,), "metadata", lambda n: {f"{i}": "" for i in range(n)}, limits.MAX_METADATA, INVALID, "metadata"),
     ((MESSAGES,), "stop_sequences", lambda n: ["x"] * n, limits.MAX_STOPS, INVALID, "stop_sequences"),
     ((MESSAGES,), "stop_sequences", lambda n: ["x" * n], limits.MAX_STOP_CHARACTERS, INVALID, "stop_sequences[0]"),
     (("/v1/detokenize",), "token_ids", lambda n: [0] * n, limits.MAX_TOKEN_IDS, INVALID, "token_ids"),

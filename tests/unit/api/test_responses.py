@@ -272,7 +272,7 @@ async def test_a_call_of_a_tool_in_a_namespace_names_both() -> None:
     assert "<assistant>|agents.close{};<tool>|ok;" in prompt(opened)
 
 
-async def test_a_search_of_the_web_is_not_offered() -> None:
+async def test_a_search_that_is_not_to_reach_the_web_is_not_offered() -> None:
     opened = rig()
     made = await make(opened, tools=[{"type": "web_search", "external_web_access": False}])
     assert made["tools"] == []
@@ -320,6 +320,9 @@ async def test_only_allowed_tools_are_offered() -> None:
         ({"input": [{"type": "function_call_output", "output": "x"}]}, "invalid_request_error", "input[0].call_id"),
         ({"input": [{"type": "function_call", "call_id": "c"}]}, "invalid_request_error", "input[0].name"),
         ({"tools": [{"type": "mcp"}]}, "unsupported_value", "tools[0].type"),
+        ({"tools": [F, {"type": "web_search"}]}, "unsupported_value", "tools[1].type"),
+        ({"tools": [{"type": "web_search", "external_web_access": True}]}, "unsupported_value", "tools[0].type"),
+        ({"tools": [{"type": "web_search_preview"}]}, "unsupported_value", "tools[0].type"),
         ({"tools": [{"type": "code_interpreter"}]}, "unsupported_value", "tools[0].type"),
         ({"tools": [{"type": "function"}]}, "invalid_request_error", "tools[0].name"),
         ({"tools": [F, F]}, "invalid_request_error", "tools[1].name"),
