@@ -17,7 +17,12 @@ from ignis.chat.instructions import InstructionPolicies
 from ignis.engine.keeper import Use
 from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.limits import REJECTIONS
-from ignis.errors import ContextLengthExceededError, InvalidRequestError, InvalidSamplingParameterError
+from ignis.errors import (
+    ContextLengthExceededError,
+    InvalidRequestError,
+    InvalidSamplingParameterError,
+    RequestError,
+)
 from ignis.exchange import Exchange
 from ignis.grammar.forms import CallTarget, Freedom
 from ignis.grammar.grammar import Calls
@@ -185,7 +190,14 @@ class Orders:
         variables = {**named, **thinking.variables}
         told = tool_prompt(source, dialect)
         policies = self._settings.policies
-        return await self._prompts.build(model, prompt.messages, tools, variables, policies, told, max_tokens)
+        try:
+            return await self._prompts.build(model, prompt.messages, tools, variables, policies, told, max_tokens)
+        except RequestError as error:
+            param = error.param or ""
+            if names.prompt == Names().prompt or not param.startswith(Names().prompt):
+                raise
+            # What the route's client sent are no messages, and not one for each of them either.
+            raise type(error)(error.message.replace(param, names.prompt), names.prompt) from error
 
     async def _thinking(self, model: LoadedModel, conversation: Conversation) -> Thinking:
         template = await self._prompts.template(model)

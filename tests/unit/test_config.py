@@ -402,3 +402,7 @@ def test_origins_are_any_unless_they_are_named() -> None:
     assert load_config([], {}, NOWHERE).server.origins is None
     origins = load_config(["--server-origins", "https://A.example, http://b:8080"], {}, NOWHERE).server.origins
     assert origins == frozenset({"https://a.example", "http://b:8080"})
+
+
+def test_what_0_means_may_be_said_in_its_word() -> None:
+    assert load_config(["--model-thinking-budget", "off"], {}, NOWHERE).model.thinking_budget == 0

@@ -192,3 +192,14 @@ async def test_a_client_that_leaves_a_thought_is_told_to_the_log() -> None:
         nursery.cancel_scope.cancel()
     (line,) = asked.logged("ignis.request.only_reasoning")
     assert line["cause"] == "client cancelled"
+
+
+async def test_a_response_is_refused_in_its_own_words() -> None:
+    one = rig(QWEN3, policies=InstructionPolicies(developer=DeveloperPolicy.ONE_AFTER_SYSTEM))
+    body = {"input": [{"role": "user", "content": "Hi"}, {"role": "developer", "content": "dev"}]}
+    error = (await one.answer("POST", "/v1/responses", body)).json()["error"]
+    assert (error["code"], error["param"]) == ("developer_message_position", "input")
+    assert "messages" not in error["message"].replace("developer_message", "")
+    raising = rig("{{ raise_exception('roles must alternate') }}")
+    error = (await raising.answer("POST", "/v1/responses", {"input": "Hi"})).json()["error"]
+    assert (error["param"], "roles must alternate" in error["message"]) == ("input", True)
