@@ -49,6 +49,10 @@ class Grammars:
         # Abandoned on a cancel: compiling has bounds, and ends by itself.
         return await trio.to_thread.run_sync(compile_all, abandon_on_cancel=True, limiter=self._workers)
 
+    def forget(self) -> None:
+        """Lets go of the vocabulary."""
+        self._vocabulary = None
+
     async def _of(self, model: LoadedModel) -> Vocabulary:
         async with self._making:
             known = self._vocabulary

@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from ignis.api.generation import Order, fresh_seed
-from ignis.api.grammars import Grammars
 from ignis.api.prompt import Prompts
 from ignis.api.schema.models import Capabilities
 from ignis.api.schema.sampling import SamplingFields
@@ -59,7 +58,6 @@ class Orders:
         self._settings = settings
         self._metrics = metrics
         self._log = log
-        self._grammars = Grammars()
         self._reported: set[str] = set()
         self._known_form: tuple[LoadedModel, ReasoningForm | None] | None = None
 
@@ -158,7 +156,7 @@ class Orders:
         if order.ignores_eos and (is_forced or wish.form is not None):
             param = "tool_choice" if wish.form is None else wish.form.param
             raise InvalidRequestError(f"{param} cannot be given with ignore_eos: what is held has an end", param)
-        return await self._grammars.constraints(
+        return await self._prompts.grammars.constraints(
             order.model,
             wish.form,
             None if conversation is None else _calls(conversation, dialect),

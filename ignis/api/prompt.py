@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import trio
 
+from ignis.api.grammars import Grammars
 from ignis.chat.fill_in import fill_in_form, fill_in_prompt
 from ignis.chat.instructions import InstructionPolicies
 from ignis.chat.prompt import build_prompt, encode_pieces
@@ -29,6 +30,7 @@ class Prompts:
         self._short = trio.CapacityLimiter(_NUM_WORKERS)
         self._long = trio.CapacityLimiter(_NUM_LONG_WORKERS)
         self._template: tuple[LoadedModel, ChatTemplate] | None = None
+        self.grammars = Grammars()
 
     async def build(
         self,
@@ -61,8 +63,9 @@ class Prompts:
         return known[1] if known is not None and known[0] is model else await self._work(0, self._compiled, model)
 
     def forget(self) -> None:
-        """Lets go of the template and of its model's tokenizer."""
+        """Lets go of the template, and of its model's tokenizer and vocabulary."""
         self._template = None
+        self.grammars.forget()
 
     async def encode(self, model: LoadedModel, text: str) -> tuple[int, ...]:
         """Returns the ids of plain text."""

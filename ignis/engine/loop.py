@@ -62,6 +62,8 @@ Command = Attach | Detach | Submit | Leave | Worked | Quit
 
 _PATIENCE = 0.02
 """Of the last round: so long the next one waits for lanes that are late, and then it goes without them."""
+_HELD_PATIENCE = 0.1
+"""The same where every lane has a constraint: going apart they would take twice as many rounds."""
 _SOON_S = 0.002
 """So long the last round's tokens are kept, and prompts held up, where every lane is late."""
 _LATE_LIMIT_S = 1.0
@@ -274,9 +276,10 @@ class StepLoop:
 
     def _wait_for_late(self) -> None:
         """Waits for lanes that are late, as long as those that are ready can bear it."""
-        until = self._clock() + _PATIENCE * self._round_s
+        begun = self._clock()
         while self._scheduler is not None and self._scheduler.num_late and self._scheduler.num_ready:
-            left_s = until - self._clock()
+            patience = _PATIENCE if self._scheduler.has_free_lane else _HELD_PATIENCE
+            left_s = begun + patience * self._round_s - self._clock()
             if left_s <= 0:
                 return
             try:

@@ -34,6 +34,11 @@ class DecodeLanes:
     def num_ready(self) -> int:
         return len(self._decoding) - self._num_late
 
+    @property
+    def has_free_lane(self) -> bool:
+        """A decoding one has no constraint."""
+        return any(live.constraint is None for live in self._decoding)
+
     def reserve(self) -> int:
         """Takes the lowest free lane; the caller has counted that there is one."""
         return self._free.pop()

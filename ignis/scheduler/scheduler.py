@@ -68,6 +68,11 @@ class Scheduler:
         """Lanes that the next round would have."""
         return self._lanes.num_ready
 
+    @property
+    def has_free_lane(self) -> bool:
+        """A lane that decodes has no constraint, and so would wait for others only."""
+        return self._lanes.has_free_lane
+
     def submit(self, request_id: int, submission: Submission, now: float) -> None:
         """Queues a request. The caller has seen that a lane is free and that the bound fits the whole pool."""
         assert self._lanes.num_free > 0, "more requests than lanes"

@@ -129,6 +129,17 @@ def test_being_late_changes_no_token() -> None:
     assert {token % 10 for token in answers[0][0]} == {7}
 
 
+def test_a_lane_without_a_constraint_is_known_while_it_decodes() -> None:
+    play = Bound()
+    play.bind(RuledConstraint(ends_in(3)), max_tokens=9)
+    play.step()
+    assert not play.scheduler.has_free_lane
+    play.submit(range(20), max_tokens=3)
+    play.run(lambda: play.scheduler.has_free_lane)
+    play.run(lambda: not play.scheduler.has_free_lane)
+    assert play.scheduler.num_running == 1
+
+
 def test_with_every_lane_late_nothing_runs() -> None:
     play = Bound()
     play.bind(RuledConstraint(ends_in(3), is_slow=True))
