@@ -9,7 +9,7 @@ import trio
 import trio.testing
 
 from ignis.errors import DrainingError, EngineError
-from ignis.limits import MAX_ACTIVE_RESPONSES, MAX_STREAMS
+from ignis.limits import MAX_ACTIVE_RESPONSES, MAX_STREAMS, MAX_WAITING_RESPONSES
 from ignis.scheduler.request import FinishReason
 from tests.fakes.engine import script
 from tests.fakes.exchange import FakeExchange, FakeSocket
@@ -309,6 +309,21 @@ async def test_a_refusal_is_an_error_event_and_the_socket_stays_open(
     async with opened_socket(rig()) as socket:
         assert (await refused(socket, message))[1:] == (code, param)
         assert (await ask(socket))["status"] == "completed"
+
+
+async def test_a_client_that_asks_without_end_is_told_that_enough_wait() -> None:
+    opened = rig(is_held=True)
+    async with opened_socket(opened) as socket:
+        socket.say({"type": "response.create", "input": "Hi"})
+        await submitted(opened, 1)
+        for _ in range(MAX_WAITING_RESPONSES + 1):
+            socket.say({"type": "response.create", "input": "Hi"})
+        await trio.testing.wait_all_tasks_blocked()
+        told = [event for event in socket.heard() if event["type"] == "error"]
+        assert [(event["status"], event["error"]["code"]) for event in told] == [(503, "engine_full")]
+        for number in range(1, MAX_WAITING_RESPONSES + 2):
+            await submitted(opened, number)
+            opened.engine.deliver(number)
 
 
 async def test_a_refusal_on_a_named_stream_names_it_and_takes_no_name() -> None:
