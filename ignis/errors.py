@@ -395,6 +395,7 @@ class SwitchFailedError(BusyError):
     status = 503
     type = "model_load_failed"
     code = "model_load_failed"
+    default_retry_after_s = 5
 
 
 class DeviceLoadError(Fault):

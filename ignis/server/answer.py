@@ -19,8 +19,8 @@ LAST_CHUNK = b"0\r\n\r\n"
 _FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _FIELD_VALUE = re.compile(r"[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?|")
 _PHRASES = {status.value: status.phrase for status in http.HTTPStatus}
-# RFC 9110 renamed two, and Python followed in 3.13.
-_PHRASES |= {413: "Content Too Large", 422: "Unprocessable Content"}
+# RFC 9110 renamed three, and Python followed in 3.13.
+_PHRASES |= {413: "Content Too Large", 414: "URI Too Long", 422: "Unprocessable Content"}
 _OWN_FIELDS = frozenset(
     {"connection", "content-length", "content-type", "date", "server", "transfer-encoding", "x-request-id"}
 )

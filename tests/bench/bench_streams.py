@@ -29,8 +29,9 @@ from ignis.models.registry import open_checkpoint
 from ignis.scheduler.plan import CopyPage, DecodeRound, PrefillSpan
 from ignis.tokenizer import load_tokenizer
 from tests.fakes.leaf import ScriptedLeaf
+from tests.wire.frames import TEXT, frame, opening
 
-TEXT = (
+STORY = (
     "Photosynthesis turns light into sugar: in the chloroplasts of a leaf, water is split, and its electrons drive the "
     "making of ATP and NADPH, which in turn fix carbon dioxide in the Calvin cycle. Oxygen is what is left over. "
 )
@@ -41,6 +42,7 @@ ROUTES: dict[str, tuple[str, dict[str, Any]]] = {
     "completions": ("/v1/completions", {"prompt": "Photosynthesis"}),
     "messages": ("/v1/messages", {"messages": PROMPT}),
     "responses": ("/v1/responses", {"input": PROMPT}),
+    "socket": ("/v1/responses", {"input": PROMPT, "type": "response.create"}),
 }
 
 
@@ -78,7 +80,7 @@ def _serve(model: Path, port: int, rounds_s: float, pipe: Pipe) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     checkpoint = open_checkpoint(model)
-    tokens = load_tokenizer(checkpoint.vocabulary, checkpoint.special, checkpoint.shape.vocab_size).encode(TEXT)
+    tokens = load_tokenizer(checkpoint.vocabulary, checkpoint.special, checkpoint.shape.vocab_size).encode(STORY)
     app.open_leaf = lambda _kind, _log: PacedLeaf(tokens, rounds_s)  # type: ignore[assignment]
     threading.Thread(target=_report, args=(pipe,), daemon=True, name="report").start()
     flags = ["--model-artifact", str(model), "--server-bind", f"127.0.0.1:{port}", "--server-metrics", "false"]
@@ -115,29 +117,32 @@ def _wait_ready(port: int) -> None:
 
 
 def _read_stream(port: int, request: bytes, times: list[float]) -> None:
+    """Notes when each event of a stream comes, to its end."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(request)
         connection.settimeout(20)
         first = connection.recv(65536)
-        assert first.startswith(b"HTTP/1.1 200"), first
+        assert first.startswith((b"HTTP/1.1 200", b"HTTP/1.1 101")), first
         while data := connection.recv(65536):
-            times += [time.perf_counter()] * data.count(b"data: ")
-            if data.endswith(b"0\r\n\r\n"):
+            times += [time.perf_counter()] * (data.count(b"data: ") or data.count(b'"sequence_number"'))
+            if data.endswith(b"0\r\n\r\n") or b'"type":"response.incomplete"' in data[-200_000:]:
                 return
 
 
 def _request(route: str, num_tokens: int) -> bytes:
     path, fields = ROUTES[route]
-    limit = "max_output_tokens" if route == "responses" else "max_tokens"
+    limit = "max_output_tokens" if route in ("responses", "socket") else "max_tokens"
     body = json.dumps({**fields, "stream": True, limit: num_tokens}).encode()
+    if route == "socket":
+        return opening(path) + frame(TEXT, body)
     return b"POST %b HTTP/1.1\r\nhost: a\r\ncontent-length: %d\r\n\r\n%b" % (path.encode(), len(body), body)
 
 
 def _disturb(port: int, stopped: threading.Event, counts: list[int]) -> None:
     """Has long texts tokenised and long prompts refused or computed, one after the other, beside the streams."""
     bodies = [
-        ("/v1/tokenize", {"prompt": TEXT * 1500}),
-        ("/v1/chat/completions", {"messages": [{"role": "user", "content": TEXT * 120}], "max_tokens": 1}),
+        ("/v1/tokenize", {"prompt": STORY * 1500}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": STORY * 120}], "max_tokens": 1}),
         ("/v1/chat/completions", {"messages": [{"role": "user", "content": "hi"}] * 2000, "max_tokens": 1}),
     ]
     while not stopped.is_set():
