@@ -23,6 +23,7 @@ from ignis.api.schema.anthropic_answer import (
     ThinkingDelta,
     ToolUseContent,
 )
+from ignis.api.schema.usage import TokenLogprobEntry
 from ignis.stream.json_walker import At, JsonWalker
 from ignis.stream.parts import CallArguments, CallBegin, Content, Part, Reasoning
 
@@ -84,8 +85,12 @@ class BlockGatherer:
         self._blocks: list[AnswerContent] = []
         self._texts: list[str] = []
         """Of the open block."""
+        self.logprobs: list[TokenLogprobEntry] = []
+        """Those that came with the events."""
 
     def add(self, event: BlockEvent) -> None:
+        if isinstance(event, ContentBlockDelta) and event.logprobs is not msgspec.UNSET:
+            self.logprobs += event.logprobs
         match event:
             case ContentBlockStart(content_block=block):
                 self._blocks.append(block)

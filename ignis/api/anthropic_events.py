@@ -8,11 +8,12 @@ import msgspec
 from ignis.api.answering import Event
 from ignis.api.anthropic_blocks import BlockWriter
 from ignis.api.error_shape import ANTHROPIC
-from ignis.api.figures import timings_of
-from ignis.api.generation import Delta, Order, Outcome
+from ignis.api.figures import logprobs_of, timings_of
+from ignis.api.generation import Delta, DrawnToken, Order, Outcome
 from ignis.api.schema.anthropic_answer import (
     AnthropicMessage,
     BlockEvent,
+    ContentBlockDelta,
     MessageDelta,
     MessageEnd,
     MessageStart,
@@ -22,6 +23,7 @@ from ignis.api.schema.anthropic_answer import (
     Ping,
     StopReason,
 )
+from ignis.api.schema.usage import TokenLogprobEntry
 from ignis.errors import IgnisError
 from ignis.scheduler.request import FinishReason
 
@@ -45,6 +47,8 @@ class MessageEvents:
         self._has_begun = False
         self._end: MessageEnd | None = None
         self._forced_at: int | None = None
+        self._tokens: list[DrawnToken] = []
+        """Whose log probabilities wait for an event to go out with."""
 
     def begin(self) -> Iterable[Event]:
         # What of the prompt was found in the cache is not known yet: the figures at the end replace these.
@@ -69,8 +73,12 @@ class MessageEvents:
 
     def block_events(self, delta: Delta) -> Iterator[BlockEvent]:
         """The events of the blocks only."""
+        self._tokens += delta.tokens
         for part in delta.parts:
-            yield from self._writer.write(part)
+            for event in self._writer.write(part):
+                if self._tokens and isinstance(event, ContentBlockDelta):
+                    event.logprobs = self._take_logprobs()
+                yield event
         if delta.finish is not None:
             yield from self._writer.finish()
             self._end = MessageEnd(stop_reason=self._stop_reason(delta), stop_sequence=delta.stop_string)
@@ -93,8 +101,13 @@ class MessageEvents:
             delta=self._end,
             usage=usage,
             thinking_budget_forced_at=msgspec.UNSET if self._forced_at is None else self._forced_at,
+            logprobs=self._take_logprobs() if self._tokens else msgspec.UNSET,
             timings=timings_of(outcome, self._order.sampling.seed),
         )
+
+    def _take_logprobs(self) -> list[TokenLogprobEntry]:
+        tokens, self._tokens = self._tokens, []
+        return logprobs_of(tokens, self._order.model.tokenizer)
 
     def _stop_reason(self, delta: Delta) -> StopReason:
         if delta.finish is FinishReason.LENGTH:

@@ -15,6 +15,7 @@ from ignis.api.order import Orders
 from ignis.api.schema.anthropic_answer import TokenCount
 from ignis.api.schema.anthropic_request import CountTokensRequest, MessagesFields, MessagesRequest
 from ignis.api.wish import Names, Wish
+from ignis.errors import InvalidSamplingParameterError
 from ignis.exchange import Exchange
 from ignis.grammar.forms import Form
 from ignis.metrics import Metrics
@@ -35,6 +36,8 @@ class Messages:
         read = await read_body(exchange, self._max_body_bytes, MessagesRequest)
         fields = read.fields
         self._orders.report_ignored(read.ignored, exchange)
+        if fields.top_logprobs and not fields.logprobs:
+            raise InvalidSamplingParameterError("top_logprobs needs logprobs to be true", "top_logprobs")
         wish = Wish(
             fields=fields,
             prompt=messages_conversation(fields),
@@ -43,6 +46,7 @@ class Messages:
             # One token is drawn where a prompt is read to its end.
             default_max_tokens=fields.max_tokens or 1,
             stop=fields.stop_sequences,
+            top_logprobs=(fields.top_logprobs or 0) if fields.logprobs else None,
             form=_form(fields),
             names=_NAMES,
         )
@@ -71,6 +75,7 @@ class Messages:
             stop_reason=last.delta.stop_reason,
             stop_sequence=last.delta.stop_sequence,
             thinking_budget_forced_at=last.thinking_budget_forced_at,
+            logprobs=[*gatherer.logprobs, *(last.logprobs or ())] if fields.logprobs else msgspec.UNSET,
             timings=last.timings,
         )
         await exchange.respond(200, msgspec.json.encode(body), headers=read.headers)

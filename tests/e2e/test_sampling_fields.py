@@ -220,6 +220,7 @@ def test_log_probabilities_are_the_same_on_every_route_that_has_room_for_them(se
     include = ["message.output_text.logprobs"]
     response = answer(client, RESPONSES, PARIS, include=include, top_logprobs=3, **fields)
     spelled = response["output"][0]["content"][0]["logprobs"]
+    assert answer(client, MESSAGES, PARIS, logprobs=True, top_logprobs=3, **fields)["logprobs"] == chat
     expected = [(token["token"], token["logprob"]) for token in chat]
     assert expected
     assert list(zip(text["tokens"], text["token_logprobs"], strict=True)) == expected

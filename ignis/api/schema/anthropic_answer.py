@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from ignis.api.schema.chat_completions import ForcedAt
-from ignis.api.schema.usage import Timings
+from ignis.api.schema.usage import Timings, TokenLogprobEntry
 
 StopReason = Annotated[
     Literal["end_turn", "max_tokens", "stop_sequence", "tool_use", "model_context_window_exceeded"],
@@ -13,6 +13,15 @@ StopReason = Annotated[
         description="end_turn: the model's own end; max_tokens: the cap; stop_sequence: one of the request's, which "
         "`stop_sequence` names; tool_use: its own end, with calls that are all complete; "
         "model_context_window_exceeded: what fitted beside the prompt of a larger cap."
+    ),
+]
+
+
+Logprobs = Annotated[
+    list[TokenLogprobEntry],
+    msgspec.Meta(
+        description="An extension, where it was asked for: all that was drawn, reasoning, tags and calls too. In a "
+        "stream each event has what it reached."
     ),
 ]
 
@@ -66,6 +75,7 @@ class AnthropicMessage(msgspec.Struct, kw_only=True):
     stop_sequence: str | None = None
     usage: MessageUsage
     thinking_budget_forced_at: ForcedAt | msgspec.UnsetType = msgspec.UNSET
+    logprobs: Logprobs | msgspec.UnsetType = msgspec.UNSET
     timings: Timings | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -101,6 +111,7 @@ class Ping(msgspec.Struct, kw_only=True, tag_field="type", tag="ping"):
 class ContentBlockDelta(msgspec.Struct, kw_only=True, tag_field="type", tag="content_block_delta"):
     index: int
     delta: TextDelta | ThinkingDelta | SignatureDelta | InputJsonDelta
+    logprobs: Logprobs | msgspec.UnsetType = msgspec.UNSET
 
 
 class ContentBlockStop(msgspec.Struct, kw_only=True, tag_field="type", tag="content_block_stop"):
@@ -118,6 +129,7 @@ class MessageDelta(msgspec.Struct, kw_only=True, tag_field="type", tag="message_
     delta: MessageEnd
     usage: MessageUsage
     thinking_budget_forced_at: ForcedAt | msgspec.UnsetType = msgspec.UNSET
+    logprobs: Logprobs | msgspec.UnsetType = msgspec.UNSET
     timings: Timings
 
 

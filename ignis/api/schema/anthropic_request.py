@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ignis import errors
-from ignis.api.schema.fields import ALLOWED, CODE, CODES, honoured, inert, refused
+from ignis.api.schema.fields import ALLOWED, CODE, CODES, honoured, inert, refused, sampling
 from ignis.api.schema.held import Schema
-from ignis.api.schema.sampling import SamplingFields
+from ignis.api.schema.sampling import SamplingFields, TopLogprobs
 from ignis.limits import MAX_MESSAGES, MAX_PARTS, MAX_TOOL_NAME_CHARACTERS, MAX_TOOLS
 
 _BLOCKS = '"text", "tool_use", "tool_result", "thinking" or "redacted_thinking": this model reads text only'
@@ -226,7 +226,8 @@ class MessagesRequest(MessagesFields, kw_only=True):
     ) = None
     stream: Annotated[bool, honoured("Send server-sent events as the text is made.")] | None = None
     n: Annotated[Literal[1], inert("an answer is one message.", "1")] | None = None
-    logprobs: Annotated[Literal[False], inert("an answer has no place for them.", "false")] | None = None
+    logprobs: Annotated[bool, sampling("Report the log probability of each drawn token (an extension).")] | None = None
+    top_logprobs: TopLogprobs | None = None
     prompt: Annotated[None, refused("use messages")] = None
 
 

@@ -324,6 +324,19 @@ async def test_sampling_fields_are_those_of_every_route() -> None:
     assert body["timings"]["seed"] == chat["timings"]["seed"] == 3
 
 
+@pytest.mark.parametrize("text", [f"{THOUGHT}It rains in Köln.", f"{CALL}", "one stop two", "", CALL[:-20]])
+async def test_log_probabilities_join_to_what_the_model_wrote(text: str) -> None:
+    asked = rig(text)
+    fields = {"logprobs": True, "top_logprobs": 2, "tools": [WEATHER], "stop_sequences": ["stop"]}
+    body = await whole(asked, **fields)
+    assert all(len(token["top_logprobs"]) == 2 for token in body["logprobs"])
+    written = bytes(byte for token in body["logprobs"] for byte in token["bytes"]).decode()
+    assert written == text.partition("stop")[0]
+    events = await stream(asked, **fields)
+    assert [token for event in events for token in event.get("logprobs", ())] == body["logprobs"]
+    assert "logprobs" not in await whole(asked)
+
+
 async def test_a_failure_inside_a_stream_is_an_error_event_and_no_end_follows() -> None:
     asked = Rig(script("Hel", FinishReason.FAULT), model=model())
     exchange = await asked.call("POST", MESSAGES, body_of(stream=True))

@@ -18,7 +18,6 @@ INERT: dict[str, Any] = {
     "context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]},
     "diagnostics": {"previous_message_id": None},
     "inference_geo": "eu",
-    "logprobs": False,
     "mcp_servers": [],
     "metadata": {"user_id": "somebody"},
     "n": 1,
@@ -126,7 +125,8 @@ async def test_a_field_from_the_future_is_named_and_ignored() -> None:
         ({"stop_sequences": ["x"] * 17}, INVALID, "stop_sequences"),
         ({"temperature": 3}, "invalid_sampling_parameter", "temperature"),
         ({"n": 2}, UNSUPPORTED, "n"),
-        ({"logprobs": True}, UNSUPPORTED, "logprobs"),
+        ({"logprobs": 1}, "invalid_sampling_parameter", "logprobs"),
+        ({"top_logprobs": 3}, "invalid_sampling_parameter", "top_logprobs"),
         ({"service_tier": "priority"}, UNSUPPORTED, "service_tier"),
         ({"speed": "fast"}, UNSUPPORTED, "speed"),
         ({"mcp_servers": [{}]}, UNSUPPORTED, "mcp_servers"),
@@ -148,7 +148,7 @@ async def test_a_field_from_the_future_is_named_and_ignored() -> None:
 )  # fmt: skip
 async def test_a_refusal_names_its_field(fields: dict[str, Any], code: str, param: str) -> None:
     assert await refusal(rig(), **fields) == (400, code, param)
-    if not {"max_tokens", "stop_sequences", "n", "logprobs", "stream"} & set(fields):
+    if not {"max_tokens", "stop_sequences", "n", "logprobs", "top_logprobs", "stream"} & set(fields):
         body = {"messages": HI, **fields}
         assert (await rig().answer("POST", COUNT, body)).status == 400
 
