@@ -104,7 +104,9 @@ class ResponseRuns:
             return Earlier()
         found = self.store.get(response_id)
         if found is None:
-            raise previous_not_found(response_id)
+            raise PreviousResponseNotFoundError(
+                f"previous_response_id is {response_id[:80]!r}, and no such response can be gone on from"
+            )
         return Earlier(found.items, found.items_bytes)
 
     async def make(
@@ -186,12 +188,6 @@ class ResponseRuns:
 
     def find_running(self, response_id: str) -> ResponseRun | None:
         return self._running.get(response_id)
-
-
-def previous_not_found(response_id: str) -> PreviousResponseNotFoundError:
-    return PreviousResponseNotFoundError(
-        f"previous_response_id is {response_id[:80]!r}, and no such response can be gone on from"
-    )
 
 
 def _read(

@@ -18,7 +18,7 @@ from ignis.api.body import check_body, parse_body
 from ignis.api.generation import release
 from ignis.api.order import Orders
 from ignis.api.refusal import spell
-from ignis.api.response_run import Earlier, ResponseRun, ResponseRuns, previous_not_found
+from ignis.api.response_run import Earlier, ResponseRun, ResponseRuns
 from ignis.api.response_shape import PrewarmShape, ResponseShape
 from ignis.api.response_store import StoredResponse
 from ignis.api.schema.response_events import SocketError
@@ -78,8 +78,6 @@ class _Asked:
     fields: CreateEvent
     raw: dict[str, object]
     earlier: Earlier
-    continues_own: bool
-    """It goes on from the latest response of its own stream."""
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
     """Gives it up."""
 
@@ -117,17 +115,26 @@ class _Connection:
                 stream.put.close()
 
     async def _take(self, message: str | bytes, tasks: trio.Nursery) -> None:
-        stream_id: str | None = None
+        head = _Head()
         try:
-            data, kind, stream_id = _read_head(message)
-            if kind == _STEER:
+            head = _read_head(message)
+            data = message.encode() if isinstance(message, str) else message
+            if head.type == _STEER:
                 raise SteeringNotSupportedError("a response takes no input once it has begun")
-            if kind == "response.cancel":
+            if head.type == "response.cancel":
                 self._cancel(parse_body(data, CancelEvent).fields)
             else:
                 await self._ask(data, tasks)
         except IgnisError as error:
+            stream_id = head.stream_id if isinstance(head.stream_id, str) else None
+            self._forget(stream_id, head.previous_response_id)
             await self._send_error(error, stream_id)
+
+    def _forget(self, stream_id: str | None, response_id: object) -> None:
+        """A response that was to go on from the latest of its own stream has failed: it cannot be gone on from."""
+        stream = self._streams.get(stream_id)
+        if stream is not None and stream.latest is not None and stream.latest.id == response_id:
+            stream.latest = None
 
     # Asking
 
@@ -138,10 +145,10 @@ class _Connection:
         stream = self._streams.get(fields.stream_id) or _Stream(fields.stream_id)
         if fields.stream_id not in self._streams:
             self._check_new(fields.stream_id)
-        earlier, continues_own = self._earlier(fields.previous_response_id, stream)
+        earlier = self._earlier(fields.previous_response_id)
         if self._num_waiting == MAX_WAITING_RESPONSES:
             raise EngineFullError(f"{MAX_WAITING_RESPONSES} responses of this connection wait already")
-        asked = _Asked(fields, read.raw, earlier, continues_own)
+        asked = _Asked(fields, read.raw, earlier)
         stream.put.send_nowait(asked)
         stream.line.append(asked)
         self._num_waiting += 1
@@ -161,17 +168,14 @@ class _Connection:
         if len(self._streams.keys() - {None}) == MAX_STREAMS:
             raise StreamLimitError(f"a connection has at most {MAX_STREAMS} named streams")
 
-    def _earlier(self, response_id: str | None, stream: _Stream) -> tuple[Earlier, bool]:
+    def _earlier(self, response_id: str | None) -> Earlier:
         """What a response goes on from: the latest of a stream of this connection, or a response that was stored."""
         if response_id is None:
-            return Earlier(), False
-        for other in self._streams.values():
-            if other.latest is not None and other.latest.id == response_id:
-                return Earlier(other.latest.items, other.latest.items_bytes), other is stream
-        stored = self._endpoint.runs.store.get(response_id)
-        if stored is None:
-            raise previous_not_found(response_id)
-        return Earlier(stored.items, stored.items_bytes), False
+            return Earlier()
+        for stream in self._streams.values():
+            if stream.latest is not None and stream.latest.id == response_id:
+                return Earlier(stream.latest.items, stream.latest.items_bytes)
+        return self._endpoint.runs.earlier(response_id)
 
     def _cancel(self, fields: CancelEvent) -> None:
         """Gives up the response that is named, or the one that runs on the stream."""
@@ -195,8 +199,8 @@ class _Connection:
                 self._num_waiting -= 1
                 has_ended_well = await self._answer(stream, asked)
             stream.line.popleft()
-            if not has_ended_well and asked.continues_own:
-                stream.latest = None
+            if not has_ended_well:
+                self._forget(stream.stream_id, asked.fields.previous_response_id)
 
     async def _answer(self, stream: _Stream, asked: _Asked) -> bool:
         """Answers one response.create; False where it failed."""
@@ -243,11 +247,13 @@ class _Connection:
 
     async def _tell(self, run: ResponseRun, shape: ResponseShape) -> None:
         endpoint = self._endpoint
-        if endpoint.serving.must_wait():
+
+        async def queue() -> None:
             for event in shape.queue():
                 await self._send(event)
+
         try:
-            mailboxes = await endpoint.serving.submit_in_turn(run.order.submissions(), run.order.model)
+            mailboxes = await endpoint.serving.submit_in_turn(run.order.submissions(), run.order.model, queue)
         except IgnisError as error:
             if not run.tale.has_begun:
                 raise
@@ -273,17 +279,16 @@ class _Connection:
         await self._socket.send(msgspec.json.encode(told))
 
 
-def _read_head(message: str | bytes) -> tuple[bytes, str, str | None]:
-    """The message as bytes, its type, and the stream that it names, as far as it can be told.
+def _read_head(message: str | bytes) -> "_Head":
+    """What the message is.
 
     Raises:
         InvalidRequestError: it is no event that a client may send.
     """
     if isinstance(message, bytes):
         raise InvalidRequestError("a message must be text, not binary")
-    data = message.encode()
     try:
-        head = msgspec.json.decode(data, type=_Head)
+        head = msgspec.json.decode(message, type=_Head)
     except msgspec.ValidationError as error:
         raise InvalidRequestError("the message must be a JSON object") from error
     except msgspec.DecodeError as error:
@@ -293,7 +298,7 @@ def _read_head(message: str | bytes) -> tuple[bytes, str, str | None]:
     if not isinstance(head.type, str) or head.type not in (*_EVENTS, _STEER):
         allowed = " or ".join(_EVENTS)
         raise InvalidRequestError(f"type must be {allowed}, not {spell(head.type)}", "type")
-    return data, head.type, head.stream_id if isinstance(head.stream_id, str) else None
+    return head
 
 
 class _Head(msgspec.Struct):
@@ -301,3 +306,4 @@ class _Head(msgspec.Struct):
 
     type: Any = None
     stream_id: Any = None
+    previous_response_id: Any = None

@@ -113,14 +113,21 @@ class Serving:
             raise not_serving(EngineState.LOADING if keeper.status is ModelStatus.LOADING else state, "")
         return keeper.home.name
 
-    async def submit_in_turn(self, submissions: Sequence[Submission], model: LoadedModel) -> list[Mailbox]:
+    async def submit_in_turn(
+        self, submissions: Sequence[Submission], model: LoadedModel, on_wait: OnLong | None = None
+    ) -> list[Mailbox]:
         """Waits for lanes where all are taken, behind everybody who waited before; then as `submit`.
 
         Whoever waits keeps the model.
+
+        Args:
+            on_wait: called once where it has to wait.
         """
         self._check_served([model])
         self.keeper.stay()
         try:
+            if on_wait is not None and (self._is_waiting or not self._engine.has_room(len(submissions))):
+                await on_wait()
             async with self._turn:
                 try:
                     while not self._engine.has_room(len(submissions)):
@@ -131,10 +138,6 @@ class Serving:
                 return self.submit(submissions, [model])
         finally:
             self.keeper.leave()
-
-    def must_wait(self) -> bool:
-        """Whether the next submission in turn finds no lane at once."""
-        return self._is_waiting or not self._engine.has_room(1)
 
     def submit(self, submissions: Sequence[Submission], models: Sequence[LoadedModel]) -> list[Mailbox]:
         """Hands all of them to the engine, or none; raises what it raises.

@@ -212,6 +212,10 @@ async def test_a_continuation_that_fails_takes_its_parent_with_it_and_a_failed_f
         assert (failed["status"], failed["error"]["code"]) == ("failed", EngineError.code)
         again = await refused(socket, {"previous_response_id": second["id"]})
         assert again[1] == "previous_response_not_found"
+        # It is the same for one that was refused for its fields.
+        fourth = await ask(socket)
+        assert (await refused(socket, {"previous_response_id": fourth["id"], "temperature": 9}))[2] == "temperature"
+        assert (await refused(socket, {"previous_response_id": fourth["id"]}))[1] == "previous_response_not_found"
 
 
 async def test_a_prompt_that_is_only_read_ahead_gives_no_output_and_can_be_gone_on_from() -> None:
