@@ -33,15 +33,19 @@ def messages_conversation(fields: MessagesFields) -> Conversation:
 
     Raises:
         InvalidRequestError: a block lacks what its type needs or stands where it cannot, or a choice names no tool.
-        UnsupportedValueError: the conversation ends with the assistant's words, or a field asks for what is not served.
+        UnsupportedValueError: the last turn is the assistant's and is not text alone, or goes with what it cannot.
     """
     choice = fields.tool_choice
+    turns, begun = _part_begun(template_messages(fields.messages), f"messages[{len(fields.messages) - 1}]")
+    if begun:
+        _check_begun(fields)
     return Conversation(
-        messages=[*_system(fields.system), *template_messages(fields.messages)],
+        messages=[*_system(fields.system), *turns],
         tools=[_tool(tool, f"tools[{index}]") for index, tool in enumerate(fields.tools or ())],
         tool_choice=_choice(choice),
         parallel_tool_calls=choice is None or not choice.disable_parallel_tool_use,
-        thinking=_thinking(fields),
+        thinking=_thinking(fields, is_silent=bool(begun)),
+        begun=begun,
     )
 
 
@@ -69,12 +73,29 @@ def template_messages(messages: Sequence[InputMessage]) -> list[dict[str, Any]]:
         for place, block in enumerate(blocks):
             where = param if isinstance(content, str) else f"{param}[{place}]"
             turns.add(message.role, block, where)
-    if messages[-1].role == "assistant":
-        where = f"messages[{len(messages) - 1}].role"
-        raise UnsupportedValueError(
-            f'{where} must be "user" in the last message: going on with the assistant\'s own words is not served', where
-        )
     return turns.messages
+
+
+def _part_begun(turns: list[dict[str, Any]], where: str) -> tuple[list[dict[str, Any]], str]:
+    """Parts what the assistant has said last, with which its answer goes on."""
+    last = turns[-1]
+    if last["role"] != "assistant":
+        return turns, ""
+    if last.keys() != {"role", "content"}:
+        raise UnsupportedValueError(f"{where}: an answer can go on with text only, not with thinking or a call", where)
+    return turns[:-1], last["content"]
+
+
+def _check_begun(fields: MessagesFields) -> None:
+    """What an answer that has begun cannot do any more."""
+    config = fields.output_config
+    for name, value in (
+        ("thinking", fields.thinking is not None and fields.thinking.type == "enabled"),
+        ("output_config.format", config is not None and config.format is not None),
+        ("output_format", fields.output_format is not None),
+    ):
+        if value:
+            raise UnsupportedValueError(f"{name} cannot be given where the answer has begun: the last message", name)
 
 
 class _Turns:
@@ -184,11 +205,12 @@ def _choice(choice: ToolSelection | None) -> ToolChoice:
     return ToolChoice(_MODES[choice.type], choice.name)
 
 
-def _thinking(fields: MessagesFields) -> AskedThinking:
+def _thinking(fields: MessagesFields, *, is_silent: bool) -> AskedThinking:
+    """`is_silent`: the answer has begun, so that it is too late to think."""
     config = fields.output_config
     thinking = fields.thinking
     return asked_thinking(
-        enable_thinking=None if thinking is None else _IS_ON[thinking.type],
+        enable_thinking=False if is_silent else None if thinking is None else _IS_ON[thinking.type],
         enable_param="thinking",
         reasoning_effort=None if config is None else config.effort,
         effort_param="output_config.effort",

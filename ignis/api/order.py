@@ -126,6 +126,7 @@ class Orders:
             tools={tool.name: tool.parameters or {} for tool in tools},
             max_calls=1 if tools and is_single else None,
             is_held=wish.form is not None,
+            continues=bool(conversation.begun),
             constraints=reasoning or constraints,
             closings=tuple(constraint.closing for constraint in reasoning),
         )
@@ -189,7 +190,9 @@ class Orders:
         told = tool_prompt(source, dialect)
         policies = self._settings.policies
         try:
-            return await self._prompts.build(model, prompt.messages, tools, variables, policies, told, max_tokens)
+            return await self._prompts.build(
+                model, prompt.messages, tools, variables, policies, told, max_tokens, prompt.begun
+            )
         except RequestError as error:
             param = error.param or ""
             if names.prompt == Names().prompt or not param.startswith(Names().prompt):

@@ -41,16 +41,18 @@ class Prompts:
         policies: InstructionPolicies,
         tool_prompt: ToolPrompt | None,
         max_tokens: int | None,
+        begun: str = "",
     ) -> tuple[int, ...]:
-        """Returns the ids of a conversation, up to where the answer begins.
+        """Returns the ids of a conversation, up to where the answer begins, or up to what of it stands already.
 
         Raises:
             TemplateError: the template refused it.
             SystemMessagePositionError, DeveloperMessagePositionError: the policies did.
             ContextLengthExceededError: it is far over max_tokens, where that is given.
         """
-        size = _num_characters(messages) + _num_characters(tools)
-        return await self._work(size, self._build, model, messages, tools, variables, policies, tool_prompt, max_tokens)
+        size = _num_characters(messages) + _num_characters(tools) + len(begun)
+        asked = (messages, tools, variables, policies, tool_prompt, max_tokens, begun)
+        return await self._work(size, self._build, model, *asked)
 
     async def template(self, model: LoadedModel) -> ChatTemplate:
         """Returns the compiled template; compiled when the model was loaded, so that no request pays for it.
@@ -108,6 +110,7 @@ class Prompts:
         policies: InstructionPolicies,
         tool_prompt: ToolPrompt | None,
         max_tokens: int | None,
+        begun: str,
     ) -> tuple[int, ...]:
         return build_prompt(
             model.tokenizer,
@@ -118,6 +121,7 @@ class Prompts:
             policies=policies,
             tool_prompt=tool_prompt,
             max_tokens=max_tokens,
+            begun=begun,
         )
 
     def _compiled(self, model: LoadedModel) -> ChatTemplate:

@@ -65,6 +65,8 @@ class Conversation:
     """False: the answer ends with its first call."""
     thinking: AskedThinking = field(default_factory=AskedThinking)
     """And the variables of the template that the client named (chat_template_kwargs)."""
+    begun: str = ""
+    """What of the answer stands already: the model goes on with it. It cannot think first."""
 
 
 @dataclass(frozen=True, slots=True)

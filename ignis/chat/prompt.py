@@ -21,10 +21,12 @@ def build_prompt(
     policies: InstructionPolicies | None = None,
     tool_prompt: ToolPrompt | None = None,
     max_tokens: int | None = None,
+    begun: str = "",
 ) -> tuple[int, ...]:
     """Spells the messages for the template, renders and encodes. The prompt starts with BOS, once, where it should.
 
-    A prompt far over `max_tokens` is not encoded to its end.
+    A prompt far over `max_tokens` is not encoded to its end. `begun` stands where the answer begins: the model goes on
+    with it as if it had written it.
 
     Raises:
         InvalidRequestError: a message that no template can take.
@@ -35,6 +37,8 @@ def build_prompt(
     spelled = spell_messages(messages, template.dialect, policies or InstructionPolicies(), tools, tool_prompt)
     own_tools = tools if tool_prompt is None else None
     pieces = template.render(spelled, own_tools, add_generation_prompt=add_generation_prompt, variables=variables)
+    if begun:
+        pieces.append(begun)
     if max_tokens is not None and tokenizer.has_more_tokens("".join(map(_text, pieces)), max_tokens):
         raise ContextLengthExceededError(
             f"the prompt has more than {max_tokens} tokens, the context holds {max_tokens} with the answer", "messages"

@@ -116,6 +116,14 @@ def test_models_are_listed_in_their_shape(sdk: anthropic.Anthropic) -> None:
         sdk.models.retrieve("claude-opus-5-5")
 
 
+def test_an_answer_goes_on_with_its_own_beginning(sdk: anthropic.Anthropic) -> None:
+    fields: Any = {"model": "", "max_tokens": 40, "extra_body": GREEDY}
+    full = text_of(sdk.messages.create(messages=PARIS, **fields))
+    begun = full[: full.index("Paris") - 1]
+    history: Any = [*PARIS, {"role": "assistant", "content": begun}]
+    assert begun + text_of(sdk.messages.create(messages=history, **fields)) == full
+
+
 def test_the_cap_and_a_stop_sequence_are_told_apart(sdk: anthropic.Anthropic) -> None:
     fields: Any = {"model": "", "messages": PARIS, "extra_body": GREEDY}
     full = text_of(sdk.messages.create(max_tokens=30, **fields))

@@ -165,7 +165,13 @@ class MessagesFields(SamplingFields, kw_only=True):
     """What a body may hold, whether it is answered or counted. Null is the same as leaving a field out."""
 
     messages: Annotated[
-        list[InputMessage], honoured("The conversation, oldest first.", min_length=1, max_length=MAX_MESSAGES)
+        list[InputMessage],
+        honoured(
+            "The conversation, oldest first. Where the last one is the assistant's, the answer goes on with its text, "
+            "without thinking first.",
+            min_length=1,
+            max_length=MAX_MESSAGES,
+        ),
     ]
     system: Annotated[
         str | Annotated[list[TextBlock], msgspec.Meta(max_length=MAX_PARTS)] | None,

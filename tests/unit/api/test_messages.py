@@ -270,6 +270,19 @@ async def test_a_cap_of_nothing_reads_the_prompt_and_answers_nothing() -> None:
     assert asked.engine.submissions[0].prompt == asked.engine.submissions[2].prompt
 
 
+async def test_an_answer_goes_on_with_what_the_assistant_said_last() -> None:
+    asked = rig(" fine.")
+    begun = [*HI, {"role": "assistant", "content": "I am"}]
+    body = await whole(asked, messages=begun)
+    assert body["content"] == [{"type": "text", "text": " fine."}]
+    await whole(asked, thinking={"type": "disabled"})
+    assert gathered(await stream(asked, messages=begun)).content[0].to_dict()["text"] == " fine."
+    continued, plain_prompt, _ = (submission.prompt for submission in asked.engine.submissions)
+    assert continued == (*plain_prompt, *b"I am")
+    count = (await asked.answer("POST", COUNT, {"messages": begun})).json()["input_tokens"]
+    assert count == len(continued)
+
+
 async def test_a_call_and_its_result_continue_the_prompt_that_made_it() -> None:
     written = f"{THOUGHT}I look.\n{CALL}"
     asked = rig(written)

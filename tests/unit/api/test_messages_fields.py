@@ -27,6 +27,8 @@ INERT: dict[str, Any] = {
 }
 REFUSED = {"container", "prompt", *ForeignFields.__struct_encode_fields__}
 USE = {"type": "tool_use", "id": "t", "name": "weather", "input": {}}
+BEGUN = [*HI, {"role": "assistant", "content": "I am"}]
+FORMAT = {"type": "json_schema", "schema": {"type": "object"}}
 RESULT = {"type": "tool_result", "tool_use_id": "t", "content": "rain"}
 
 
@@ -90,7 +92,10 @@ async def test_a_field_from_the_future_is_named_and_ignored() -> None:
         ({"messages": []}, INVALID, "messages"),
         ({"messages": [{"role": "tool", "content": "x"}]}, INVALID, "messages[0].role"),
         ({"messages": [{"role": "user", "content": None}]}, INVALID, "messages[0].content"),
-        ({"messages": [*HI, {"role": "assistant", "content": "I"}]}, UNSUPPORTED, "messages[1].role"),
+        ({"messages": [*HI, {"role": "assistant", "content": [USE]}]}, UNSUPPORTED, "messages[1]"),
+        ({"messages": BEGUN, "thinking": {"type": "enabled"}}, UNSUPPORTED, "thinking"),
+        ({"messages": BEGUN, "output_format": FORMAT}, UNSUPPORTED, "output_format"),
+        ({"messages": BEGUN, "output_config": {"format": FORMAT}}, UNSUPPORTED, "output_config.format"),
         ({"messages": user({"type": "image", "source": {}})}, "vision_disabled", "messages[0].content[0].type"),
         ({"messages": user({"type": "document"})}, UNSUPPORTED, "messages[0].content[0].type"),
         ({"messages": user({"type": "hologram"})}, UNSUPPORTED, "messages[0].content[0].type"),
