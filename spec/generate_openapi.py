@@ -21,6 +21,9 @@ The same request with the same seed gives the same text, whatever else the serve
 """
 
 
+_DONE = {200: "Done.", 202: "Begun; the list of the models and its events say how it goes."}
+
+
 def openapi() -> dict[Path, str]:
     document = json.dumps(build_document(), indent=2, ensure_ascii=False) + "\n"
     return {ROOT / "spec" / "openapi.json": document}
@@ -101,7 +104,9 @@ def responses(
     content = {operation.answer_type: {"schema": {"type": "string"} if "html" in operation.answer_type else schema}}
     if operation.chunk is not None:
         content["text/event-stream"] = {"schema": event_of(operation, references[operation.chunk], error)}
-    found: dict[str, Any] = {"200": {"description": "Done.", "content": content}}
+    found: dict[str, Any] = {
+        str(status): {"description": _DONE[status], "content": content} for status in operation.statuses
+    }
     if operation.name == "docsRedirect":
         found = {"307": {"description": "To /v1/docs/."}}
     if operation.messages:

@@ -10,7 +10,14 @@ import schemathesis
 
 MOST_TOKENS = 6
 _CAPS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_STREAMING = ("/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses")
 _VOCABULARY = 1000
+_NOT_OF_THIS_MODEL = (
+    *("tools", "tool_choice", "chat_template_kwargs", "suffix"),
+    *("enable_thinking", "reasoning_effort", "reasoning", "thinking", "thinking_budget"),
+    *("guided_json", "guided_choice", "guided_grammar", "json_schema", "grammar", "structured_outputs"),
+    *("top_logprobs", "previous_response_id"),
+)
 
 
 @schemathesis.hook
@@ -24,14 +31,19 @@ def map_body(context: Any, body: Any) -> Any:
     if isinstance(body.get("model"), str) and len(body["model"]) % 2 == 0:
         body["model"] = ""
     if len(body) % 2:
-        _mend(body)
+        _mend(body, context.operation.path)
     return body
 
 
-def _mend(body: dict[str, Any]) -> None:
+def _mend(body: dict[str, Any], path: str) -> None:
+    """Makes of a body one that is probably served."""
+    for name in _NOT_OF_THIS_MODEL:
+        body.pop(name, None)
     for message in _dicts(body.get("messages")):
         if message.get("content") is None:
             message["content"] = "Hi"
+        if message.get("role") != "assistant":
+            message.pop("tool_calls", None)
         for part in _dicts(message.get("content")):
             if part.get("type") in ("text", "refusal") and not isinstance(part.get(part["type"]), str):
                 part[part["type"]] = "Hi"
@@ -39,11 +51,14 @@ def _mend(body: dict[str, Any]) -> None:
         body["logit_bias"] = {str(index): value for index, value in enumerate(body["logit_bias"].values())}
     if isinstance(body.get("token_ids"), list):
         body["token_ids"] = [abs(item) % _VOCABULARY if _is_integer(item) else item for item in body["token_ids"]]
-    if body.get("prompt") is not None and body.get("messages") is not None:
-        del body["prompt"]
-    for name in ("tools", "chat_template_kwargs"):
-        # The model's template mentions neither tools nor variables.
-        body.pop(name, None)
+    if body.get("messages") is not None:
+        body.pop("prompt", None)
+    if body.get("prompt") in ("", []):
+        body["prompt"] = "Hi"
+    if path.startswith("/v1/responses"):
+        body["input"] = body.get("input") or "Hi"
+    if path in _STREAMING:
+        body["stream"] = len(body) % 4 != 3
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:

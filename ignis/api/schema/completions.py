@@ -25,10 +25,17 @@ _prompt = msgspec.Meta(
     # msgspec knows one kind of array in a union, so that the route tells the kinds apart.
     extra_json_schema={
         RULE: "honoured",
-        "anyOf": [
-            _TEXT,
-            _IDS,
-            *({"type": "array", "items": kind, "minItems": 1, "maxItems": MAX_PROMPTS} for kind in (_TEXT, _IDS)),
+        "allOf": [
+            {
+                "anyOf": [
+                    _TEXT,
+                    _IDS,
+                    *(
+                        {"type": "array", "items": kind, "minItems": 1, "maxItems": MAX_PROMPTS}
+                        for kind in (_TEXT, _IDS)
+                    ),
+                ]
+            }
         ],
     },
 )

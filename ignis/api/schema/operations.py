@@ -94,6 +94,8 @@ class Operation:
     """Its query parameters and what they do."""
     messages: tuple[Any, ...] = ()
     """What goes over the WebSocket that the route becomes; it answers 101 then."""
+    statuses: tuple[int, ...] = (200,)
+    """Of an answer that is no error."""
     answer_type: str = "application/json"
     refusals: tuple[type[errors.IgnisError], ...] = ()
     is_open: bool = False
@@ -250,6 +252,7 @@ SWITCH_MODEL = Operation(
     "request waits.",
     request=SwitchRequest,
     answer=SwitchAnswer,
+    statuses=(200, 202),
     refusals=(
         errors.InvalidRequestError,
         errors.ModelNotFoundError,
@@ -265,6 +268,7 @@ UNLOAD_MODEL = Operation(
     "Give the model's memory back",
     "Answered at once with 202; running answers may end first. The next request that needs the model loads it again.",
     answer=UnloadAnswer,
+    statuses=(200, 202),
     refusals=(errors.SwitchInProgressError, errors.DrainingError, errors.InternalError),
 )
 MODEL_EVENTS = Operation(
@@ -273,7 +277,7 @@ MODEL_EVENTS = Operation(
     "watchModels",
     "Watch the state of the server",
     "A stream of server-sent events named `status`: the state now, and again whenever it has changed.",
-    answer=ModelState,
+    chunk=ModelState,
     answer_type="text/event-stream",
 )
 SHOW_MODEL = Operation(

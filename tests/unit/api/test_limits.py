@@ -65,6 +65,10 @@ def schema(size_bytes: int) -> dict[str, str]:
     return {"a": "x" * (size_bytes - len('{"a":""}'))}
 
 
+def words(count: int) -> list[str]:
+    return [f"w{index}" for index in range(count)]
+
+
 def input_parts(count: int) -> list[dict[str, Any]]:
     return [{"role": "user", "content": [{"type": "input_text", "text": ""}] * count}]
 
@@ -77,7 +81,21 @@ def group(inner: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "namespace", "name": "n", "tools": inner}
 
 
+def properties(count: int) -> dict[str, Any]:
+    return {"type": "object", "properties": {f"p{index}": {"type": "null"} for index in range(count)}}
+
+
+def described(size_bytes: int) -> dict[str, Any]:
+    found = {"type": "null", "description": ""}
+    return {**found, "description": "x" * (size_bytes - len(json.dumps(found)))}
+
+
+def grammar(num_characters: int) -> str:
+    return 'start: "a"\n//'.ljust(num_characters, "x")
+
+
 USED = "messages[1].content[0].input"
+HELD = (CHAT, TEXT)
 CASES = [
     # routes, field, value of a size, the limit, code, param
     ((CHAT, TOKENIZE), "messages", lambda n: HI * n, limits.MAX_MESSAGES, INVALID, "messages"),
@@ -178,6 +196,22 @@ CASES = [
     ((RESPONSES,), "metadata", lambda n: {f"{i}": "" for i in range(n)}, limits.MAX_METADATA, INVALID, "metadata"),
     ((MESSAGES,), "stop_sequences", lambda n: ["x"] * n, limits.MAX_STOPS, INVALID, "stop_sequences"),
     ((MESSAGES,), "stop_sequences", lambda n: ["x" * n], limits.MAX_STOP_CHARACTERS, INVALID, "stop_sequences[0]"),
+    (HELD, "guided_regex", lambda n: "a" * n, limits.MAX_REGEX_CHARACTERS, INVALID, "guided_regex"),
+    (HELD, "guided_choice", words, limits.MAX_LISTED_CHOICES, INVALID, "guided_choice"),
+    (HELD, "guided_choice", lambda n: ["a" * n], limits.MAX_LISTED_CHARACTERS, INVALID, "guided_choice"),
+    (HELD, "grammar", grammar, limits.MAX_GRAMMAR_CHARACTERS, INVALID, "grammar"),
+    (HELD, "guided_json", described, limits.MAX_SCHEMA_BYTES, INVALID, "guided_json"),
+    (HELD, "guided_json", properties, limits.MAX_SCHEMA_PROPERTIES, INVALID, "guided_json"),
+    ((RESPONSES,), "stop", lambda n: "x" * n, limits.MAX_STOP_CHARACTERS, INVALID, "stop"),
+    ((RESPONSES,), "top_logprobs", lambda n: n, limits.MAX_TOP_LOGPROBS, SAMPLING, "top_logprobs"),
+    (
+        (RESPONSES, MESSAGES),
+        "logit_bias",
+        lambda n: {f"{i}": 0 for i in range(n)},
+        limits.MAX_LOGIT_BIAS,
+        SAMPLING,
+        "logit_bias",
+    ),
     (("/v1/detokenize",), "token_ids", lambda n: [0] * n, limits.MAX_TOKEN_IDS, INVALID, "token_ids"),
 ]
 
@@ -189,7 +223,9 @@ async def test_one_more_than_the_limit_is_refused_by_name(
     path: str, field: str, value: Any, limit: int, code: str, param: str
 ) -> None:
     rig = Rig(model=byte_model(template=TEMPLATE), dialect="hermes")
-    body = {**NEEDED[path], "logprobs": True} if field == "top_logprobs" else NEEDED[path]
+    body = NEEDED[path]
+    if field == "top_logprobs":
+        body = {**body, **({"include": ["message.output_text.logprobs"]} if path == RESPONSES else {"logprobs": True})}
     over = await rig.answer("POST", path, {**body, field: value(limit + 1)})
     assert over.status == 400, over.body[:300]
     error = over.json()["error"]
@@ -263,3 +299,22 @@ async def test_half_a_surrogate_pair_in_a_prompt_is_the_replacement_character(
     body = b'{"messages": [{"role": "user", "content": "%b"}]}' if path == CHAT else b'{"prompt": "%b"}'
     assert (await rig.answer("POST", path, body % text)).status == 200
     assert bytes(rig.engine.submissions[0].prompt).decode() == expected
+
+
+def test_every_limit_is_tried() -> None:
+    # Those that no single body reaches are tried on the wire, on a socket, or where a schema is compiled.
+    elsewhere = {
+        "MAX_TARGET_BYTES",
+        "MAX_HEADER_FIELDS",
+        "MAX_HEADER_BYTES",
+        "MAX_IGNORED",
+        "MAX_SCHEMA_COST",
+        "MAX_FORCED_CALLS",
+        "MAX_STREAMS",
+        "MAX_STREAM_ID_CHARACTERS",
+        "MAX_ACTIVE_RESPONSES",
+        "MAX_WAITING_RESPONSES",
+    }
+    tried = {case[3] for case in CASES} | {limits.MAX_DEPTH}
+    declared = {name: getattr(limits, name) for name in vars(limits) if name.startswith("MAX_")}
+    assert {name for name, value in declared.items() if value not in tried} <= elsewhere <= declared.keys()
