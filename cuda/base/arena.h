@@ -26,10 +26,4 @@ void arena_close(Arena *arena);
 // process.
 void *arena_take(Arena *arena, uint64_t size_bytes);
 
-// Has the system read a mapping of a file ahead of its use.
-void read_ahead(const void *start, uint64_t size_bytes);
-// The memory of a read-only file mapping is given back to the system and is read from the file again when touched. Does nothing
-// where [start, start + size_bytes) is anything else than a read-only mapping of a file, whose content would be lost.
-void drop_file_pages(const void *start, uint64_t size_bytes);
-
 }  // namespace ignis

@@ -15,8 +15,11 @@ inline constexpr uint32_t NUM_ISAS = 5;
 Isa isa_chosen();
 const char *isa_name(Isa isa);
 
+struct Store;
+
 struct Device {
   ThreadPool *pool;
+  Store *store;  // while weights are read
   Isa isa;
   double begun_s;  // the step under way
   double step_s;   // what the last one took

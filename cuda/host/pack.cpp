@@ -11,6 +11,7 @@
 #include "../quant/synthetic.h"
 #include "device.h"
 #include "packed.h"
+#include "store.h"
 
 namespace ignis {
 
@@ -137,7 +138,7 @@ static RowFunction row_function(ignis_dtype dtype) {
 
 uint64_t matrix_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols) {
   if (has_block_scales(dtype)) return align_up(rows * scaled_row_bytes(cols), ARENA_ALIGNMENT);
-  return is_quantized(dtype) ? num_groups(rows) * group_bytes(dtype, cols) : 0;
+  return is_quantized(dtype) ? num_groups(rows) * group_bytes(dtype, cols) : table_bytes(dtype, rows, cols);
 }
 
 // The stored bytes of a matrix that no file holds.
@@ -182,27 +183,14 @@ static void pack_scaled_rows(Device &device, Matrix *m, void *packed) {
   });
 }
 
-void matrix_pack(Device &device, Matrix *m, void *packed) {
-  if (!m->source) {
-    const bool is_packed = is_quantized(m->dtype) || has_block_scales(m->dtype);
-    void *stored = is_packed ? malloc(m->rows * row_bytes(m->dtype, m->cols)) : packed;
-    if (!stored) abort();  // memory that was free when the load was planned: the system ends the process where it is gone
-    synthesize(device, static_cast<uint8_t *>(stored), *m);
-    m->source = stored;
-    matrix_pack(device, m, packed);
-    if (is_packed) free(stored);
-    return;
-  }
+// From m->source, which is in memory. What is used as it is stored is in its place already.
+static void pack_stored(Device &device, Matrix *m, void *packed) {
+  m->packed = packed;
   if (has_block_scales(m->dtype)) {
     pack_scaled_rows(device, m, packed);
-    m->packed = packed;
     return;
   }
-  if (!is_quantized(m->dtype)) {
-    m->packed = m->source;
-    return;
-  }
-  m->packed = packed;
+  if (!is_quantized(m->dtype)) return;
   const RowFunction pack_row = row_function(m->dtype);
   const uint64_t stored_bytes = row_bytes(m->dtype, m->cols), size_bytes = group_bytes(m->dtype, m->cols);
   const uint32_t num_blocks = m->cols / BLOCK_COLS, groups = num_groups(m->rows);
@@ -221,19 +209,32 @@ void matrix_pack(Device &device, Matrix *m, void *packed) {
   });
 }
 
-// Rows of an embedding are read from the file, where there is one.
-uint64_t table_bytes(ignis_dtype, uint32_t, uint32_t) { return 0; }
+void matrix_pack(Device &device, Matrix *m, void *packed) {
+  const bool is_packed = is_quantized(m->dtype) || has_block_scales(m->dtype);
+  void *made = nullptr;
+  if (!m->source) {
+    made = is_packed ? malloc(m->rows * row_bytes(m->dtype, m->cols)) : packed;
+    if (!made) abort();  // memory that was free when the load was planned: the system ends the process where it is gone
+    synthesize(device, static_cast<uint8_t *>(made), *m);
+    m->source = made;
+  } else if (!fetch(device, m, is_packed ? nullptr : packed)) {
+    return;  // store_end says why
+  }
+  pack_stored(device, m, packed);
+  if (is_packed) free(made);
+}
+
+// Rows of an embedding are read as they are stored.
+uint64_t table_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols) { return align_up(rows * row_bytes(dtype, cols), ARENA_ALIGNMENT); }
 void table_store(Device &device, Matrix *m, void *stored) {
-  if (!m->source) synthesize(device, static_cast<uint8_t *>(stored), *m);
+  if (!m->source)
+    synthesize(device, static_cast<uint8_t *>(stored), *m);
+  else if (!fetch(device, m, stored))
+    return;
   m->packed = m->source = stored;
 }
 
-// The mapping costs nothing that the system could not take back.
-bool embeds_packed(ignis_dtype) { return false; }
-
-// Threads of the pool read the mapping themselves.
-uint64_t staging_bytes() { return 0; }
-void store_begin(Device &, const Stored *, uint32_t, void *, const ignis_load_progress *) {}
-ignis_status store_end(Device &) { return IGNIS_OK; }
+// Where the layout is the stored one.
+bool embeds_packed(ignis_dtype dtype) { return !is_quantized(dtype) && !has_block_scales(dtype); }
 
 }  // namespace ignis

@@ -37,7 +37,7 @@ void embed(Device &device, float *x, const Matrix &table, const int32_t *tokens,
   const uint64_t stored_bytes = row_bytes(table.dtype, table.cols);
   over_rows(device, T, table.cols, [&](uint32_t first, uint32_t stop) {
     for (uint32_t t = first; t < stop; t++)
-      dequantize(x + uint64_t{t} * table.cols, static_cast<const uint8_t *>(table.source) + static_cast<uint64_t>(tokens[t]) * stored_bytes,
+      dequantize(x + uint64_t{t} * table.cols, static_cast<const uint8_t *>(table.packed) + static_cast<uint64_t>(tokens[t]) * stored_bytes,
                  table.dtype, table.cols);
   });
 }

@@ -91,7 +91,7 @@ typedef struct ignis_device_info {
 typedef struct ignis_file {
   const void *base;   /* mapped read-only, stays mapped until unload */
   uint64_t size_bytes;
-  int32_t descriptor; /* of the same file, open for reading until ignis_load returns; -1: it is read through base */
+  int32_t descriptor; /* of the same file, open for reading until ignis_load returns, and what is read then; -1: it is read through base */
   uint32_t reserved;
 } ignis_file;
 
@@ -170,7 +170,7 @@ typedef struct ignis_memory_plan {
   uint32_t reserved;
   uint64_t weights_bytes;    /* matrices and vectors in the kernels' layouts */
   uint64_t embedding_bytes;  /* the embedding, where its rows are read from a form of their own */
-  uint64_t mapped_bytes;     /* parts of the files that stay in use (CPU: rows of an embedding, plain norms) */
+  uint64_t mapped_bytes;     /* parts of the files that stay in use; 0 on both devices: what is read is read once */
   uint64_t workspace_bytes;  /* hidden states of a step's rows in every form, and parts of attention's results */
   uint64_t sampling_bytes;   /* logits, draws, the sampler's scratch, and a step's inputs */
   uint64_t lane_bytes;       /* token counts of the lanes */

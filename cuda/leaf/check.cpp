@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/reader.h"
 #include "../base/status.h"
 #include "../quant/dequantize.h"
 #include "../quant/formats.h"
@@ -108,12 +109,20 @@ static ignis_status check_scales(const ignis_load_params &params, const ignis_te
     return fail(IGNIS_INVALID, "tensor %s has %llu bytes of scales; its shape needs %llu", tensor.name,
                 static_cast<unsigned long long>(tensor.scale_size_bytes), static_cast<unsigned long long>(num * block_bytes(dtype)));
   CHECK(check_place(params, tensor.name, "'s scale", tensor.scale_file, tensor.scale_offset, tensor.scale_size_bytes));
-  const uint8_t *base = static_cast<const uint8_t *>(params.files[tensor.scale_file].base), *const scales = base + tensor.scale_offset;
-  for (uint64_t i = 0; base && i < num; i++) {
-    float scale;
-    dequantize(&scale, scales + i * block_bytes(dtype), dtype, 1);
-    if (!(fabsf(scale) < MAX_SCALE))
-      return fail(IGNIS_INVALID, "tensor %s: scale %llu is not a number below 2^100", tensor.name, static_cast<unsigned long long>(i));
+  const ignis_file &file = params.files[tensor.scale_file];
+  if (!file.base) return IGNIS_OK;
+  constexpr uint64_t MOST = 1024;
+  uint8_t stored[MOST * sizeof(float)];
+  float values[MOST];
+  for (uint64_t start = 0; start < num; start += MOST) {
+    const uint64_t count = num - start < MOST ? num - start : MOST, offset = tensor.scale_offset + start * block_bytes(dtype);
+    const int error =
+        read_now(ReadJob{file.descriptor, offset, static_cast<const uint8_t *>(file.base) + offset, count * block_bytes(dtype)}, stored);
+    if (error) return reading_failed(error);
+    dequantize(values, stored, dtype, count);
+    for (uint64_t i = 0; i < count; i++)
+      if (!(fabsf(values[i]) < MAX_SCALE))
+        return fail(IGNIS_INVALID, "tensor %s: scale %llu is not a number below 2^100", tensor.name, static_cast<unsigned long long>(start + i));
   }
   return IGNIS_OK;
 }

@@ -22,23 +22,12 @@ struct Watch {
   ignis_status check() const { return is_cancelled() ? fail(IGNIS_CANCELLED, "the load was cancelled") : IGNIS_OK; }
 };
 
-// A device that stages reads the files itself; the others read the mapping.
-static bool reads_mapping() { return staging_bytes() == 0; }
-
 static void load_matrix(ignis_model *model, const Binding &binding, const TensorSlot &slot, Matrix matrix) {
-  const uint64_t packed_bytes = held_bytes(binding, slot, matrix);
-  if (packed_bytes == 0) {
-    matrix.packed = matrix.source;
-  } else {
-    const void *stored = matrix.source;
-    void *memory = arena_take(&model->memory, packed_bytes);
-    if (is_embedding(binding, slot))
-      table_store(*model->device, &matrix, memory);
-    else
-      matrix_pack(*model->device, &matrix, memory);
-    // So that the process holds these weights once. Rows of a tied embedding come back as they are read.
-    if (reads_mapping() && stored) drop_file_pages(stored, stored_bytes(matrix));
-  }
+  void *memory = arena_take(&model->memory, held_bytes(binding, slot, matrix));
+  if (is_embedding(binding, slot))
+    table_store(*model->device, &matrix, memory);
+  else
+    matrix_pack(*model->device, &matrix, memory);
   *slot.matrix = matrix;
 }
 
@@ -80,8 +69,10 @@ struct Worklist {
     for (uint32_t i = 0; i < binding.num; i++) {
       const TensorSlot &slot = binding.slots[turns[i].slot];
       const Matrix matrix = matrix_of(params, tensor_of(binding, turns[i].slot));
-      if (slot.vector || is_in_head(binding, slot, matrix) || held_bytes(binding, slot, matrix) == 0) continue;
-      stored[num_stored++] = Stored{matrix, params.files[turns[i].file].descriptor, turns[i].offset, is_embedding(binding, slot)};
+      if (slot.vector || is_in_head(binding, slot, matrix)) continue;
+      const ignis_tensor &tensor = params.tensors[tensor_of(binding, turns[i].slot)];
+      stored[num_stored++] = Stored{matrix, params.files[turns[i].file].descriptor, turns[i].offset, is_embedding(binding, slot),
+                                    params.files[tensor.scale_file].descriptor, tensor.scale_offset};
     }
   }
   ~Worklist() {
@@ -107,7 +98,7 @@ static ignis_status read_vector(const ignis_load_params &params, const Turn &tur
     synthesize_vector(work.values, matrix.cols, matrix);
     return IGNIS_OK;
   }
-  const int32_t descriptor = reads_mapping() ? -1 : params.files[turn.file].descriptor;
+  const int32_t descriptor = params.files[turn.file].descriptor;
   const int error = read_now(ReadJob{descriptor, turn.offset, static_cast<const uint8_t *>(matrix.source), stored_bytes(matrix)}, work.bytes);
   if (error) return reading_failed(error);
   dequantize(work.values, work.bytes, matrix.dtype, matrix.cols);
@@ -123,10 +114,6 @@ static ignis_status fill_slots(ignis_model *model, const ignis_load_params &para
     const TensorSlot &slot = binding.slots[work.turns[i].slot];
     const Matrix matrix = matrix_of(params, tensor_of(binding, work.turns[i].slot));
     if (is_in_head(binding, slot, matrix)) continue;
-    if (reads_mapping() && i + 1 < binding.num) {
-      const Matrix next = matrix_of(params, tensor_of(binding, work.turns[i + 1].slot));
-      if (next.source) read_ahead(next.source, stored_bytes(next));
-    }
     if (slot.vector) {
       const uint64_t size_bytes = uint64_t{slot.cols} * sizeof(float);
       float *memory = static_cast<float *>(arena_take(&model->memory, size_bytes));

@@ -32,10 +32,7 @@ bool is_in_head(const Binding &binding, const TensorSlot &slot, const Matrix &ma
 
 // Bytes of the arena that a matrix takes.
 uint64_t held_bytes(const Binding &binding, const TensorSlot &slot, const Matrix &matrix) {
-  const uint64_t size_bytes = is_embedding(binding, slot) ? table_bytes(matrix.dtype, matrix.rows, matrix.cols)
-                                                          : matrix_bytes(matrix.dtype, matrix.rows, matrix.cols);
-  if (size_bytes > 0 || matrix.source) return size_bytes;
-  return align_up(stored_bytes(matrix), ARENA_ALIGNMENT);  // no file holds what is used as it is stored
+  return (is_embedding(binding, slot) ? table_bytes : matrix_bytes)(matrix.dtype, matrix.rows, matrix.cols);
 }
 
 uint64_t stored_bytes(const Matrix &matrix) { return matrix.rows * row_bytes(matrix.dtype, matrix.cols); }
@@ -109,10 +106,7 @@ static void plan_weights(LoadPlan *plan, const ignis_load_params &params, const 
       plan->weights_bytes += aligned(uint64_t{slot.cols} * sizeof(float));
       continue;
     }
-    const uint64_t packed_bytes = held_bytes(binding, slot, matrix);
-    (is_embedding(binding, slot) ? plan->embedding_bytes : plan->weights_bytes) += aligned(packed_bytes);
-    // A tied head that is used as it is stored was counted with the embedding.
-    if (packed_bytes == 0 && binding.tensors[i] != NO_TENSOR) plan->mapped_bytes += stored_bytes(matrix);
+    (is_embedding(binding, slot) ? plan->embedding_bytes : plan->weights_bytes) += aligned(held_bytes(binding, slot, matrix));
   }
 }
 

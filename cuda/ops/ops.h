@@ -58,28 +58,29 @@ ignis_status ceilings(Device &device, ignis_ceilings *result);
 struct Matrix {
   uint32_t rows = 0, cols = 0;
   ignis_dtype dtype = IGNIS_F32;  // as stored
-  const void *packed = nullptr;   // matrix_pack's output, or == source where no repacking is needed
-  const void *source = nullptr;   // the stored bytes, in the mapped file or in the device's memory: rows of an embedding are read here
-  const void *scales = nullptr;   // F8_E4M3's block scales in the mapped file, or null with source; not read after matrix_pack
+  const void *packed = nullptr;   // matrix_pack's output
+  const void *source = nullptr;   // the stored bytes, in the mapped file or in memory
+  const void *scales = nullptr;   // F8_E4M3's block scales, likewise, or null with source; not read after matrix_pack
   ignis_dtype scale_dtype = IGNIS_F32;
   uint32_t seed = 0, tensor = 0;  // where source is null: the stored bytes are made, as quant/synthetic.h says
 };
 
-// Bytes that matrix_pack needs for it; 0 where the stored layout is used as it is. A multiple of ARENA_ALIGNMENT.
+// Bytes that matrix_pack needs for it. A multiple of ARENA_ALIGNMENT.
 uint64_t matrix_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols);
-// Fills m->packed (memory of matrix_bytes at `packed`) from m->source, which is not read after the return. Parallel inside. Without a
-// source, and where the stored layout is used as it is, `packed` is memory of the stored bytes.
+// Fills m->packed (memory of matrix_bytes at `packed`) from m->source, which is not read after the return. Parallel inside.
 void matrix_pack(Device &device, Matrix *m, void *packed);
-// The same for the embedding, whose rows are read by number: 0 where they are read from the file. table_store sets m->source.
+// The same for the embedding, whose rows are read by number. table_store sets m->source, too.
 uint64_t table_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols);
 void table_store(Device &device, Matrix *m, void *stored);
 
-// A device that reads ahead is told what the next calls of matrix_pack and table_store will be, in their order; it may also do without.
+// A device that reads files itself is told what the next calls of matrix_pack and table_store will be, in their order.
 struct Stored {
   Matrix matrix;       // as it will be given
   int32_t descriptor;  // of the file that has it at `offset`; -1: it is read from its source
   uint64_t offset;
   bool is_table;       // for table_store
+  int32_t scale_descriptor = -1;  // of the scales, likewise
+  uint64_t scale_offset = 0;
 };
 // Until store_end the device may use staging_bytes() of its memory at `staging`. `list` is the caller's until then. matrix_pack and
 // table_store do nothing more once progress->is_cancelled is set.
@@ -180,8 +181,8 @@ void linear_swiglu(Device &device, const Linear &gate, const Linear &up, Activat
 
 // --- everything else ------------------------------------------------------------------------------------------------------------
 
-// Rows are read from table.source. Where embeds_packed() says so, a matrix of that type without a source will do, read from what matrix_pack
-// made of it: so a model whose head is the embedding holds it once.
+// Rows are read from what table_store made. Where embeds_packed() says so, what matrix_pack made of a matrix of that type will do: so a model
+// whose head is the embedding holds it once.
 bool embeds_packed(ignis_dtype dtype);
 void embed(Device &device, float *x, const Matrix &table, const int32_t *tokens, uint32_t T);                       // x [T, H]
 void rms_norm(Device &device, float *y, const float *x, const float *w, uint32_t T, uint32_t H, float eps);         // w [H]

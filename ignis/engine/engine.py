@@ -407,11 +407,8 @@ class Engine:
         outcome: Loaded | Exception | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._report_load, watch)
-            try:
-                # Not abandoned where it is cancelled: what it holds must be freed before anybody goes on.
-                outcome = await trio.to_thread.run_sync(self._load_leaf, checkpoint, watch)
-            except Exception as error:
-                outcome = error
+            # Not abandoned where it is cancelled: what it holds must be freed before anybody goes on.
+            outcome = await trio.to_thread.run_sync(self._try_load, checkpoint, watch)
             nursery.cancel_scope.cancel()
         try:
             if isinstance(outcome, Exception):
@@ -434,6 +431,22 @@ class Engine:
         finally:
             # At the end of a load nobody reads it any more; before, the load is cancelled.
             watch.progress.cancel()
+
+    def _try_load(self, checkpoint: Checkpoint, watch: LoadWatch) -> Loaded | Exception:
+        """Gives an error back, and one of ours without its way through the worker thread.
+
+        An error that a thread raises is in a cycle with the thread's frames, and the checkpoint would be too.
+        """
+        try:
+            return self._load_leaf(checkpoint, watch)
+        except IgnisError as error:
+            cause: BaseException | None = error
+            while cause is not None:
+                cause.__traceback__ = None
+                cause = cause.__cause__ or cause.__context__
+            return error
+        except Exception as error:
+            return error
 
     def _load_leaf(self, checkpoint: Checkpoint, watch: LoadWatch) -> Loaded:
         """In a worker thread. Whatever goes wrong, nothing is held afterwards."""

@@ -53,6 +53,25 @@ def map_file(path: Path) -> MappedFile:
         raise refusal(path, f"cannot be mapped: {_reason(error)}") from error
 
 
+def read_at(file: MappedFile, start: int, size_bytes: int) -> bytes:
+    """Reads a part of an open file, which its header says is there. Not through the mapping, where a file that is cut
+    short meanwhile would end the process by a signal.
+
+    Raises:
+        ModelFileError: it is no longer there, or cannot be read.
+    """
+    data = b""
+    try:
+        while len(data) < size_bytes:
+            piece = os.pread(file.descriptor, size_bytes - len(data), start + len(data))
+            if not piece:
+                raise refusal(file.path, f"ends at byte {start + len(data)}: it changed while it was read")
+            data = data + piece if data else piece
+    except OSError as error:
+        raise refusal(file.path, f"cannot be read: {_reason(error)}") from error
+    return data
+
+
 def read_bytes(path: Path, limit_bytes: int) -> bytes:
     """Reads a whole small file.
 

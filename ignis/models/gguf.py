@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ignis.models.base import DType, MappedFile, StoredTensor
-from ignis.models.files import refusal, shown
+from ignis.models.files import read_at, refusal, shown
 from ignis.quant.registry import GGUF_FORMATS, format_name
 
 MAGIC = b"GGUF"
@@ -98,7 +98,7 @@ def parse_gguf(file: MappedFile, index: int) -> GgufFile:
         ModelFileError: the file is not a GGUF that can be read here, or lies about itself.
     """
     reader = _Reader(file)
-    if file.map[:4] != MAGIC:
+    if read_at(file, 0, min(len(MAGIC), file.size_bytes)) != MAGIC:
         raise refusal(file.path, "is not a GGUF file (its first four bytes are not GGUF)")
     reader.position = 4
     version = reader.number("I", "the version")
@@ -126,11 +126,23 @@ class _TensorInfo:
 class _Reader:
     """A cursor over the header. Every read says what it was for, so that a short file is refused by what is missing."""
 
-    __slots__ = ("file", "position")
+    __slots__ = ("_window", "_window_start", "file", "position")
 
     def __init__(self, file: MappedFile) -> None:
         self.file = file
         self.position = 0
+        self._window = b""
+        self._window_start = 0
+
+    def part(self, start: int, size_bytes: int) -> bytes:
+        """Bytes that `need` has found to be inside the file; small ones come out of a window that is read at once."""
+        if size_bytes > WINDOW_BYTES:
+            return read_at(self.file, start, size_bytes)
+        skipped = start - self._window_start
+        if skipped < 0 or skipped + size_bytes > len(self._window):
+            self._window = read_at(self.file, start, min(WINDOW_BYTES, self.file.size_bytes - start))
+            self._window_start, skipped = start, 0
+        return self._window[skipped : skipped + size_bytes]
 
     def need(self, size_bytes: int, what: str) -> int:
         """Takes size_bytes and returns where they start."""
@@ -141,8 +153,8 @@ class _Reader:
         return start
 
     def number(self, code: str, what: str) -> int:
-        start = self.need(struct.calcsize("<" + code), what)
-        value: int = struct.unpack_from("<" + code, self.file.map, start)[0]
+        size_bytes = struct.calcsize("<" + code)
+        value: int = struct.unpack("<" + code, self.part(self.need(size_bytes, what), size_bytes))[0]
         return value
 
     def count(self, what: str, min_bytes: int, limit: int) -> int:
@@ -159,7 +171,7 @@ class _Reader:
         if limit_bytes is not None and size_bytes > limit_bytes:
             raise refusal(self.file.path, f"{what} claims {size_bytes} bytes, at most {limit_bytes} are allowed")
         start = self.need(size_bytes, what)
-        return self.file.map[start : start + size_bytes]
+        return self.part(start, size_bytes)
 
     def name(self, what: str, limit_bytes: int) -> str:
         data = self.string(what, limit_bytes)
@@ -195,8 +207,8 @@ class _Reader:
         if kind is ValueType.BOOL:
             return self.booleans(1, what)[0]
         code = "<" + _CODES[kind]
-        start = self.need(struct.calcsize(code), what)
-        number: int | float = struct.unpack_from(code, self.file.map, start)[0]
+        size_bytes = struct.calcsize(code)
+        number: int | float = struct.unpack(code, self.part(self.need(size_bytes, what), size_bytes))[0]
         return number
 
     def array(self, what: str, depth: int) -> GgufArray:
@@ -214,11 +226,11 @@ class _Reader:
         if element is ValueType.BOOL:
             return GgufArray(element, self.booleans(count, what))
         start = self.need(count * size_bytes, what)
-        return GgufArray(element, struct.unpack_from(f"<{count}{code}", self.file.map, start))
+        return GgufArray(element, struct.unpack(f"<{count}{code}", self.part(start, count * size_bytes)))
 
     def booleans(self, count: int, what: str) -> tuple[bool, ...]:
         start = self.need(count, what)
-        data = self.file.map[start : start + count]
+        data = self.part(start, count)
         if data.translate(None, b"\0\1"):
             raise refusal(self.file.path, f"{what} holds a boolean that is neither 0 nor 1")
         return tuple(map(bool, data))
@@ -249,7 +261,7 @@ class _Reader:
         and as far as every text is as long as the length before it says, this is what reading one by one gives. It is
         about three times as fast, on a vocabulary of 100,000 strings.
         """
-        window = self.file.map[self.position : self.position + WINDOW_BYTES]
+        window = self.part(self.position, min(WINDOW_BYTES, self.file.size_bytes - self.position))
         first, *pieces = window.split(LENGTH_TAIL, count)
         if len(first) != 1 or len(pieces) < 2:
             return []
@@ -272,8 +284,9 @@ class _Reader:
         num_dims = self.number("I", what)
         if not 1 <= num_dims <= MAX_DIMS:
             raise refusal(self.file.path, f"{what} has {num_dims} dimensions, 1 to {MAX_DIMS} are allowed")
-        start = self.need(8 * num_dims + 4 + 8, what)
-        *dims, kind, offset = struct.unpack_from(f"<{num_dims}QIQ", self.file.map, start)
+        size_bytes = 8 * num_dims + 4 + 8
+        start = self.need(size_bytes, what)
+        *dims, kind, offset = struct.unpack(f"<{num_dims}QIQ", self.part(start, size_bytes))
         return _TensorInfo(name, tuple(dims), kind, offset)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ignis.models.architecture import ArchitectureSpec
 from ignis.models.base import DType, MappedFile, ModelShape, Rope, StoredTensor
 from ignis.models.fields import MAX_COUNT, Fields
-from ignis.models.files import refusal, shown
+from ignis.models.files import read_at, refusal, shown
 from ignis.models.heads import read_heads
 from ignis.models.rope import (
     YARN_BETA_FAST,
@@ -165,7 +165,7 @@ def _rope_factors(fields: Fields, factors: StoredTensor, file: MappedFile, head_
         raise refusal(
             file.path, f"tensor {ROPE_FACTORS} is {factors.dtype.name} {list(factors.dims)}, F32 [{count}] is expected"
         )
-    divisors: tuple[float, ...] = struct.unpack_from(f"<{count}f", file.map, factors.offset)
+    divisors: tuple[float, ...] = struct.unpack(f"<{count}f", read_at(file, factors.offset, 4 * count))
     if not all(1e-6 <= divisor <= 1e6 for divisor in divisors):
         raise refusal(file.path, f"tensor {ROPE_FACTORS} holds a factor outside 1e-6 to 1e6")
     return divisors

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Mapping, Sequence
 
 from ignis.models.base import DType, MappedFile, StoredTensor
-from ignis.models.files import parse_json, refusal, shown
+from ignis.models.files import parse_json, read_at, refusal, shown
 
 LENGTH_BYTES = 8
 MAX_HEADER_BYTES = 8 << 20
@@ -32,14 +32,14 @@ def parse_safetensors(file: MappedFile, index: int) -> dict[str, StoredTensor]:
     """
     if file.size_bytes < LENGTH_BYTES:
         raise refusal(file.path, f"ends at byte {file.size_bytes}, inside the length of its header")
-    header_bytes: int = struct.unpack_from("<Q", file.map)[0]
+    header_bytes: int = struct.unpack("<Q", read_at(file, 0, LENGTH_BYTES))[0]
     if header_bytes > MAX_HEADER_BYTES:
         raise refusal(file.path, f"claims a header of {header_bytes} bytes, at most {MAX_HEADER_BYTES} are read")
     start = LENGTH_BYTES + header_bytes
     if start > file.size_bytes:
         raise refusal(file.path, f"claims a header of {header_bytes} bytes, the file has {file.size_bytes}")
     try:
-        text = file.map[LENGTH_BYTES:start].decode()
+        text = read_at(file, LENGTH_BYTES, header_bytes).decode()
     except UnicodeDecodeError as error:
         raise refusal(file.path, "has a header that is not UTF-8") from error
     header = parse_json(file.path, text, "the header ")

@@ -2,7 +2,6 @@
 
 import ctypes
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import gguf
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.abi import leaf
+from tests.abi.files import StoredModel
 from tests.models import stores, tiny
 
 Mend = Callable[[leaf.LoadParams], None]
@@ -234,7 +234,8 @@ def test_the_plan_grows_with_what_it_is_asked_for() -> None:
     plan = plan_of(weights)
     stored = sum(tensor.data.nbytes for tensor in weights.tensors)
     assert 0.8 * stored < plan.weights_bytes < 1.6 * stored
-    assert plan.mapped_bytes >= next(t.data.nbytes for t in weights.tensors if t.name == "token_embd.weight")
+    assert plan.embedding_bytes >= next(t.data.nbytes for t in weights.tensors if t.name == "token_embd.weight")
+    assert plan.mapped_bytes == 0
     assert plan_of(weights, max_span=512).workspace_bytes > plan.workspace_bytes
     alone = plan_of(weights, max_lanes=1)
     assert alone.sampling_bytes < plan.sampling_bytes and alone.lane_bytes < plan.lane_bytes
@@ -279,28 +280,37 @@ def test_unloading_gives_back_every_mapping() -> None:
     assert min(growth() for _ in range(3)) < 2000
 
 
-def test_packed_weights_are_held_once(tmp_path: Path) -> None:
-    weights = tiny.make(tiny.WIDE).weights(stores.STORES["q8_0"])
-    path = tmp_path / "weights"
-    path.write_bytes(b"".join(tensor.data.tobytes() for tensor in weights.tensors))
-    mapped, tensors, offset = np.memmap(path, np.uint8, "r"), [], 0
-    for tensor in weights.tensors:
-        tensors.append(replace(tensor, data=mapped[offset : offset + tensor.data.nbytes]))
-        offset += tensor.data.nbytes
-    mapped.sum()  # every page is resident
-    weights = replace(weights, tensors=tuple(tensors))
-    before = resident_kib(path)
+@pytest.mark.parametrize("store", ["bf16", "q4_k", "fp8"])
+def test_a_file_that_ends_early_is_refused_and_leaves_nothing(store: str, tmp_path: Path) -> None:
+    weights = tiny.make(tiny.WIDE).weights(stores.STORES[store])
+    with StoredModel(weights, tmp_path / "weights") as stored:
+        with stored.path.open("r+b") as file:
+            file.truncate(stored.path.stat().st_size // 2)
+        # Whoever touched the mapping behind the end would be ended by SIGBUS.
+        with pytest.raises(leaf.LeafError, match="ends before its last tensor") as refused:
+            leaf.Model(weights, stored.params())
+        assert refused.value.status == leaf.INVALID
+
+
+@pytest.mark.parametrize("store", ["f32", "bf16", "q8_0", "fp8"])
+def test_a_file_that_is_cut_short_while_it_is_served_changes_nothing(store: str, tmp_path: Path) -> None:
+    weights = tiny.make(tiny.WIDE).weights(stores.STORES[store])
+    with StoredModel(weights, tmp_path / "weights") as stored, leaf.Model(weights, stored.params()) as model:
+        before = model.prefill([1, 2, 3], [0], wants_logits=True)[1]
+        stored.path.write_bytes(b"")
+        assert np.array_equal(model.prefill([1, 2, 3], [0], wants_logits=True)[1], before)
+
+
+@pytest.mark.parametrize("store", stores.STORES)
+def test_a_file_and_memory_give_the_same_model(store: str, tmp_path: Path) -> None:
+    weights = tiny.make(tiny.WIDE).weights(stores.STORES[store])
+    with (
+        StoredModel(weights, tmp_path / "weights") as stored,
+        leaf.Model(weights, stored.params(num_threads=2)) as model,
+    ):
+        from_file = model.prefill([1, 2, 3], [0], wants_logits=True)[1]
     with leaf.Model(weights, leaf.load_params(weights)) as model:
-        # The embedding is tied: its rows are read from the file again as they are needed.
-        assert resident_kib(path) < before / 4
-        assert np.isfinite(model.prefill([1, 2, 3], [0], wants_logits=True)[1]).all()
-
-
-def resident_kib(path: Path) -> int:
-    """Of this process's mapping of a file."""
-    lines = Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines()
-    start = next(index for index, line in enumerate(lines) if line.endswith(str(path)))
-    return next(int(line.split()[1]) for line in lines[start:] if line.startswith("Rss:"))
+        assert np.array_equal(model.prefill([1, 2, 3], [0], wants_logits=True)[1], from_file)
 
 
 def test_dequantize_refuses_what_is_not_whole_blocks() -> None:

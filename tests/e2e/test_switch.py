@@ -227,6 +227,20 @@ def write_small_folder(path: Path) -> None:
     )
 
 
+def test_a_file_that_is_cut_short_ends_no_server(start_server: Any, real_model: Path, tmp_path: Path) -> None:
+    for name in ("whole", "short"):
+        shutil.copy(real_model, tmp_path / f"{name}.gguf")
+    flags = ("--model-artifact", str(tmp_path / "whole.gguf"), "--download-path", str(tmp_path), "--device", "cpu")
+    with start_server(*flags) as server:
+        before = server.client.chat(messages=HI, max_tokens=8, temperature=0, seed=1).text
+        for name in ("whole", "short"):
+            with (tmp_path / f"{name}.gguf").open("r+b") as file:
+                file.truncate(30_000_000)
+        assert server.client.chat(messages=HI, max_tokens=8, temperature=0, seed=1).text == before
+        assert server.client.request("POST", "/v1/chat/completions", {"model": "short", "messages": HI})[0] == 503
+        assert server.client.chat(messages=HI, max_tokens=8, temperature=0, seed=1).text == before
+
+
 def test_events_tell_a_switch_as_it_goes(switching: Server) -> None:
     server = switching
     server.client.chat(model="first", messages=HI, max_tokens=1)

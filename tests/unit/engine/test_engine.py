@@ -1,6 +1,7 @@
 """The engine under trio, its loop thread on the scripted leaf."""
 
 import contextlib
+import gc
 import io
 import json
 import random
@@ -32,6 +33,7 @@ from ignis.errors import (
 from ignis.log import LogFormat, open_log
 from ignis.metric_families import FAMILIES
 from ignis.metrics import Metrics
+from ignis.models.base import Checkpoint
 from ignis.scheduler.constraint import ConstraintError
 from ignis.scheduler.request import FinishReason, SamplingParams, Submission, TokenEvent
 from tests.fakes.constraint import RuledConstraint, ends_in
@@ -385,6 +387,33 @@ async def test_a_load_that_fails_anywhere_leaves_nothing_and_the_next_one_serves
     await bench.engine.load(bare_checkpoint())
     (mailbox,) = bench.engine.submit([ask()])
     assert (await read(mailbox))[1].finish is FinishReason.LENGTH
+
+
+async def test_a_failed_load_leaves_nothing_for_the_collector(nursery: trio.Nursery) -> None:
+    bench = Bench(ScriptedLeaf(), engine_settings())
+    await nursery.start(bench.engine.run)
+
+    async def fail() -> None:
+        bench.leaf.load_faults["reading"] = ModelLoadError("no such tensor")
+        with contextlib.suppress(ModelLoadError):
+            await bench.engine.load(bare_checkpoint())
+
+    await fail()
+    gc.collect()
+    gc.disable()
+    try:
+        before = num_checkpoints()
+        for _ in range(3):
+            await fail()
+        # A worker thread keeps the last thing that it did until it has another.
+        await trio.to_thread.run_sync(int)
+        assert num_checkpoints() <= before
+    finally:
+        gc.enable()
+
+
+def num_checkpoints() -> int:
+    return sum(isinstance(item, Checkpoint) for item in gc.get_objects())
 
 
 async def test_a_load_that_takes_far_more_than_its_plan_is_refused_and_freed(nursery: trio.Nursery) -> None:
