@@ -33,6 +33,8 @@ class Dialect:
     """Arguments that are JSON text come out as they are: the model reads its own text again, to the byte."""
     has_developer: bool = False
     """The template has a role of its own for developer messages."""
+    has_late_system: bool = True
+    """A system message may come after others. Some templates refuse it there, and some drop it without a word."""
 
     def spell_text(self, text: str) -> object:
         """Text as the template reads it."""
@@ -59,6 +61,7 @@ def probe_dialect(source: str, render: RenderText) -> Dialect:
         reads_objects=reads_objects,
         prints_arguments=_prints_call(render, "" if reads_empty_calls else None, _SPACED, _SPACED),
         has_developer="developer" in source,
+        has_late_system=_prints_late(render, reads_text=reads_text or not reads_parts),
     )
 
 
@@ -69,6 +72,27 @@ def _prints(render: RenderText, messages: Sequence[Mapping[str, object]]) -> boo
     except TemplateError:
         return False
     return _NEEDLE in text and "{'" not in text and "[{" not in text
+
+
+def _prints_late(render: RenderText, *, reads_text: bool) -> bool:
+    def said(role: str, text: str) -> dict[str, object]:
+        return {"role": role, "content": text if reads_text else [{"type": "text", "text": text}]}
+
+    turns = [said("user", _OTHER), said("assistant", _OTHER)]
+    if not _prints(render, [*turns, said("user", _NEEDLE)]):
+        # What refuses even this says nothing of system messages.
+        return True
+    turns.append(said("user", _OTHER))
+    late = [*turns, said("system", _NEEDLE)]
+    return _prints(render, late) and not _alike(render, late, [*turns, said("assistant", _NEEDLE)])
+
+
+def _alike(render: RenderText, left: Sequence[Mapping[str, object]], right: Sequence[Mapping[str, object]]) -> bool:
+    """Whether a template makes the same of both: of a role that it does not know it may make another one's words."""
+    try:
+        return render(left) == render(right)
+    except TemplateError:
+        return False
 
 
 def _prints_call(render: RenderText, content: str | None, arguments: object, wanted: str = _NEEDLE) -> bool:

@@ -9,6 +9,8 @@
     one-after-system                                                           one, right after it, else refused
     reject                                                                     refused
 
+Where a template takes no system message but the first, a later one is the user's, where it stands.
+
 A developer message that leads the conversation is its system prompt, under every policy but reject. Texts that are
 joined are trimmed and parted by a blank line, and empty ones are left out; a message that stands alone is kept to the
 byte.
@@ -79,6 +81,24 @@ def place_instructions(
     if not has_developer:
         rest = [{**message, "role": "system"} if message["role"] == "developer" else message for message in rest]
     return [*_joined(head), *rest]
+
+
+def late_as_user(messages: Sequence[Spelled]) -> list[Spelled]:
+    """Makes user messages of the system messages after the first, for a template that takes none there. Each is joined
+    with the user's own words beside it, by a blank line, so that the roles go on taking turns.
+    """
+    told: list[Spelled] = []
+    was_late = False
+    for index, message in enumerate(messages):
+        is_late = index > 0 and message["role"] == "system"
+        message = {**message, "role": "user"} if is_late else message
+        if told and (is_late or was_late) and told[-1]["role"] == message["role"] == "user":
+            text = f"{text_of(told[-1]['content'])}\n\n{text_of(message['content'])}"
+            told[-1] = {**told[-1], "content": text}
+        else:
+            told.append(message)
+        was_late = is_late
+    return told
 
 
 def _head_length(messages: Sequence[Spelled]) -> int:

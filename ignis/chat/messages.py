@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from ignis.chat.content import text_of
 from ignis.chat.dialect import Dialect
-from ignis.chat.instructions import InstructionPolicies, place_instructions
+from ignis.chat.instructions import InstructionPolicies, late_as_user, place_instructions
 from ignis.chat.tool_prompt import ToolPrompt, tell_tools
 from ignis.errors import InvalidRequestError
 
@@ -38,6 +38,8 @@ def spell_messages(
     for index, message in enumerate(messages):
         _check(message, index)
     placed = place_instructions([dict(message) for message in messages], policies, has_developer=dialect.has_developer)
+    if not dialect.has_late_system:
+        placed = late_as_user(placed)
     told = placed if tool_prompt is None else tell_tools(placed, tools, tool_prompt)
     return [_spell(message, dialect) for message in told]
 

@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from ignis.chat.instructions import DeveloperPolicy, InstructionPolicies, SystemPolicy, place_instructions
+from ignis.chat.instructions import (
+    DeveloperPolicy,
+    InstructionPolicies,
+    SystemPolicy,
+    late_as_user,
+    place_instructions,
+)
 from ignis.errors import DeveloperMessagePositionError, SystemMessagePositionError
 
 ROLES = {"s": "system", "d": "developer", "u": "user", "a": "assistant"}
@@ -102,3 +108,19 @@ def test_a_template_with_the_role_keeps_it_for_messages_that_stay() -> None:
     ):
         rows = place_instructions(conversation("s1 u2 d3"), InstructionPolicies(developer=policy), has_developer=True)
         assert [row["role"] for row in rows] == roles
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("s1 u2 a3 u4", "s1 u2 a3 u4"),
+        ("s1 u2 s3 a4 u5", "s1 u2//3 a4 u5"),
+        ("s1 u2 a3 s4 u5", "s1 u2 a3 u4//5"),
+        ("u1 s2 s3 u4 a5", "u1//2//3//4 a5"),
+        ("u1 a2 s3", "u1 a2 u3"),
+        ("u1 u2 a3", "u1 u2 a3"),
+    ],
+)
+def test_a_late_system_message_joins_the_users_words_for_a_template_that_takes_none(given: str, expected: str) -> None:
+    rows = late_as_user(conversation(given))
+    assert " ".join(f"{row['role'][0]}{str(row['content']).replace(chr(10), '/')}" for row in rows) == expected  # type: ignore[index]

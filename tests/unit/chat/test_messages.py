@@ -132,3 +132,20 @@ def test_a_template_that_shows_calls_only_beside_null_reads_no_empty_ones() -> N
 
 def test_a_template_that_refuses_everything_gets_the_common_spelling() -> None:
     assert dialect("{{ raise_exception('no') }}") == Dialect()
+
+
+STRICT = (
+    "{% for m in messages %}{% if m.role == 'system' and not loop.first %}"
+    "{{ raise_exception('System message must be at the beginning.') }}{% endif %}"
+    "{{ m.role }}: {{ m.content }}\n{% endfor %}"
+)
+DROPPING = "{% for m in messages if m.role != 'system' or loop.first %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+ALTERNATING = "{% set eos_token = '!' %}" + (DATA / "alternating.jinja").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("source", [STRICT, DROPPING, ALTERNATING], ids=["refusing", "dropping", "alternating"])
+def test_a_late_system_message_is_the_users_for_a_template_that_refuses_or_drops_it(source: str) -> None:
+    found = dialect(source)
+    assert not found.has_late_system
+    rows = spelled(message("system", "S"), message("user", "U"), message("system", "late"), dialect=found)
+    assert rows == [message("system", "S"), message("user", "U\n\nlate")]
