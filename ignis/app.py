@@ -23,7 +23,8 @@ from ignis.config import Config, Source
 from ignis.download import verified
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
-from ignis.engine.keeper import KeeperSettings, ModelKeeper, first_of
+from ignis.engine.gate import KeeperSettings
+from ignis.engine.keeper import ModelKeeper, first_of
 from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.load import Loaded
 from ignis.engine.loop import SWITCH_INTERVAL_S
@@ -92,7 +93,7 @@ class _App:
             forget=self._prompts.forget,
             on_loaded=self._report_loaded,
         )
-        self._keeper.is_expected = True
+        self._keeper.course.is_expected = True
         self._serving = Serving(self._engine, self._keeper, self._metrics, config.server.keepalive_interval)
         self._started_at_s = time.monotonic()
         self._is_ready = False

@@ -21,7 +21,7 @@ from ignis.api.schema.models import (
     UnloadAnswer,
 )
 from ignis.api.serving import Serving
-from ignis.engine.lifecycle import EngineState, LoadedModel
+from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
 from ignis.engine.load import LoadStatus
 from ignis.engine.switching import Switch, SwitchPhase, SwitchWatch
 from ignis.exchange import Exchange
@@ -79,7 +79,7 @@ class Models:
         keeper = self._serving.keeper
         before = self._serving.model
         target = await keeper.ask_switch(read.fields.model)
-        if before is not None and before.name == target.name and keeper.status.value == "serving":
+        if before is not None and before.name == target.name and keeper.course.status is ModelStatus.SERVING:
             answer = SwitchAnswer(status="serving", to=target.name, before=before.name)
             await exchange.respond(200, msgspec.json.encode(answer), headers=read.headers)
             return
@@ -109,22 +109,23 @@ class Models:
                 break
             # A load moves without telling; everything else is a change.
             with trio.move_on_after(_PROGRESS_INTERVAL_S if state.loading is not None else math.inf):
-                await self._serving.keeper.wait_change()
+                await self._serving.keeper.course.wait_change()
             # Requests come and go by the hundred: one look for all that happened in a moment.
             await trio.sleep(_PROGRESS_INTERVAL_S / 10)
         await events.close()
 
     def _state(self) -> ModelState:
         serving, keeper = self._serving, self._serving.keeper
-        home = keeper.home
+        course = keeper.course
+        home = course.home
         return ModelState(
-            status=keeper.status.value,
+            status=course.status.value,
             model=serving.model.name if serving.model is not None else None if home is None else home.name,
-            switching=_switching(keeper.switching),
+            switching=_switching(course.watch),
             reason=serving.failure,
             loading=_progress(serving.load_status),
-            waiting=keeper.num_waiting,
-            last_switch=_last_switch(keeper.last_switch),
+            waiting=len(keeper.gate.wishes),
+            last_switch=_last_switch(course.last_switch),
         )
 
     async def _entries(self) -> Sequence[ModelEntry]:
@@ -143,10 +144,14 @@ class Models:
             loaded=False,
             format=local.format,
             size_bytes=local.size_bytes(),
-            load_estimate_seconds=round(self._serving.keeper.load_estimate_s(local), 1),
+            load_estimate_seconds=round(self._serving.keeper.course.load_estimate_s(local), 1),
             display_name=local.name,
             created_at=_utc(local.modified_unix_s()),
         )
+
+    def _loaded_estimate_s(self) -> float:
+        course = self._serving.keeper.course
+        return 0.0 if course.opened is None else course.load_estimate_s(course.opened.local)
 
     async def _loaded_entry(self, model: LoadedModel) -> ModelEntry:
         neutral = SamplingParams()
@@ -159,7 +164,7 @@ class Models:
             loaded=True,
             format=model.format,
             size_bytes=model.size_bytes,
-            load_estimate_seconds=round(self._serving.keeper.loaded_estimate_s(), 1),
+            load_estimate_seconds=round(self._loaded_estimate_s(), 1),
             display_name=model.name,
             created_at=_utc(model.created_unix_s),
             max_model_len=model.max_context,

@@ -13,7 +13,7 @@ from ignis.api.templating import template_tools, template_variables, tool_prompt
 from ignis.api.thinking import Thinking, ThinkingDefaults, resolve
 from ignis.api.wish import Conversation, FillIn, Names, Prompt, ToolChoice, ToolMode, Wish
 from ignis.chat.instructions import InstructionPolicies
-from ignis.engine.keeper import Use
+from ignis.engine.gate import Use
 from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.limits import REJECTIONS
 from ignis.errors import (

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 import trio
 
 from ignis.engine.engine import Engine
-from ignis.engine.keeper import ModelKeeper, Patience, Use
+from ignis.engine.gate import Patience, Use
+from ignis.engine.keeper import ModelKeeper
 from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
 from ignis.engine.limits import REJECTIONS, not_serving
 from ignis.engine.load import LoadStatus
@@ -36,7 +37,7 @@ class Serving:
     @property
     def model(self) -> LoadedModel | None:
         """What serves; None while nothing does."""
-        return self.keeper.model
+        return self.keeper.course.model
 
     @property
     def state(self) -> EngineState:
@@ -44,7 +45,7 @@ class Serving:
 
     @property
     def status(self) -> ModelStatus:
-        return self.keeper.status
+        return self.keeper.course.status
 
     @property
     def failure(self) -> str | None:
@@ -86,7 +87,7 @@ class Serving:
         wanted = split_suffix(name or "")[0].strip()
         patience = Patience(timeout_s=timeout_s, long_s=self._long_s, on_long=on_long)
         try:
-            use = await self.keeper.enter(wanted or None, patience)
+            use = await self.keeper.gate.enter(wanted or None, patience)
         except IgnisError as error:
             reason = REJECTIONS.get(type(error))
             if reason is not None:
@@ -95,7 +96,7 @@ class Serving:
         try:
             yield use
         finally:
-            self.keeper.leave()
+            self.keeper.gate.leave()
 
     def ready(self) -> str:
         """Returns the name of the model that a request would be answered by: an idle one is woken, and a switch is
@@ -104,14 +105,14 @@ class Serving:
         Raises:
             ServerNotReadyError, DrainingError: it would be refused, or waits for the server's first model.
         """
-        keeper, state = self.keeper, self._engine.state
-        if state in (EngineState.DRAINING, EngineState.FAILED) and keeper.switching is None:
+        course, state = self.keeper.course, self._engine.state
+        if state in (EngineState.DRAINING, EngineState.FAILED) and course.watch is None:
             raise not_serving(state, self._engine.reason)
-        if keeper.model is not None:
-            return keeper.model.name
-        if keeper.home is None or not keeper.has_served:
-            raise not_serving(EngineState.LOADING if keeper.status is ModelStatus.LOADING else state, "")
-        return keeper.home.name
+        if course.model is not None:
+            return course.model.name
+        if course.home is None or not course.has_served:
+            raise not_serving(EngineState.LOADING if course.status is ModelStatus.LOADING else state, "")
+        return course.home.name
 
     async def submit_in_turn(
         self, submissions: Sequence[Submission], model: LoadedModel, on_wait: OnLong | None = None
@@ -124,7 +125,7 @@ class Serving:
             on_wait: called once where it has to wait.
         """
         self._check_served([model])
-        self.keeper.stay()
+        self.keeper.gate.stay()
         try:
             if on_wait is not None and (self._is_waiting or not self._engine.has_room(len(submissions))):
                 await on_wait()
@@ -137,7 +138,7 @@ class Serving:
                     self._is_waiting = False
                 return self.submit(submissions, [model])
         finally:
-            self.keeper.leave()
+            self.keeper.gate.leave()
 
     def submit(self, submissions: Sequence[Submission], models: Sequence[LoadedModel]) -> list[Mailbox]:
         """Hands all of them to the engine, or none; raises what it raises.

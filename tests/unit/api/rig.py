@@ -11,7 +11,8 @@ from ignis.api.router import Router
 from ignis.api.routes import ApiSettings, build_router
 from ignis.api.serving import Serving
 from ignis.config_fields import ConfigFields
-from ignis.engine.keeper import KeeperSettings, ModelKeeper
+from ignis.engine.gate import KeeperSettings
+from ignis.engine.keeper import ModelKeeper
 from ignis.engine.lifecycle import LoadedModel
 from ignis.log import LogFormat, open_log
 from ignis.metrics import Metrics
@@ -51,7 +52,7 @@ class Rig:
             self.metrics,
             prepare=_prepare_nothing,
         )
-        self.keeper.model = model or byte_model()
+        self.keeper.course.model = model or byte_model()
         self.serving = Serving(self.engine, self.keeper, self.metrics, 10)  # type: ignore[arg-type]
         options = {} if shipped is None else {"shipped": shipped}
         api_settings = replace(ApiSettings.from_config(ConfigFields(), None), **settings)

@@ -52,7 +52,7 @@ async def test_the_list_has_the_loaded_model_and_the_state() -> None:
 
 async def test_the_list_says_how_far_a_load_is() -> None:
     rig = Rig()
-    rig.keeper.model = None
+    rig.keeper.course.model = None
     rig.engine.state = EngineState.LOADING
     rig.engine.load_status = LoadStatus(LoadPhase.READING, 300, 1000, 2.34)
     answer = await rig.answer("GET", "/v1/models")
@@ -71,7 +71,7 @@ async def test_the_list_says_how_far_a_load_is() -> None:
 @pytest.mark.parametrize("state", [EngineState.LOADING, EngineState.UNLOADED, EngineState.FAILED])
 async def test_the_list_answers_while_nothing_serves(state: EngineState) -> None:
     rig = Rig()
-    rig.keeper.model = None
+    rig.keeper.course.model = None
     rig.engine.state = state
     rig.engine.reason = "/home/somebody/models/x.gguf: cut short"
     body = (await rig.answer("GET", "/v1/models")).json()
@@ -107,7 +107,7 @@ async def test_health_is_ok_while_the_loop_turns() -> None:
 async def test_health_says_what_is_wrong(state: EngineState, is_turning: bool, code: str, words: str) -> None:
     rig = Rig()
     if state is not EngineState.SERVING:
-        rig.keeper.model = None
+        rig.keeper.course.model = None
     rig.engine.state = state
     rig.engine.reason = "/home/somebody/x.gguf: cut short"
     rig.engine.is_turning = is_turning

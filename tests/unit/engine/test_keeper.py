@@ -12,7 +12,8 @@ import trio
 
 from ignis.config_fields import ConfigFields
 from ignis.engine.engine import Engine
-from ignis.engine.keeper import KeeperSettings, ModelKeeper, Patience
+from ignis.engine.gate import KeeperSettings, Patience
+from ignis.engine.keeper import ModelKeeper
 from ignis.engine.lifecycle import TABLE, EngineEvent, EngineState, LoadedModel, ModelStatus
 from ignis.engine.switching import SwitchOutcome, SwitchPhase
 from ignis.errors import (
@@ -74,8 +75,8 @@ class Bench:
 
     async def answer(self, name: str | None, patience: Patience = AT_EASE) -> str:
         """Waits for a model, has it answer, and returns which one it was."""
-        use = await self.keeper.enter(name, patience)
-        self.keeper.leave()
+        use = await self.keeper.gate.enter(name, patience)
+        self.keeper.gate.leave()
         (mailbox,) = self.engine.submit([ask()])
         assert (await read(mailbox))[1].finish is FinishReason.LENGTH
         return use.model.name
@@ -110,7 +111,7 @@ async def bench(cold: Bench, nursery: trio.Nursery) -> AsyncIterator[Bench]:
 async def test_a_request_waits_for_the_first_load(cold: Bench, nursery: trio.Nursery) -> None:
     await cold.start(nursery)
     assert await cold.answer(None) == "a"
-    assert cold.keeper.status is ModelStatus.SERVING
+    assert cold.keeper.course.status is ModelStatus.SERVING
     assert cold.metric('ignis_model_state{state="serving"}') == 1
 
 
@@ -119,7 +120,7 @@ async def test_naming_another_model_is_answered_by_that_one(bench: Bench) -> Non
     assert await bench.answer("b") == "b"
     assert await bench.answer(None) == "b"
     assert bench.loaded == ["a", "b"]
-    switch = bench.keeper.last_switch
+    switch = bench.keeper.course.last_switch
     assert switch is not None
     assert (switch.before, switch.to, switch.outcome, switch.waited) == ("a", "b", SwitchOutcome.SWITCHED, 1)
     assert set(switch.seconds) == set(SwitchPhase)
@@ -134,7 +135,7 @@ async def test_a_switch_that_is_asked_for_is_under_way_at_once(bench: Bench) -> 
         bench.keeper.ask_unload()
     assert await bench.answer(None) == "b"
     assert (await bench.keeper.ask_switch("b")).name == "b"
-    assert bench.keeper.status is ModelStatus.SERVING
+    assert bench.keeper.course.status is ModelStatus.SERVING
 
 
 async def test_requests_for_the_same_model_join_one_load(bench: Bench) -> None:
@@ -169,14 +170,14 @@ async def test_what_runs_may_end_before_another_model_comes(bench: Bench, nurser
     (mailbox,) = bench.engine.submit([ask()])
     nursery.start_soon(bench.answer, "b")
     await until(lambda: bench.engine.state is EngineState.LEAVING)
-    assert bench.keeper.status is ModelStatus.SWITCHING
+    assert bench.keeper.course.status is ModelStatus.SWITCHING
     bench.leaf.release()
     assert (await read(mailbox))[1].finish is FinishReason.LENGTH
     await until(lambda: bench.loaded == ["a", "b"])
 
 
 async def test_what_runs_too_long_is_ended_with_a_fault_that_says_why(bench: Bench, nursery: trio.Nursery) -> None:
-    bench.keeper.settings = replace(SETTINGS, drain_timeout_s=0)
+    bench.keeper.gate.settings = replace(SETTINGS, drain_timeout_s=0)
     bench.leaf.hold()
     (mailbox,) = bench.engine.submit([ask(max_tokens=100)])
     nursery.start_soon(bench.answer, "b")
@@ -187,25 +188,25 @@ async def test_what_runs_too_long_is_ended_with_a_fault_that_says_why(bench: Ben
 
 
 async def test_whoever_entered_keeps_the_model_until_it_leaves(bench: Bench, nursery: trio.Nursery) -> None:
-    await bench.keeper.enter("a", AT_EASE)
+    await bench.keeper.gate.enter("a", AT_EASE)
     nursery.start_soon(bench.answer, "b")
     await until(lambda: bench.engine.state is EngineState.LEAVING)
     (mailbox,) = bench.engine.submit([ask()])
-    bench.keeper.leave()
+    bench.keeper.gate.leave()
     assert (await read(mailbox))[1].finish is FinishReason.LENGTH
     await until(lambda: bench.loaded == ["a", "b"])
 
 
 async def test_a_client_that_leaves_withdraws_its_wish(bench: Bench) -> None:
-    await bench.keeper.enter("a", AT_EASE)
+    await bench.keeper.gate.enter("a", AT_EASE)
     async with trio.open_nursery() as requests:
         requests.start_soon(bench.answer, "b")
         await until(lambda: bench.engine.state is EngineState.LEAVING)
         requests.cancel_scope.cancel()
     await until(lambda: bench.engine.state is EngineState.SERVING)
-    bench.keeper.leave()
+    bench.keeper.gate.leave()
     assert await bench.answer(None) == "a"
-    assert bench.loaded == ["a"] and bench.keeper.num_waiting == 0
+    assert bench.loaded == ["a"] and len(bench.keeper.gate.wishes) == 0
     assert bench.metric('ignis_model_switches_total{outcome="called_off"}') == 1
 
 
@@ -214,8 +215,8 @@ async def test_a_bad_target_never_touches_the_loaded_model(bench: Bench) -> None
     with pytest.raises(SwitchFailedError, match=r"bad could not be loaded: bad\.gguf"):
         await bench.answer("bad")
     assert bench.loaded == ["a"] and bench.leaf.is_loaded
-    assert bench.keeper.last_switch is not None
-    assert bench.keeper.last_switch.outcome is SwitchOutcome.REFUSED
+    assert bench.keeper.course.last_switch is not None
+    assert bench.keeper.course.last_switch.outcome is SwitchOutcome.REFUSED
     assert await bench.answer("a") == "a"
 
 
@@ -225,8 +226,8 @@ async def test_a_load_that_fails_brings_the_old_model_back(bench: Bench) -> None
         await bench.answer("b")
     assert await bench.answer(None) == "a"
     assert bench.loaded == ["a", "a"]
-    assert bench.keeper.last_switch is not None
-    assert bench.keeper.last_switch.outcome is SwitchOutcome.RETURNED
+    assert bench.keeper.course.last_switch is not None
+    assert bench.keeper.course.last_switch.outcome is SwitchOutcome.RETURNED
 
 
 async def test_where_the_old_one_fails_too_it_is_failed_and_another_may_come(bench: Bench) -> None:
@@ -234,7 +235,7 @@ async def test_where_the_old_one_fails_too_it_is_failed_and_another_may_come(ben
     (bench.folder / "a.gguf").write_bytes(b"GGUF" + bytes(60))
     with pytest.raises(SwitchFailedError):
         await bench.answer("b")
-    await until(lambda: bench.keeper.status is ModelStatus.FAILED)
+    await until(lambda: bench.keeper.course.status is ModelStatus.FAILED)
     with pytest.raises(ServerNotReadyError, match="the model failed"):
         await bench.answer(None)
     with pytest.raises(ServerNotReadyError, match="the model failed"):
@@ -251,7 +252,7 @@ async def test_an_unknown_model_is_refused_at_once(bench: Bench) -> None:
 
 
 async def test_requests_may_be_kept_from_choosing(bench: Bench) -> None:
-    bench.keeper.settings = replace(SETTINGS, is_implicit=False)
+    bench.keeper.gate.settings = replace(SETTINGS, is_implicit=False)
     with pytest.raises(ModelNotFoundError, match=r"switch\.allow_implicit is false"):
         await bench.answer("b")
     await bench.keeper.ask_switch("b")
@@ -259,7 +260,7 @@ async def test_requests_may_be_kept_from_choosing(bench: Bench) -> None:
 
 
 async def test_whoever_has_to_wait_too_long_for_its_turn_is_told_when_to_come_back(bench: Bench) -> None:
-    bench.keeper.settings = replace(SETTINGS, max_wait_s=0)
+    bench.keeper.gate.settings = replace(SETTINGS, max_wait_s=0)
     bench.leaf.is_load_held = True
     await bench.keeper.ask_switch("b")
     assert await trio.to_thread.run_sync(bench.leaf.has_held.wait, 10)
@@ -274,14 +275,14 @@ async def test_the_wait_counts_against_the_requests_time(bench: Bench) -> None:
     bench.leaf.is_load_held = True
     with pytest.raises(RequestTimeoutError):
         await bench.answer("b", Patience(timeout_s=0.05))
-    assert bench.keeper.num_waiting == 0
+    assert len(bench.keeper.gate.wishes) == 0
 
 
 async def test_a_long_wait_is_told_once(bench: Bench) -> None:
     told: list[int] = []
 
     async def tell() -> None:
-        told.append(bench.keeper.num_waiting)
+        told.append(len(bench.keeper.gate.wishes))
         bench.leaf.is_load_held = False
         await trio.lowlevel.checkpoint()
 
@@ -291,23 +292,23 @@ async def test_a_long_wait_is_told_once(bench: Bench) -> None:
 
 
 async def test_an_idle_model_is_unloaded_and_the_next_request_wakes_it(bench: Bench) -> None:
-    bench.keeper.settings = replace(SETTINGS, idle_unload_s=0.02)
+    bench.keeper.gate.settings = replace(SETTINGS, idle_unload_s=0.02)
     assert await bench.answer("a") == "a"
-    await until(lambda: bench.keeper.status is ModelStatus.UNLOADED)
-    assert not bench.leaf.is_loaded and bench.keeper.model is None
+    await until(lambda: bench.keeper.course.status is ModelStatus.UNLOADED)
+    assert not bench.leaf.is_loaded and bench.keeper.course.model is None
     await until(lambda: bench.metric('ignis_model_unloads_total{reason="idle"}') == 1)
     assert await bench.answer(None) == "a"
     assert bench.loaded == ["a", "a"]
 
 
 async def test_a_model_in_use_is_not_idle(bench: Bench) -> None:
-    bench.keeper.settings = replace(SETTINGS, idle_unload_s=0.01)
-    await bench.keeper.enter("a", AT_EASE)
+    bench.keeper.gate.settings = replace(SETTINGS, idle_unload_s=0.01)
+    await bench.keeper.gate.enter("a", AT_EASE)
     await trio.sleep(0.05)
     assert bench.leaf.is_loaded
     bench.leaf.hold()
     (mailbox,) = bench.engine.submit([ask()])
-    bench.keeper.leave()
+    bench.keeper.gate.leave()
     await trio.sleep(0.05)
     assert bench.leaf.is_loaded
     bench.leaf.release()
@@ -316,7 +317,7 @@ async def test_a_model_in_use_is_not_idle(bench: Bench) -> None:
 
 async def test_an_unload_that_is_asked_for_leaves_the_model_known(bench: Bench) -> None:
     assert bench.keeper.ask_unload()
-    await until(lambda: bench.keeper.status is ModelStatus.UNLOADED)
+    await until(lambda: bench.keeper.course.status is ModelStatus.UNLOADED)
     assert not bench.keeper.ask_unload()
     assert await bench.answer(None) == "a"
 
@@ -324,7 +325,7 @@ async def test_an_unload_that_is_asked_for_leaves_the_model_known(bench: Bench) 
 async def test_a_first_model_that_is_bad_leaves_a_server_that_says_so(cold: Bench, nursery: trio.Nursery) -> None:
     (cold.folder / "a.gguf").write_bytes(b"GGUF" + bytes(60))
     await cold.start(nursery)
-    await until(lambda: cold.keeper.status is ModelStatus.FAILED)
+    await until(lambda: cold.keeper.course.status is ModelStatus.FAILED)
     with pytest.raises(ServerNotReadyError, match=r"the model failed: a\.gguf"):
         await cold.answer("a")
     assert await cold.answer("b") == "b"
@@ -359,8 +360,8 @@ async def test_a_shutdown_tells_those_who_wait(bench: Bench) -> None:
 
 async def test_a_device_that_is_lost_is_failed_and_a_switch_mends_it(bench: Bench) -> None:
     bench.leaf.faults.append(EngineError("the card is gone"))
-    use = await bench.keeper.enter("a", AT_EASE)
-    bench.keeper.leave()
+    use = await bench.keeper.gate.enter("a", AT_EASE)
+    bench.keeper.gate.leave()
     assert use.model.name == "a"
     (mailbox,) = bench.engine.submit([ask()])
     assert (await read(mailbox))[1].finish is FinishReason.FAULT
@@ -372,7 +373,7 @@ async def test_a_device_that_is_lost_is_failed_and_a_switch_mends_it(bench: Benc
 
 async def test_what_a_load_takes_is_known_from_the_last_one(bench: Bench) -> None:
     never, once = (LocalModel(name, bench.folder / f"{name}.gguf") for name in ("b", "a"))
-    assert bench.keeper.load_estimate_s(never) > 1 > bench.keeper.load_estimate_s(once) > 0
+    assert bench.keeper.course.load_estimate_s(never) > 1 > bench.keeper.course.load_estimate_s(once) > 0
 
 
 def test_the_table_serves_nothing_while_it_drains() -> None:

@@ -1,0 +1,95 @@
+"""What the server's one model is, and where it goes: what serves, what is coming, what was asked for. Does nothing.
+
+The keeper writes it, the gate and the API read it, all in the event loop's thread.
+"""
+
+from pathlib import Path
+
+import trio
+
+from ignis.clock import Clock
+from ignis.engine.engine import Engine
+from ignis.engine.lifecycle import STATUS, EngineState, LoadedModel, ModelStatus
+from ignis.engine.opening import Opened
+from ignis.engine.switching import Switch, SwitchPhase, SwitchWatch
+from ignis.models.local import LocalModel
+
+_USUAL_BYTES_S = 1e9
+_USUAL_LOAD_S = 2.0
+
+
+class Course:
+    """Also tells whoever waits that something of it has changed."""
+
+    def __init__(self, engine: Engine, clock: Clock) -> None:
+        self.clock = clock
+        self.model: LoadedModel | None = None
+        """What serves; None while nothing does."""
+        self.opened: Opened | None = None
+        """Its files."""
+        self.home: LocalModel | None = None
+        """What a request means that names none: the model that serves, or that the next request wakes."""
+        self.coming: LocalModel | None = None
+        """What is being loaded."""
+        self.watch: SwitchWatch | None = None
+        """While one model is exchanged for another."""
+        self.last_switch: Switch | None = None
+        self.asked: tuple[LocalModel | None] | None = None
+        """What somebody asked for beside the requests: a model, or (None,) for none at all."""
+        self.is_asked = False
+        """What is under way was asked for so."""
+        self.is_expected = False
+        """The server's first model is being looked for, or fetched; until then nobody knows its path."""
+        self.is_unloading = False
+        self.has_served = False
+        """A model was loaded since the server started."""
+        self.load_s: dict[Path, float] = {}
+        """What the last load of a model took."""
+        self._engine = engine
+        self._changed = trio.Event()
+
+    @property
+    def status(self) -> ModelStatus:
+        if self.watch is not None:
+            return ModelStatus.SWITCHING
+        if self.coming is not None or self.is_expected:
+            return ModelStatus.LOADING
+        if self.is_unloading:
+            # Unloaded means that the memory is back.
+            return ModelStatus.SERVING
+        return STATUS[self._engine.state]
+
+    def serves(self, target: LocalModel) -> bool:
+        """Whether requests for this model are let in."""
+        is_open = self._engine.state is EngineState.SERVING
+        return is_open and self.opened is not None and self.opened.local.path == target.path
+
+    def next_one(self) -> LocalModel | None:
+        """What serves next, as far as it is settled."""
+        asked = None if self.asked is None else self.asked[0]
+        return asked or self.coming or self.home
+
+    def load_estimate_s(self, model: LocalModel) -> float:
+        """What a load of it takes, as far as one can tell: what it took before, or what its size says."""
+        known = self.load_s.get(model.path)
+        return model.size_bytes() / _USUAL_BYTES_S + _USUAL_LOAD_S if known is None else known
+
+    def seconds_to_land(self, drain_timeout_s: float) -> float:
+        """Until what is coming serves, as far as one can tell."""
+        if self.coming is None:
+            return 0.0
+        watch, load_s = self.watch, self.load_estimate_s(self.coming)
+        if watch is None:
+            status = self._engine.load_status
+            return load_s - (0.0 if status is None else status.age_s)
+        if SwitchPhase.DRAIN not in watch.seconds:
+            return load_s + min(self._engine.seconds_to_end(), drain_timeout_s)
+        return load_s - (watch.age_s - sum(watch.seconds.values()))
+
+    def note_change(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def wait_change(self) -> None:
+        """Returns when anything of this, or who uses the model, may have changed."""
+        await self._changed.wait()

@@ -1,0 +1,201 @@
+"""Lets requests to the model: at once where theirs serves, else it holds them until it does. Loads nothing.
+
+A request enters, and counts as a user until it leaves; what it has submitted by then counts from there on.
+
+    enter --serves--> let in ................................ submits, leaves
+      +-----else----> held, in turn --its model serves--> let in ...
+                           +---------refused, late, or its client left--> over
+"""
+
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import trio
+
+from ignis.config_fields import ConfigFields
+from ignis.engine.course import Course
+from ignis.engine.engine import Engine
+from ignis.engine.lifecycle import EngineState, LoadedModel
+from ignis.engine.limits import not_serving
+from ignis.engine.wishes import Held, Wishes
+from ignis.errors import ModelNotFoundError, ModelSwitchingError, RequestTimeoutError
+from ignis.models.local import LocalModel, LocalModels
+
+_MOST_RETRY_S = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeeperSettings:
+    idle_unload_s: float
+    """0: never."""
+    drain_timeout_s: float
+    max_wait_s: float
+    """Of a request whose turn is not next."""
+    is_implicit: bool
+    """Whether a request may name another model than the loaded one."""
+
+    @classmethod
+    def from_config(cls, config: ConfigFields) -> Self:
+        return cls(
+            idle_unload_s=config.model.idle_unload,
+            drain_timeout_s=config.switch.drain_timeout,
+            max_wait_s=config.switch.max_wait,
+            is_implicit=config.switch.allow_implicit,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How a request waits for its model."""
+
+    timeout_s: float | None = None
+    """Then it ends with RequestTimeoutError. None: never."""
+    long_s: float = math.inf
+    on_long: Callable[[], Awaitable[object]] | None = None
+    """Called once, when it has waited for `long_s`: its client is to see a sign of life."""
+
+
+class Use(NamedTuple):
+    """A model that a request has, until it leaves."""
+
+    model: LoadedModel
+    waited_s: float
+
+
+class Gate:
+    """Belongs to the event loop's thread, as everything that it reads."""
+
+    def __init__(self, engine: Engine, course: Course, models: LocalModels, settings: KeeperSettings) -> None:
+        self.settings = settings
+        self.wishes = Wishes()
+        self.num_using = 0
+        """Requests that have entered and not left yet."""
+        self.used_at_s = 0.0
+        """When the last one left, by the course's clock."""
+        self._engine = engine
+        self._course = course
+        self._models = models
+
+    async def enter(self, name: str | None, patience: Patience) -> Use:
+        """Waits for the model of that name, and keeps it until `leave`; no name means whatever serves.
+
+        Whoever submits does so before its next checkpoint after `leave`: from then on its requests keep the model.
+
+        Raises:
+            DrainingError, ServerNotReadyError: none serves, and none will.
+            ModelNotFoundError: there is no such model, or requests may not choose.
+            ModelSwitchingError: its turn is too far away.
+            SwitchFailedError: it could not be loaded.
+            RequestTimeoutError: it did not come in time.
+        """
+        model = self._serving(name)
+        if model is None:
+            target = await self._target(name)
+            begun_at_s = trio.current_time()
+            model = await self._hold(target, patience)
+            return Use(model, trio.current_time() - begun_at_s)
+        self.num_using += 1
+        return Use(model, 0.0)
+
+    def stay(self) -> None:
+        """Of whoever has the model, or has just left, and needs it for longer: until another `leave`."""
+        self.num_using += 1
+
+    def leave(self) -> None:
+        """Of whoever has entered."""
+        self.num_using -= 1
+        self.used_at_s = self._course.clock()
+        self._course.note_change()
+
+    def _serving(self, name: str | None) -> LoadedModel | None:
+        model = self._course.model
+        if model is None or self._engine.state is not EngineState.SERVING or self._course.asked is not None:
+            return None
+        # Whoever has asked for another model means that one by none.
+        return model if name == model.name or (name is None and not self._course.is_asked) else None
+
+    async def _target(self, name: str | None) -> LocalModel | None:
+        """Returns the model that the name means; None for whatever serves next."""
+        self._check_hope(name)
+        if name is None:
+            return None
+        # A file system may be slow, and a folder large.
+        target = await trio.to_thread.run_sync(self._models.find, name, abandon_on_cancel=True)
+        self._check_hope(target.name)
+        next_one = self._course.next_one()
+        is_here = next_one is not None and target.path == next_one.path
+        if not is_here and not self.settings.is_implicit:
+            raise ModelNotFoundError(
+                f"the model {target.name} is not loaded, and switch.allow_implicit is false: requests may not choose"
+            )
+        return target
+
+    def _check_hope(self, name: str | None) -> None:
+        """Refuses who would wait for a model that does not come: one that failed stays so until somebody asks anew."""
+        state, home = self._engine.state, self._course.home
+        if state is EngineState.DRAINING:
+            raise not_serving(state, "")
+        if self._course.is_expected:
+            raise not_serving(EngineState.LOADING, "")
+        if self._course.coming is not None or self._course.asked is not None:
+            return
+        means_home = name is None or (home is not None and name == home.name)
+        if means_home and (home is None or state is EngineState.FAILED):
+            raise not_serving(state, self._engine.reason)
+
+    async def _hold(self, target: LocalModel | None, patience: Patience) -> LoadedModel:
+        now = trio.current_time()
+        end_at = math.inf if patience.timeout_s is None else now + patience.timeout_s
+        long_at = now + patience.long_s if patience.on_long is not None else math.inf
+        turn_at = now + self.settings.max_wait_s
+        if (
+            self._is_out_of_turn(target)
+            and self._course.seconds_to_land(self.settings.drain_timeout_s) > self.settings.max_wait_s
+        ):
+            raise self._too_far()
+        held = self.wishes.add(target)
+        self._course.note_change()
+        try:
+            while not held.is_over.is_set():
+                with trio.move_on_at(min(end_at, long_at, turn_at)):
+                    await held.is_over.wait()
+                now = trio.current_time()
+                if held.is_over.is_set():
+                    break
+                if now >= end_at:
+                    raise RequestTimeoutError(f"the model did not serve within the request's {patience.timeout_s:g} s")
+                if now >= turn_at:
+                    turn_at = math.inf
+                    if self._is_out_of_turn(target):
+                        raise self._too_far()
+                if now >= long_at and patience.on_long is not None:
+                    long_at = math.inf
+                    await patience.on_long()
+        except BaseException:
+            self._give_up(held)
+            raise
+        if held.error is not None:
+            raise held.error
+        assert held.model is not None
+        return held.model
+
+    def _give_up(self, held: Held) -> None:
+        """Of a request that left, perhaps just after it was let in."""
+        self.wishes.withdraw(held)
+        if held.model is not None:
+            self.leave()
+        self._course.note_change()
+
+    def _is_out_of_turn(self, target: LocalModel | None) -> bool:
+        coming = self._course.coming
+        return coming is not None and target is not None and coming.path != target.path
+
+    def _too_far(self) -> ModelSwitchingError:
+        assert self._course.coming is not None
+        seconds = min(_MOST_RETRY_S, max(1, math.ceil(self._course.seconds_to_land(self.settings.drain_timeout_s))))
+        return ModelSwitchingError(
+            f"the model {self._course.coming.name} is being loaded, and others wait for their turn",
+            retry_after_s=seconds,
+        )
