@@ -26,6 +26,12 @@ def test_the_executable_streams_the_capital_of_france(frozen: Server) -> None:
     assert (answer.finish, answer.is_done) == ("stop", True)
 
 
+def test_the_executable_holds_an_answer_to_a_form(frozen: Server) -> None:
+    messages = [{"role": "user", "content": "Is it raining?"}]
+    answer = frozen.client.stream(messages=messages, guided_choice=["perhaps"])
+    assert (answer.text, answer.finish) == ("perhaps", "stop")
+
+
 @pytest.mark.parametrize("path", ["/ui/", "/ui/app.js", "/v1/docs/", "/v1/docs/docs.js", "/v1/openapi.json"])
 def test_the_executable_has_its_pages_inside(frozen: Server, path: str) -> None:
     status, _, content = frozen.client.request("GET", path)

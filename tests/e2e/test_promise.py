@@ -20,6 +20,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "greedy": {"temperature": 0, "max_tokens": 48},
     "seeded": {"temperature": 0.9, "top_p": 0.95, "seed": 42, "max_tokens": 48},
     "penalised": {"temperature": 0.7, "seed": 7, "frequency_penalty": 0.6, "repetition_penalty": 1.1, "max_tokens": 48},
+    "held": {"temperature": 0.9, "seed": 3, "max_tokens": 64, "response_format": {"type": "json_object"}},
 }
 
 
