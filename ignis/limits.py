@@ -23,12 +23,18 @@ MAX_TOOL_NAME_CHARACTERS = 256
 """Of a function's name."""
 MAX_SCHEMA_BYTES = 256 << 10
 """JSON of a tool's `parameters`, or of a schema that the answer is held to."""
+MAX_HELD_BYTES = 1 << 20
+"""JSON of the schemas of all tools to which calls are held."""
 MAX_SCHEMA_PROPERTIES = 1024
 """Properties of a schema that the answer is held to, over all its objects."""
+MAX_SCHEMA_PARTS = 4096
+"""Schemas inside such a schema, and values in its `enum` and `const`, with what is in them."""
 MAX_SCHEMA_COST = 50_000
 """Of such a schema's numbers: the squares of the digits of their bounds, and their `multipleOf`, added up."""
 MAX_GRAMMAR_CHARACTERS = 64 << 10
 """Of a grammar that the answer is held to."""
+MAX_GRAMMAR_PARTS = 4096
+"""Lines, brackets and operators of such a grammar."""
 MAX_REGEX_CHARACTERS = 8192
 """Of an expression that the answer is held to."""
 MAX_LISTED_CHOICES = 1024

@@ -1,15 +1,20 @@
 """Compiles grammars in worker threads of their own, over a vocabulary that is made once a model."""
 
 import functools
+from collections.abc import Callable
+from typing import TypeVar
 
 import trio
 
+from ignis.engine.deep_thread import start_deep
 from ignis.engine.lifecycle import LoadedModel
-from ignis.errors import UnsupportedValueError
+from ignis.errors import InternalError, UnsupportedValueError
 from ignis.grammar.forms import Form, Freedom
 from ignis.grammar.grammar import Calls, compile_grammar
 from ignis.grammar.vocabulary import Vocabulary
 from ignis.scheduler.constraint import Constraint
+
+Result = TypeVar("Result")
 
 _NUM_WORKERS = 2
 
@@ -47,7 +52,7 @@ class Grammars:
             return tuple(grammar.start() for _ in range(num_answers))
 
         # Abandoned on a cancel: compiling has bounds, and ends by itself.
-        return await trio.to_thread.run_sync(compile_all, abandon_on_cancel=True, limiter=self._workers)
+        return await trio.to_thread.run_sync(_deeply, compile_all, abandon_on_cancel=True, limiter=self._workers)
 
     def forget(self) -> None:
         """Lets go of the vocabulary."""
@@ -60,3 +65,22 @@ class Grammars:
                 make = functools.partial(Vocabulary, model.tokenizer, model.special.stop_ids, model.vocab_size)
                 self._vocabulary = known = (model, await trio.to_thread.run_sync(make, limiter=self._workers))
             return known[1]
+
+
+def _deeply(work: Callable[[], Result]) -> Result:
+    """Runs work in a thread with a deep stack, and waits for it."""
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # a native library's panic is no Exception
+            errors.append(error)
+
+    start_deep(run, "ignis-grammar").join()
+    if not errors:
+        return results[0]
+    if isinstance(errors[0], Exception):
+        raise errors[0]
+    raise InternalError(f"a grammar broke the compiler: {errors[0]}") from errors[0]

@@ -2,10 +2,10 @@
 
 import os
 import queue
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ignis.engine.deep_thread import start_deep
 from ignis.scheduler.constraint import Constraint, ConstraintError
 from ignis.scheduler.request import FinishReason
 
@@ -48,7 +48,7 @@ class ConstraintWorkers:
         self._num_threads = min(_MAX_THREADS, os.cpu_count() or 1)
         for index in range(self._num_threads):
             # Daemons, as the step loop's: a grammar that never ends must not keep the process from ending.
-            threading.Thread(target=self._run, name=f"ignis-masks-{index}", daemon=True).start()
+            start_deep(self._run, f"ignis-masks-{index}")
 
     def _run(self) -> None:
         while (item := self._work.get()) is not None:

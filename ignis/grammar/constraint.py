@@ -5,6 +5,7 @@ from llguidance import LLMatcher
 from ignis.grammar.vocabulary import Vocabulary
 from ignis.scheduler.constraint import ConstraintError, Mask
 
+_MAX_ERROR_CHARACTERS = 200
 _NO_TOKEN = "the grammar permits nothing at this place of the answer"
 
 
@@ -63,4 +64,5 @@ def _bounds(matcher: LLMatcher) -> str:
     reason = matcher.stop_reason()
     if reason in ("NoExtension", "NoExtensionBias"):
         return _NO_TOKEN
-    return f"the grammar takes more than its bounds allow at this place of the answer ({reason})"
+    said = " ".join(matcher.get_error().split())[:_MAX_ERROR_CHARACTERS]
+    return f"the grammar takes more than its bounds allow at this place of the answer: {reason}, {said}"

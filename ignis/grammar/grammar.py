@@ -1,21 +1,25 @@
 """Compiles what an answer is held to. A grammar is checked here, with bounds; from then on it makes constraints."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from llguidance import LLMatcher, LLParserLimits, regex_to_lark
 from llguidance.gbnf_to_lark import any_to_lark
 
 from ignis.errors import InvalidRequestError
-from ignis.grammar.calls import STYLE, call_rules, literal
+from ignis.grammar.calls import STYLE, call_rules, literal, schema_text
 from ignis.grammar.constraint import GrammarConstraint
 from ignis.grammar.forms import CallTarget, ChoiceForm, Form, Freedom, JsonForm, RegexForm, SyntaxForm
 from ignis.grammar.schema import children, readable
 from ignis.grammar.vocabulary import Vocabulary
 from ignis.limits import (
     MAX_GRAMMAR_CHARACTERS,
+    MAX_GRAMMAR_PARTS,
+    MAX_HELD_BYTES,
     MAX_LISTED_CHARACTERS,
     MAX_LISTED_CHOICES,
     MAX_REGEX_CHARACTERS,
@@ -29,6 +33,8 @@ _MAX_LEXER_STATES = 25_000
 _MAX_TRIES = 64
 """Inner schemas that are compiled alone to find the one that is wrong."""
 _MAX_ERROR_CHARACTERS = 300
+_GRAMMAR_PART = re.compile(r"[\n(\[{?*+|&~]")
+_SCHEMA_MARK = re.compile(r"%json\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,7 @@ def compile_grammar(vocabulary: Vocabulary, form: Form | None, calls: Calls | No
     starts = []
     if calls is not None:
         is_free = freedom is Freedom.ANY
+        _check_sizes(calls.targets)
         rules.append(call_rules(calls.targets, calls.dialect, vocabulary, is_single=calls.is_single, is_free=is_free))
         starts.append("free" if is_free else "calls")
     if form is not None and (calls is None or freedom is Freedom.FORM):
@@ -122,17 +129,61 @@ def _part(form: Form) -> dict[str, Any]:
         case SyntaxForm(param, text):
             _check_characters([text], MAX_GRAMMAR_CHARACTERS, param)
             try:
-                return {"lark_grammar": any_to_lark(text)}
+                lark = any_to_lark(text)
             except Exception as error:  # the converter's own, of any kind
                 raise InvalidRequestError(f"{param} cannot be read as GBNF: {_cut(str(error))}", param) from error
+            num_parts = len(_GRAMMAR_PART.findall(lark))
+            if num_parts > MAX_GRAMMAR_PARTS:
+                raise InvalidRequestError(
+                    f"{param} has {num_parts} lines, brackets and operators, at most {MAX_GRAMMAR_PARTS} are taken",
+                    param,
+                )
+            return {"lark_grammar": _with_schemas(lark, param)}
+
+
+def _with_schemas(lark: str, param: str) -> str:
+    """The grammar, its schemas as llguidance takes them.
+
+    Raises:
+        InvalidRequestError: what follows a %json is none.
+    """
+    parts, end = [], 0
+    for match in _SCHEMA_MARK.finditer(lark):
+        if match.start() < end:
+            continue
+        try:
+            schema, stop = json.JSONDecoder().raw_decode(lark, match.end())
+        except (ValueError, RecursionError) as error:
+            raise InvalidRequestError(f"{param} has a %json without a schema after it", param) from error
+        _check_size(schema, param)
+        parts += [lark[end : match.end()], schema_text(readable(schema, param))]
+        end = stop
+    return "".join([*parts, lark[end:]])
 
 
 def _check_size(schema: object, param: str) -> None:
-    size_bytes = len(json.dumps(schema, ensure_ascii=False).encode(errors="replace"))
+    size_bytes = _num_bytes(schema)
     if size_bytes > MAX_SCHEMA_BYTES:
         raise InvalidRequestError(
             f"{param} has {size_bytes} bytes of JSON, at most {MAX_SCHEMA_BYTES} are taken", param
         )
+
+
+def _check_sizes(targets: Iterable[CallTarget]) -> None:
+    held = [target for target in targets if target.is_held]
+    for target in held:
+        _check_size(target.schema, target.param)
+    size_bytes = sum(_num_bytes(target.schema) for target in held)
+    if size_bytes > MAX_HELD_BYTES:
+        raise InvalidRequestError(
+            f"the schemas of tools have {size_bytes} bytes of JSON, at most {MAX_HELD_BYTES} are taken where calls are "
+            "held to them",
+            "tools",
+        )
+
+
+def _num_bytes(schema: object) -> int:
+    return len(msgspec.json.encode(schema))
 
 
 def _check_characters(texts: Iterable[str], most: int, param: str) -> None:

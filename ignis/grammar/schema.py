@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from ignis.errors import InvalidRequestError, UnsupportedValueError
-from ignis.limits import MAX_DEPTH, MAX_SCHEMA_COST, MAX_SCHEMA_PROPERTIES
+from ignis.limits import MAX_DEPTH, MAX_SCHEMA_COST, MAX_SCHEMA_PARTS, MAX_SCHEMA_PROPERTIES
 
 Schema = dict[str, Any]
 
@@ -111,6 +111,7 @@ class _Reader:
         self._root = root
         self._param = param
         self._num_properties = 0
+        self._num_parts = 0
         self._cost = 0
 
     def read(self) -> Schema:
@@ -120,6 +121,7 @@ class _Reader:
         # A schema inside a schema is two levels of JSON at least.
         if depth > MAX_DEPTH // 2:
             raise InvalidRequestError(f"{self._param} is nested too deeply, at {place[:200]}", self._param)
+        self._count_parts(1)
         read: Schema = {}
         for name, value in schema.items():
             where = f"{place}.{name}"
@@ -130,6 +132,8 @@ class _Reader:
             elif name in _SINGLES:
                 read[name] = self._read_any(value, where, depth)
             elif name in _PLAIN:
+                if name in ("enum", "const"):
+                    self._count_parts(_num_values(value))
                 read[name] = value
             elif name not in _ANNOTATIONS and (not name.startswith("x-") or name == "x-guidance"):
                 raise self._unsupported(where)
@@ -161,6 +165,12 @@ class _Reader:
         if not isinstance(value, Mapping):
             raise InvalidRequestError(f"{where} must be a schema: an object, true or false", self._param)
         return self._read(value, where, depth + 1)
+
+    def _count_parts(self, num_parts: int) -> None:
+        """The compiler goes down a level of its stack for each of them that stands below another."""
+        self._num_parts += num_parts
+        if self._num_parts > MAX_SCHEMA_PARTS:
+            raise InvalidRequestError(f"{self._param} has more than {MAX_SCHEMA_PARTS} parts", self._param)
 
     def _check_reference(self, read: Schema, place: str) -> None:
         reference = read.get("$ref")
@@ -230,6 +240,17 @@ class _Reader:
 
     def _unsupported(self, where: str) -> UnsupportedValueError:
         return UnsupportedValueError(f"{where[:300]} is not served: an answer cannot be held to it", self._param)
+
+
+def _num_values(value: object) -> int:
+    """How many values stand in a value."""
+    count, pending = 0, [value]
+    while pending and count <= MAX_SCHEMA_PARTS:
+        item = pending.pop()
+        # A text in a list costs nothing to speak of.
+        count += not isinstance(item, str)
+        pending += item.values() if isinstance(item, Mapping) else item if isinstance(item, list) else ()
+    return count
 
 
 def _is_number(value: object) -> bool:

@@ -168,3 +168,59 @@ async def test_a_stop_token_is_what_ends_a_held_answer() -> None:
     held.take(ord("a"))
     held.work()
     assert held.permitted is not None and IM_END in held.permitted and held.permitted.count == 1
+
+
+DEEP = 1000
+CHAIN = {
+    "$ref": "#/$defs/a0",
+    "$defs": {
+        **{f"a{i}": {"type": "object", "properties": {"p": {"$ref": f"#/$defs/a{i + 1}"}}} for i in range(DEEP)},
+        f"a{DEEP}": {"type": "null"},
+    },
+}
+
+
+async def test_a_schema_that_goes_as_deep_as_the_bounds_allow_is_compiled() -> None:
+    """Each level takes one of the native compiler's stack; an ordinary thread's ends at some eight hundred."""
+    assert accepts(await constraint(guided_json=CHAIN), '{"p": {"p": {}}}')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "start: " + "(" * 2000 + '"a"' + ")" * 2000,
+        "start: A\nA: " + "~(" * 1000 + "/a/" + ")" * 1000,
+        "root ::= " + "(" * 2000 + '"a"' + ")" * 2000,
+        "start: %json " + '{"items":' * 500 + "{}" + "}" * 500,
+        'start: %json {"not": {}}',
+        "start: %json x",
+        "start: <[999999]>",
+        "start: @other",
+        'start: "\0',
+        "%llguidance {",
+        "",
+        " ",
+        "/",
+    ],
+)
+async def test_no_text_of_a_grammar_is_more_than_a_refusal(text: str) -> None:
+    assert (await rig().refusal(grammar=text))[::2] == (400, "grammar")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}},
+        {"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}}},
+        {"type": "string", "pattern": "\\", "minLength": -1, "maxLength": "x"},
+        {"type": "integer", "minimum": -(10**300), "maximum": 1e308},
+        {"enum": 3},
+        {"enum": []},
+        {"required": "a", "type": "object"},
+        {"properties": {"a": None}},
+        {"type": 5},
+        {"type": "string", "pattern": "(" * 400 + ")" * 400},
+    ],
+)
+async def test_no_schema_is_more_than_a_refusal(schema: Any) -> None:
+    assert (await rig().refusal(guided_json=schema))[::2] == (400, "guided_json")
