@@ -30,16 +30,18 @@ inline void set_round_items(RoundProduct *args, uint32_t tiles_an_item) {
 template <ignis_dtype DTYPE, uint32_t TILES>
 static void launch_round_tiles(RoundLaunch &launch) {
   set_round_items(&launch.args, TILES);
-  uint32_t shared_bytes = round_shared_bytes<DTYPE, TILES>(launch.code);
+  uint32_t shared_bytes = RoundMemory<DTYPE, TILES>::size_bytes(launch.code);
   const uint32_t blocks = shared_bytes > shared_bytes_of(launch.code, 2) ? 1 : round_blocks(TILES);
   // At least so much that not more blocks come than are meant: with programmatic launches they would pile up on some multiprocessors.
   const uint32_t least_bytes = (shared_kb(launch.code) + 1) * 1024 / (blocks + 1);
   if (shared_bytes < least_bytes) shared_bytes = least_bytes;
   cudaFuncSetAttribute(round_linear_kernel<DTYPE, TILES>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
-  // Equal turns: 300 items on 264 places are two turns of 150 blocks.
+  // Equal turns where they leave few places empty: 768 items on 264 places are three turns of 256 blocks. Else a block on every place, some
+  // of which have an item more than others.
   const uint32_t items = launch.args.num_items, resident = blocks * launch.num_multiprocessors, turns = (items + resident - 1) / resident;
+  const uint32_t equal = (items + turns - 1) / turns, grid = items <= resident || equal * 20 >= resident * 19 ? equal : resident;
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3((items + turns - 1) / turns);
+  config.gridDim = dim3(grid);
   config.blockDim = dim3(ROUND_WARPS * 32);
   config.dynamicSmemBytes = shared_bytes;
   config.stream = launch.stream;
@@ -53,7 +55,7 @@ static void launch_round_tiles(RoundLaunch &launch) {
 
 template <ignis_dtype DTYPE, uint32_t TILES>
 static bool has_room(uint32_t code) {
-  return round_shared_bytes<DTYPE, TILES>(code) <= shared_bytes_of(code, 1);
+  return RoundMemory<DTYPE, TILES>::size_bytes(code) <= shared_bytes_of(code, 1);
 }
 
 template <ignis_dtype DTYPE>
@@ -63,7 +65,7 @@ bool round_has_pairs(uint32_t code) {
 
 template <ignis_dtype DTYPE>
 void launch_round(RoundLaunch launch) {
-  static_assert(fits_everywhere([](uint32_t code) { return round_shared_bytes<DTYPE, 1>(code); }));
+  static_assert(fits_everywhere([](uint32_t code) { return RoundMemory<DTYPE, 1>::size_bytes(code); }));
   // As many tiles at a time as give every multiprocessor the same share. Bits do not depend on it.
   set_round_items(&launch.args, 1);
   const uint32_t tiles = launch.args.num_items, multiprocessors = launch.num_multiprocessors;
@@ -71,6 +73,8 @@ void launch_round(RoundLaunch launch) {
     launch_round_tiles<DTYPE, 2>(launch);
   else if (tiles >= 4 * multiprocessors && has_room<DTYPE, 2>(launch.code))
     launch_round_tiles<DTYPE, 2>(launch);
+  else if (tiles > 2 * multiprocessors && tiles <= 3 * multiprocessors && is_nibbles(DTYPE) && has_room<DTYPE, 2>(launch.code))
+    launch_round_tiles<DTYPE, 2>(launch);  // their arithmetic takes longer than their bytes: more warps, if not evenly spread
   else if (tiles > 2 * multiprocessors && tiles <= 3 * multiprocessors && has_room<DTYPE, 3>(launch.code))
     launch_round_tiles<DTYPE, 3>(launch);
   else

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "gated.cuh"
+
 namespace ignis {
 
 // Sixteen columns from k on; those behind the last one are 0.
@@ -31,14 +33,6 @@ struct NormSpan {
   float eps;
   __device__ __forceinline__ void load(float (&v)[16], uint64_t token, uint32_t k) const { load_columns(v, x + token * K, k, K); }
 };
-
-// silu(gate) up within some 2^-20 of the value: six instructions where expf and a division are forty.
-static __device__ __forceinline__ float gated(float gate, float up) {
-  float power, inverse;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(gate * -1.44269504f));
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(1.0f + power));
-  return gate * inverse * up;
-}
 
 struct GateSpan {
   const float *gate, *up;

@@ -1,4 +1,5 @@
 // round_input.cu: rows in memory into the form of round_input.cuh.
+#include "gated.cuh"
 #include "linear_round.h"
 #include "round_input.cuh"
 #include "target.h"
@@ -25,7 +26,7 @@ struct NormRow {
 struct GateRow {
   static constexpr bool HAS_OWN_SCALE = false, IS_NORM = false;
   const float *gate, *up;
-  __device__ __forceinline__ float raw(uint64_t index) const { return gate[index] / (1.0f + expf(-gate[index])) * up[index]; }
+  __device__ __forceinline__ float raw(uint64_t index) const { return gated(gate[index], up[index]); }
   __device__ __forceinline__ float value(float raw, uint32_t) const { return raw; }
 };
 

@@ -235,13 +235,6 @@ struct BlockScales {
   }
 };
 
-// The factor that a row's finished sum is multiplied by, beside its token's scale: a power of two, exact.
-template <ignis_dtype DTYPE>
-static __device__ __forceinline__ float row_factor(const float *row_scales, uint32_t row) {
-  if constexpr (weight_layout(DTYPE).has_row_scales) return row_scales[row];
-  return is_nibbles(DTYPE) ? 16777216.0f : 1.0f;
-}
-
 #endif
 
 }  // namespace ignis

@@ -1,7 +1,7 @@
 // rounds.cu: the card's linear layers of decode rounds against float64, their row invariance bit for bit, and their speed. Stand-alone:
 //   nvcc -std=c++20 -O3 -fmad=false -gencode=arch=compute_90a,code=sm_90a -o rounds tests/cuda/rounds.cu cuda/kernels/{pack,round_input,linear,
 //        linear_round,linear_round_floats,linear_round_four,linear_round_five}.cu cuda/quant/dequantize.cpp
-// `rounds check` ends with 0 where everything holds; `rounds time <layers>` prints figures for Qwen3-8B's shapes, `rounds large <layers>`
+// `rounds check` ends with 0 where everything holds, `rounds race` is a short part of it; `rounds time <layers>` prints figures for Qwen3-8B's shapes, `rounds large <layers>`
 // for Qwen3-32B's.
 #include "harness.cuh"
 
@@ -231,10 +231,14 @@ int main(int argc, char **argv) {
   CHECK(cudaStreamCreate(&stream));
   const std::string what = argc > 1 ? argv[1] : "check";
   if (what == "check") check_rounds();
+  if (what == "race") {
+    double worst = 0;
+    for (ignis_dtype dtype : {IGNIS_BF16, IGNIS_F8_E4M3, IGNIS_Q4_0}) check_round(dtype, 576, 576, &worst);
+  }
   if (what == "time")
     time_rounds(SHAPES[0], argc > 2 ? atoi(argv[2]) : 36, {IGNIS_BF16, IGNIS_F8_E4M3, IGNIS_Q4_0, IGNIS_Q4_1, IGNIS_Q4_K, IGNIS_Q8_0, IGNIS_Q6_K}, {1, 4, 8});
   if (what == "large") time_rounds(SHAPES[1], argc > 2 ? atoi(argv[2]) : 6, {IGNIS_BF16, IGNIS_Q4_0, IGNIS_Q4_K}, {1, 8});
   CHECK(cudaDeviceSynchronize());
-  if (what == "check") printf("%d failures\n", num_failures);
+  if (what == "check" || what == "race") printf("%d failures\n", num_failures);
   return num_failures != 0;
 }
