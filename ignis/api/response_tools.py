@@ -1,7 +1,7 @@
 """The tools of a response body as the model knows them, and how its calls are spelled back.
 
 To the model every tool is a function: a custom tool is one with a single text, a tool in a namespace has its name
-behind the namespace's. A search that is not to reach the web is left out: agents list it whether they mean it or not.
+behind the namespace's. A search of the web with external_web_access, as agents list it, is left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -74,11 +74,9 @@ def offer_tools(tools: Sequence[ResponseTool], choice: str | Mapping[str, Any] |
 def _functions(entry: ResponseTool, index: int) -> Iterator[tuple[ToolName, FunctionTool]]:
     param = f"tools[{index}]"
     if entry.type == _SEARCH:
-        if entry.external_web_access is not False:
+        if entry.external_web_access is None:
             raise UnsupportedValueError(
-                f'{param}.type "{_SEARCH}" is not served: the server searches nothing; with external_web_access false '
-                "it is left out",
-                f"{param}.type",
+                f'{param}.type "{_SEARCH}" is not served: the server searches nothing', f"{param}.type"
             )
         return
     if not entry.name:

@@ -24,6 +24,11 @@ ARGUMENTS = {"city": "Köln", "days": 2}
 PAGE_TOKENS = 64
 
 
+class City(pydantic.BaseModel):
+    name: str
+    inhabitants: int
+
+
 def client(server: Server) -> openai.OpenAI:
     return openai.OpenAI(base_url=server.base_url, api_key="unused", max_retries=0)
 
@@ -138,17 +143,21 @@ def test_a_call_is_streamed_in_pieces_that_make_its_arguments(agent: openai.Open
     assert response["output"][0]["arguments"] == "".join(deltas)
 
 
-def test_a_strict_tool_of_the_sdk_is_parsed(agent: openai.OpenAI) -> None:
-    with agent.responses.stream(model="", input="Rain?", tools=[{**WEATHER, "strict": True}]) as stream:
+def test_a_strict_tool_of_the_sdk_is_parsed(sdk: openai.OpenAI) -> None:
+    tool: Any = openai.pydantic_function_tool(City, name="city")["function"]
+    with sdk.responses.stream(
+        model="",
+        input="Tell me of Paris.",
+        tools=[{"type": "function", **tool}],
+        tool_choice="required",
+        parallel_tool_calls=False,
+        temperature=0,
+        max_output_tokens=300,
+    ) as stream:
         response = stream.get_final_response()
-    (call,) = response.output
-    assert call.type == "function_call" and call.name == "weather"
-    assert call.parsed_arguments == ARGUMENTS
-
-
-class City(pydantic.BaseModel):
-    name: str
-    inhabitants: int
+    (call,) = [item for item in response.output if item.type == "function_call"]
+    assert call.name == "city"
+    assert City.model_validate(call.parsed_arguments)
 
 
 def test_the_text_is_held_to_a_model_of_pydantic(sdk: openai.OpenAI) -> None:
@@ -316,3 +325,28 @@ def test_a_refusal_over_a_socket_leaves_it_open(sdk: openai.OpenAI) -> None:
         error = connection.recv().to_dict(mode="json")
         assert (error["type"], error["status"], error["error"]["param"]) == ("error", 400, "temperature")
         assert over_socket(connection, model="", input=PARIS, max_output_tokens=2)["status"] == "incomplete"
+
+
+def test_a_socket_waits_for_a_lane_where_http_is_told_to_come_back(start_server: Any) -> None:
+    with start_server("--model-decode-lanes", "1") as running, client(running) as sdk:
+        endless: Any = {"ignore_eos": True}
+        stream = sdk.responses.create(
+            model="", input=PARIS, stream=True, max_output_tokens=4000, temperature=0, extra_body=endless
+        )
+        started = next(iter(stream))
+        with pytest.raises(openai.InternalServerError) as caught:
+            sdk.responses.create(model="", input=PARIS)
+        assert (caught.value.status_code, caught.value.code) == (503, "engine_full")
+        assert int(caught.value.response.headers["retry-after"]) > 0
+        with sdk.responses.connect() as connection:
+            connection.response.create(model="", input=PARIS, max_output_tokens=4)
+            reader = ResponseReader()
+            for _ in range(2):
+                reader.read(connection.recv().to_dict(mode="json"))
+            assert reader.names == ["response.created", "response.queued"]
+            assert started.type == "response.created"
+            sdk.responses.cancel(started.response.id)
+            while not reader.has_ended:
+                reader.read(connection.recv().to_dict(mode="json"))
+        assert reader.response["status"] == "incomplete"
+        stream.close()

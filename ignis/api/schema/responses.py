@@ -49,7 +49,7 @@ class ResponseTool(msgspec.Struct, kw_only=True):
         Literal["function", "custom", "namespace", "web_search"],
         msgspec.Meta(
             description="function: arguments by a schema. custom: one free text. namespace: a group of both. "
-            "web_search: inert with external_web_access false, else refused: the server searches nothing.",
+            "web_search: left out where it has external_web_access, as agents list it, else refused.",
             extra={
                 CODE: UnsupportedValueError,
                 ALLOWED: '"function", "custom" or "namespace": the server runs no tools of its own',
@@ -68,7 +68,7 @@ class ResponseTool(msgspec.Struct, kw_only=True):
     defer_loading: Annotated[Any, inert("any value; every tool is offered at once.")] = None
     allowed_callers: Annotated[Any, inert("any value; the model is the only caller.")] = None
     external_web_access: Annotated[
-        bool | None, honoured("Of web_search: false, and the model is not told of it; else it is refused.")
+        bool | None, honoured("Of web_search: given, the model is not told of it; the server searches nothing.")
     ] = None
     search_context_size: Annotated[Any, inert("any value; the server searches nothing.")] = None
     search_content_types: Annotated[Any, inert("any value; the server searches nothing.")] = None

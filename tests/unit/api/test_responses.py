@@ -272,9 +272,10 @@ async def test_a_call_of_a_tool_in_a_namespace_names_both() -> None:
     assert "<assistant>|agents.close{};<tool>|ok;" in prompt(opened)
 
 
-async def test_a_search_that_is_not_to_reach_the_web_is_not_offered() -> None:
+@pytest.mark.parametrize("reaches", [False, True])
+async def test_a_search_that_agents_list_is_not_offered(reaches: bool) -> None:
     opened = rig()
-    made = await make(opened, tools=[{"type": "web_search", "external_web_access": False}])
+    made = await make(opened, tools=[{"type": "web_search", "external_web_access": reaches}])
     assert made["tools"] == []
     assert prompt(opened) == "<user>|Hi;<assistant>"
 
@@ -321,7 +322,6 @@ async def test_only_allowed_tools_are_offered() -> None:
         ({"input": [{"type": "function_call", "call_id": "c"}]}, "invalid_request_error", "input[0].name"),
         ({"tools": [{"type": "mcp"}]}, "unsupported_value", "tools[0].type"),
         ({"tools": [F, {"type": "web_search"}]}, "unsupported_value", "tools[1].type"),
-        ({"tools": [{"type": "web_search", "external_web_access": True}]}, "unsupported_value", "tools[0].type"),
         ({"tools": [{"type": "web_search_preview"}]}, "unsupported_value", "tools[0].type"),
         ({"tools": [{"type": "code_interpreter"}]}, "unsupported_value", "tools[0].type"),
         ({"tools": [{"type": "function"}]}, "invalid_request_error", "tools[0].name"),
