@@ -62,7 +62,7 @@ def results(count: int) -> list[dict[str, Any]]:
 
 
 def schema(size_bytes: int) -> dict[str, str]:
-    return {"a": "x" * (size_bytes - len('{"a":""}'))}
+    return {"title": "x" * (size_bytes - len('{"title":""}'))}
 
 
 def words(count: int) -> list[str]:
