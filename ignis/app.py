@@ -98,7 +98,12 @@ class _App:
         self._started_at_s = time.monotonic()
         self._is_ready = False
         self._listens = self._plan_listens()
-        self._server = Server(ServerLimits.from_config(config.server), log, self._engine.give_up)
+        self._server = Server(
+            ServerLimits.from_config(config.server),
+            log,
+            self._engine.give_up,
+            lambda family, label: self._metrics.count(family, label=label),
+        )
         self._metrics.read_gauge_from("ignis_http_connections", lambda: self._server.statistics().num_connections)
         self._metrics.read_gauge_from("ignis_http_websockets", lambda: self._server.statistics().num_websockets)
 

@@ -242,6 +242,21 @@ FAMILIES: dict[str, Family] = {
         label="status",
         values=("1xx", "2xx", "3xx", "4xx", "5xx"),
     ),
+    "ignis_http_refusals": Family(
+        kind="counter",
+        text="Requests that ended before any route saw them, by error code; they are in no other count.",
+        label="code",
+        values=(
+            "invalid_request_error",
+            "slow_request",
+            "target_too_long",
+            "header_too_large",
+            "expectation_failed",
+            "not_implemented",
+            "http_version_not_supported",
+            "connections_full",
+        ),
+    ),
     "ignis_http_connections": Family(
         kind="gauge",
         text="Open connections, over all listeners; WebSockets are among them.",
@@ -249,5 +264,25 @@ FAMILIES: dict[str, Family] = {
     "ignis_http_websockets": Family(
         kind="gauge",
         text="Open WebSockets.",
+    ),
+    "ignis_http_websocket_closes": Family(
+        kind="counter",
+        text="WebSockets that ended, by close code; 1006: the connection broke.",
+        label="code",
+        values=(
+            "1000",
+            "1001",
+            "1002",
+            "1003",
+            "1005",
+            "1006",
+            "1007",
+            "1008",
+            "1009",
+            "1011",
+            "1012",
+            "1013",
+            "other",
+        ),
     ),
 }

@@ -12,7 +12,7 @@ import trio
 
 from ignis.errors import ConfigError
 from ignis.server.connection import Handler
-from ignis.units import UNIX
+from ignis.units import UNIX, Address
 
 _BACKLOG = 1024
 _PROBE_S = 1.0
@@ -42,7 +42,7 @@ class Bound:
     listen: Listen
     listeners: tuple[trio.SocketListener, ...]
     address: str
-    """As in `Listen`, with the port that it is."""
+    """As in `Listen`, with the port that it really is."""
     fault: ConfigError | None = None
     """Why it is another port than the one that was asked for."""
     file: tuple[Path, int] | None = None
@@ -76,8 +76,13 @@ async def bind(listen: Listen) -> Bound:
         if not listen.is_movable:
             raise taken.error from taken
         listeners = await _bind_tcp(listen, host, 0)
-        return Bound(listen, listeners, spell(listeners[0].socket.getsockname()), taken.error)
-    return Bound(listen, listeners, spell(listeners[0].socket.getsockname()))
+        return Bound(listen, listeners, _named(host, listeners[0]), taken.error)
+    return Bound(listen, listeners, _named(host, listeners[0]))
+
+
+def _named(host: str, listener: trio.SocketListener) -> str:
+    """The address with the host as it was asked for: a name may be what a certificate is for."""
+    return str(Address(host, listener.socket.getsockname()[1]))
 
 
 class _Taken(Exception):

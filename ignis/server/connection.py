@@ -229,6 +229,7 @@ class Connection:
                 await socket.end(CloseReason.NORMAL_CLOSURE)
             await self._wire.finish()
         socket.stop()
+        self._roster.note_close(socket.close_code)
         self._log.emit(
             "ignis.http.websocket",
             request_id=exchange.request_id,
@@ -254,6 +255,7 @@ class Connection:
         """Answers in place of a handler, and closes. Without a head the request was never understood."""
         request_id = new_request_id() if head is None else head.request_id
         has_body = head is None or not head.is_head
+        self._roster.note_refusal(error)
         self._log.emit(
             "ignis.http.request",
             request_id=request_id,

@@ -18,9 +18,10 @@ from ignis.server.answer import error_answer, new_request_id
 from ignis.server.binding import Bound, Listen, bind, spell
 from ignis.server.connection import Connection
 from ignis.server.limits import ServerLimits
-from ignis.server.roster import Roster, ServerStatistics
+from ignis.server.roster import Count, Roster, ServerStatistics
 from ignis.server.wire import ClientLeft, ClientStalled, Wire
 
+_FULL = ConnectionsFullError("too many connections are open")
 _NUM_REFUSALS = 64
 """Newcomers over the cap that are told so at a time; more are reset."""
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -37,9 +38,17 @@ _PROBE_IDLE_S, _PROBE_EVERY_S, _NUM_PROBES = 30, 10, 3
 class Server:
     """Serves several listeners as one: they start, drain and stop together. `serve` is called once."""
 
-    def __init__(self, limits: ServerLimits, log: Log, give_up: Callable[[], None] = lambda: None) -> None:
-        """`give_up` is called when a drain has waited long enough: it ends what the handlers wait for, in order."""
+    def __init__(
+        self,
+        limits: ServerLimits,
+        log: Log,
+        give_up: Callable[[], None] = lambda: None,
+        count: Count = lambda _family, _label: None,
+    ) -> None:
+        """`give_up` is called when a drain has waited long enough: it ends what the handlers wait for, in order.
+        `count` adds one to a metric family, under a label."""
         self._give_up = give_up
+        self._count = count
         self._limits = limits
         self._log = log
         self._rosters: list[Roster] = []
@@ -88,7 +97,7 @@ class Server:
             async with trio.open_nursery() as accepting:
                 for bound in opened:
                     for listener in bound.listeners:
-                        roster = Roster()
+                        roster = Roster(self._count)
                         self._rosters.append(roster)
                         if self.is_draining:
                             roster.drain()
@@ -145,6 +154,7 @@ class Server:
             if trio.current_time() >= next_warning_at:
                 next_warning_at = trio.current_time() + _WARNING_EVERY_S
                 self._log.emit("ignis.http.connections_full", peer=peer, connections=roster.num_connections)
+            roster.note_refusal(_FULL)
             wire = Wire(stream, self._limits.write_timeout_s, listen.tls)
             try:
                 refusals.acquire_on_behalf_of_nowait(wire)
@@ -187,14 +197,13 @@ def _set_up(stream: trio.SocketStream, limits: ServerLimits) -> str:
 
 async def _refuse(wire: Wire, refusals: trio.CapacityLimiter, origins: frozenset[str] | None) -> None:
     """Tells a newcomer over the cap that the server is full."""
-    full = ConnectionsFullError("too many connections are open")
     try:
         async with trio.open_nursery() as tasks:
             tasks.start_soon(wire.watch)
             try:
                 with trio.move_on_after(_REFUSAL_S):
                     await wire.ready()
-                await wire.send(error_answer(full, new_request_id(), None, origins))
+                await wire.send(error_answer(_FULL, new_request_id(), None, origins))
                 await wire.finish()
             except (ClientLeft, ClientStalled):
                 wire.cut()

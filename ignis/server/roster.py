@@ -1,11 +1,16 @@
 """The connections of one listener: how many, the idle ones, running exchanges. Says who has to go; closes nothing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import trio
 
+from ignis.errors import IgnisError
 from ignis.server.cut import Cut
 from ignis.server.exchange import HttpExchange
+
+Count = Callable[[str, str], None]
+_CLOSE_CODES = frozenset({1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012, 1013})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,9 @@ class ServerStatistics:
 class Roster:
     """Its methods are called by the connections and by the listener's own task, all on one thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, count: Count = lambda _family, _label: None) -> None:
+        """`count` adds one to a metric family, under a label."""
+        self._count = count
         self.num_connections = 0
         self.is_draining = False
         self.running: set[HttpExchange] = set()
@@ -59,6 +66,14 @@ class Roster:
     def discard(self, exchange: HttpExchange) -> None:
         """Forgets an exchange that is over."""
         self.running.discard(exchange)
+
+    def note_refusal(self, error: IgnisError) -> None:
+        """Counts a request that the server itself answers."""
+        self._count("ignis_http_refusals", error.code)
+
+    def note_close(self, close_code: int) -> None:
+        """Counts a WebSocket that ended."""
+        self._count("ignis_http_websocket_closes", str(close_code) if close_code in _CLOSE_CODES else "other")
 
     def rest(self, scope: trio.CancelScope) -> None:
         """Notes an idle connection; the scope is cancelled when it has to go."""

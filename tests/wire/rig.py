@@ -164,8 +164,15 @@ class Rig:
     """The client's end, and what the server did."""
 
     def __init__(
-        self, client: trio.SocketStream, handler: ScriptedHandler, roster: Roster, written: io.StringIO
+        self,
+        client: trio.SocketStream,
+        handler: ScriptedHandler,
+        roster: Roster,
+        written: io.StringIO,
+        counts: list[tuple[str, str]],
     ) -> None:
+        self.counts = counts
+        """What was counted: metric family and label, in order."""
         self.client = client
         self.handler = handler
         self.roster = roster
@@ -228,14 +235,16 @@ async def rig(limits: ServerLimits = LIMITS, *, is_reading: bool = True) -> Asyn
     Without `is_reading` nothing reads what the server sends.
     """
     failure: Exception | None = None
-    handler, roster, written = ScriptedHandler(), Roster(), io.StringIO()
+    counts: list[tuple[str, str]] = []
+    roster = Roster(lambda family, label: counts.append((family, label)))
+    handler, written = ScriptedHandler(), io.StringIO()
     ours, theirs = trio.socket.socketpair()
     client = trio.SocketStream(ours)
     log = open_log(written, LogFormat.JSON, "debug")
     async with trio.open_nursery() as nursery:
         connection = Connection(trio.SocketStream(theirs), "a peer", handler, roster, limits, log)
         nursery.start_soon(connection.run)
-        opened = Rig(client, handler, roster, written)
+        opened = Rig(client, handler, roster, written, counts)
         if is_reading:
             nursery.start_soon(opened.collect)
         try:

@@ -85,6 +85,14 @@ async def test_several_addresses_are_served_and_drained_as_one(tmp_path: Path) -
     assert not (tmp_path / "a.sock").exists()
 
 
+async def test_a_host_keeps_its_name() -> None:
+    bound = await bind(Listen("localhost:0", ScriptedHandler()))
+    host, _, port = bound.address.rpartition(":")
+    assert host == "localhost"
+    assert int(port) == bound.listeners[0].socket.getsockname()[1]
+    bound.close()
+
+
 async def test_a_default_port_that_is_taken_moves_and_says_why() -> None:
     async with running() as it:
         moved = await bind(Listen(it.address, it.handler, is_movable=True))

@@ -5,6 +5,7 @@ import json
 import pytest
 import trio.testing
 
+from ignis.metric_families import FAMILIES
 from tests.wire.rig import LIMITS, rig
 
 HOST = b"host: a\r\n"
@@ -66,6 +67,9 @@ async def test_a_bad_request_gets_one_clear_answer_and_a_close(
     assert b"\r\nAccess-Control-Allow-Origin: *\r\n" in head
     error = json.loads(body)["error"]
     assert error.keys() == {"message", "type", "code", "param"}
+    if not opened.handler.begun:
+        assert opened.counts == [("ignis_http_refusals", error["code"])]
+        assert error["code"] in FAMILIES["ignis_http_refusals"].values
     assert "bytearray" not in error["message"]
 
 

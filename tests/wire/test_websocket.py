@@ -139,6 +139,7 @@ async def test_what_is_not_allowed_closes_with_its_code(
         assert opened.has_ended
         assert opened.handler.ends == ["cancelled"]
         assert opened.events("ignis.http.websocket")[0]["close_code"] == code
+        assert opened.counts == [("ignis_http_websocket_closes", str(code))]
 
 
 async def test_the_largest_message_is_taken(autojump_clock: trio.testing.MockClock) -> None:
@@ -171,6 +172,7 @@ async def test_a_client_that_leaves_cancels_the_handler(autojump_clock: trio.tes
         assert opened.handler.ends == ["cancelled"]
         assert opened.events("ignis.http.websocket")[0]["close_code"] == 1006
         assert opened.events("ignis.http.websocket")[0]["sent"] == 2
+        assert opened.counts == [("ignis_http_websocket_closes", "1006")]
 
 
 @pytest.mark.parametrize("code", [1000, 1001, 1003, 1008, 1011, 1012, 1013, 4000])
