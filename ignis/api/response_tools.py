@@ -73,6 +73,8 @@ def offer_tools(tools: Sequence[ResponseTool], choice: str | Mapping[str, Any] |
 
 def _functions(entry: ResponseTool, index: int) -> Iterator[tuple[ToolName, FunctionTool]]:
     param = f"tools[{index}]"
+    if entry.type == "tool_search":
+        return
     if entry.type == _SEARCH:
         if entry.external_web_access is None:
             raise UnsupportedValueError(

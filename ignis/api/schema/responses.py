@@ -46,10 +46,11 @@ class ResponseTool(msgspec.Struct, kw_only=True):
     """A tool that the client runs; those that would run on the server are refused."""
 
     type: Annotated[
-        Literal["function", "custom", "namespace", "web_search"],
+        Literal["function", "custom", "namespace", "web_search", "tool_search"],
         msgspec.Meta(
             description="function: arguments by a schema. custom: one free text. namespace: a group of both. "
-            "web_search: left out where it has external_web_access, as agents list it, else refused.",
+            "web_search: left out where it has external_web_access, as agents list it, else refused. "
+            "tool_search: left out, for every tool is offered at once.",
             extra={
                 CODE: UnsupportedValueError,
                 ALLOWED: '"function", "custom" or "namespace": the server runs no tools of its own',
@@ -70,6 +71,7 @@ class ResponseTool(msgspec.Struct, kw_only=True):
     external_web_access: Annotated[
         bool | None, honoured("Of web_search: given, the model is not told of it; the server searches nothing.")
     ] = None
+    execution: Annotated[Any, inert("any value; of tool_search.")] = None
     search_context_size: Annotated[Any, inert("any value; the server searches nothing.")] = None
     search_content_types: Annotated[Any, inert("any value; the server searches nothing.")] = None
     user_location: Annotated[Any, inert("any value; the server searches nothing.")] = None

@@ -272,10 +272,17 @@ async def test_a_call_of_a_tool_in_a_namespace_names_both() -> None:
     assert "<assistant>|agents.close{};<tool>|ok;" in prompt(opened)
 
 
-@pytest.mark.parametrize("reaches", [False, True])
-async def test_a_search_that_agents_list_is_not_offered(reaches: bool) -> None:
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"type": "web_search", "external_web_access": False},
+        {"type": "web_search", "external_web_access": True, "search_content_types": ["text"]},
+        {"type": "tool_search", "execution": "client", "parameters": {}},
+    ],
+)
+async def test_a_search_that_agents_list_is_not_offered(tool: Any) -> None:
     opened = rig()
-    made = await make(opened, tools=[{"type": "web_search", "external_web_access": reaches}])
+    made = await make(opened, tools=[tool])
     assert made["tools"] == []
     assert prompt(opened) == "<user>|Hi;<assistant>"
 
