@@ -62,7 +62,7 @@ def results(count: int) -> list[dict[str, Any]]:
 
 
 def schema(size_bytes: int) -> dict[str, str]:
-    return {"title": "x" * (size_bytes - len('{"title":""}'))}
+    return {"a": "x" * (size_bytes - len('{"a":""}'))}
 
 
 def words(count: int) -> list[str]:
@@ -87,7 +87,7 @@ def properties(count: int) -> dict[str, Any]:
 
 def described(size_bytes: int) -> dict[str, Any]:
     found = {"type": "null", "description": ""}
-    return {**found, "description": "x" * (size_bytes - len(json.dumps(found)))}
+    return {**found, "description": "x" * (size_bytes - len(json.dumps(found, separators=(",", ":"))))}
 
 
 def grammar(num_characters: int) -> str:
@@ -126,27 +126,7 @@ CASES = [
         INVALID,
         "tools[0].function.parameters",
     ),
-    ((CHAT, TEXT), "guided_regex", lambda n: "x" * n, limits.MAX_REGEX_CHARACTERS, INVALID, "guided_regex"),
-    (
-        (CHAT, TEXT),
-        "guided_choice",
-        lambda n: [f"c{index}" for index in range(n)],
-        limits.MAX_LISTED_CHOICES,
-        INVALID,
-        "guided_choice",
-    ),
-    ((CHAT,), "guided_choice", lambda n: ["a" * (n - 1), "b"], limits.MAX_LISTED_CHARACTERS, INVALID, "guided_choice"),
-    ((CHAT,), "grammar", lambda n: 'start: "a" //'.ljust(n), limits.MAX_GRAMMAR_CHARACTERS, INVALID, "grammar"),
     ((CHAT,), "grammar", lambda n: 'start: "a"' + "\n" * n, limits.MAX_GRAMMAR_PARTS, INVALID, "grammar"),
-    ((CHAT, TEXT), "guided_json", schema, limits.MAX_SCHEMA_BYTES, INVALID, "guided_json"),
-    (
-        (CHAT,),
-        "guided_json",
-        lambda n: {"type": "object", "properties": {f"p{index}": {} for index in range(n)}},
-        limits.MAX_SCHEMA_PROPERTIES,
-        INVALID,
-        "guided_json",
-    ),
     # The schema, its list, and what stands in that.
     ((CHAT,), "guided_json", lambda n: {"enum": list(range(n - 2))}, limits.MAX_SCHEMA_PARTS, INVALID, "guided_json"),
     ((CHAT, TEXT, TOKENIZE), "n", lambda n: n, limits.MAX_CHOICES, INVALID, "n"),
@@ -332,6 +312,7 @@ def test_every_limit_is_tried() -> None:
         "MAX_HEADER_BYTES",
         "MAX_IGNORED",
         "MAX_SCHEMA_COST",
+        "MAX_HELD_BYTES",
         "MAX_FORCED_CALLS",
         "MAX_STREAMS",
         "MAX_STREAM_ID_CHARACTERS",

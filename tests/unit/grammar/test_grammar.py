@@ -10,7 +10,7 @@ import pytest
 from ignis.errors import RequestError
 from ignis.grammar.forms import Form
 from ignis.grammar.grammar import Calls
-from ignis.limits import MAX_FORCED_CALLS
+from ignis.limits import MAX_FORCED_CALLS, MAX_HELD_BYTES
 from ignis.scheduler.constraint import ConstraintError
 from ignis.stream.dialects import HERMES, LLAMA3, QWEN_JSON, QWEN_XML, SMOLLM2, OutputDialect
 from tests.unit.grammar.rig import (
@@ -250,3 +250,12 @@ def test_arguments_that_cannot_be_held_are_refused_with_their_place() -> None:
     with pytest.raises(RequestError) as caught:
         held(calls=Calls((NOW, target), HERMES, is_single=True))
     assert str(caught.value).startswith("tools[0].function.parameters.properties.a cannot be compiled")
+
+
+def test_the_schemas_of_all_tools_together_have_a_bound() -> None:
+    large = {"type": "object", "description": "x" * 200_000}
+    targets = tuple(CallTarget(f"f{index}", "p", large) for index in range(6))
+    held(calls=Calls(targets[:5], HERMES, is_single=True))
+    with pytest.raises(RequestError, match=str(MAX_HELD_BYTES)) as caught:
+        held(calls=Calls(targets, HERMES, is_single=True))
+    assert caught.value.param == "tools"
