@@ -73,6 +73,8 @@ def template_messages(messages: Sequence[InputMessage]) -> list[dict[str, Any]]:
         for place, block in enumerate(blocks):
             where = param if isinstance(content, str) else f"{param}[{place}]"
             turns.add(message.role, block, where)
+    if not turns.messages:
+        raise InvalidRequestError("messages[0].content holds nothing", "messages[0].content")
     return turns.messages
 
 

@@ -92,6 +92,7 @@ async def test_a_field_from_the_future_is_named_and_ignored() -> None:
         ({"messages": []}, INVALID, "messages"),
         ({"messages": [{"role": "tool", "content": "x"}]}, INVALID, "messages[0].role"),
         ({"messages": [{"role": "user", "content": None}]}, INVALID, "messages[0].content"),
+        ({"messages": [{"role": "user", "content": []}]}, INVALID, "messages[0].content"),
         ({"messages": [*HI, {"role": "assistant", "content": [USE]}]}, UNSUPPORTED, "messages[1]"),
         ({"messages": BEGUN, "thinking": {"type": "enabled"}}, UNSUPPORTED, "thinking"),
         ({"messages": BEGUN, "output_format": FORMAT}, UNSUPPORTED, "output_format"),
@@ -318,3 +319,12 @@ async def test_a_beta_in_the_query_and_headers_from_the_future_change_nothing() 
     answer = await rig().answer("POST", MESSAGES, body_of(), query={"beta": "true"}, headers=headers)
     assert answer.status == 200
     assert answer.header("request-id") == "req-test"
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "system"])
+@pytest.mark.parametrize("content", ["", [], [text("")]])
+async def test_a_turn_that_holds_nothing_is_no_fault_of_ours(role: str, content: Any) -> None:
+    for messages in ([{"role": role, "content": content}], [*HI, {"role": role, "content": content}]):
+        for path in (MESSAGES, COUNT):
+            body = body_of(messages=messages) if path == MESSAGES else {"messages": messages}
+            assert (await rig().answer("POST", path, body)).status in (200, 400)
