@@ -180,6 +180,7 @@ class ModelConfig:
     enable_thinking: bool = True
     reasoning_effort: ModelReasoningEffort | None = None
     thinking_budget: int = 6144
+    loop_guard: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -560,6 +561,13 @@ FIELDS: tuple[Field, ...] = (
         minimum=1,
         maximum=16777216,
         zero="off",
+    ),
+    Field(
+        "model",
+        "loop_guard",
+        Kind.BOOL,
+        "true",
+        "reasoning that goes in circles is cut back and talked out of it, twice, and then closed",
     ),
     Field(
         "device",

@@ -308,6 +308,7 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
                 "completion_tokens",
                 "thinking_forced",
                 "reasoning_redirected_at",
+                "rewound_tokens",
                 "queued_ms",
                 "prefill_ms",
                 "duration_ms",

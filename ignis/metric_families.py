@@ -75,6 +75,16 @@ FAMILIES: dict[str, Family] = {
         kind="counter",
         text="Answers whose reasoning was closed because its budget was spent.",
     ),
+    "ignis_reasoning_loops": Family(
+        kind="counter",
+        text="Loops in the reasoning of ended answers: cut back and talked out of, or ended with the reasoning.",
+        label="action",
+        values=("nudged", "closed"),
+    ),
+    "ignis_rewound_tokens": Family(
+        kind="counter",
+        text="Tokens of ended answers that were drawn and taken back out of the context.",
+    ),
     "ignis_decoded_tokens": Family(
         kind="counter",
         text="Tokens drawn, as they are drawn.",

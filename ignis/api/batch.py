@@ -64,6 +64,7 @@ async def follow_in_turn(
         cached_tokens=sum(outcome.cached_tokens for outcome in outcomes),
         completion_tokens=sum(outcome.completion_tokens for outcome in outcomes),
         reasoning_tokens=sum(outcome.reasoning_tokens for outcome in outcomes),
+        rewound_tokens=sum(outcome.rewound_tokens for outcome in outcomes),
         queued_s=outcomes[0].queued_s,
         prefill_s=sum(outcome.prefill_s for outcome in outcomes),
         # Many take turns: what matters is how long all of them took.

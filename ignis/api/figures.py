@@ -20,7 +20,9 @@ def usage_of(outcome: Outcome) -> CompletionUsage:
         completion_tokens=outcome.completion_tokens,
         total_tokens=outcome.prompt_tokens + outcome.completion_tokens,
         prompt_tokens_details=PromptTokensDetails(cached_tokens=outcome.cached_tokens),
-        completion_tokens_details=CompletionTokensDetails(reasoning_tokens=outcome.reasoning_tokens),
+        completion_tokens_details=CompletionTokensDetails(
+            reasoning_tokens=outcome.reasoning_tokens, rewound_tokens=outcome.rewound_tokens
+        ),
     )
 
 

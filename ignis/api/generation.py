@@ -15,8 +15,8 @@ from ignis.engine.mailbox import Mailbox
 from ignis.errors import DrainingError, EngineError, InvalidRequestError, RequestTimeoutError
 from ignis.scheduler.constraint import Constraint
 from ignis.scheduler.request import (
-    Closing,
     FinishReason,
+    ReasoningRecord,
     RequestClass,
     SamplingParams,
     Submission,
@@ -57,8 +57,8 @@ class Order:
     """The content is held to a form: a tag inside it is text."""
     constraints: tuple[Constraint, ...] = ()
     """What each answer may draw; none: anything. Good for one submission."""
-    closings: tuple[Closing, ...] = ()
-    """How the reasoning of each answer was closed, where the model may reason."""
+    reasoning: tuple[ReasoningRecord, ...] = ()
+    """What becomes of each answer's reasoning, where the model may reason."""
     continues: bool = False
     """The answer goes on with the prompt's own text: no turn begins between them."""
     request_class: RequestClass = RequestClass.INTERACTIVE
@@ -87,7 +87,7 @@ class Order:
                 timeout_s=None if self.timeout_s is None else max(0.0, self.timeout_s - self.waited_s),
                 trace=self.trace,
                 constraint=self.constraints[index] if self.constraints else None,
-                closing=self.closings[index] if self.closings else None,
+                reasoning=self.reasoning[index] if self.reasoning else None,
             )
             for index in range(self.num_answers)
         ]
@@ -127,6 +127,8 @@ class Outcome:
     completion_tokens: int
     reasoning_tokens: int
     """Of the completion tokens those that were drawn inside reasoning, its tags included."""
+    rewound_tokens: int
+    """Of the completion tokens those that the model no longer saw: it went in circles."""
     queued_s: float
     prefill_s: float
     """Of all prompts: one lane computes them in turn."""
@@ -176,6 +178,7 @@ async def follow(orders: Sequence[Order], mailboxes: Sequence[Mailbox], on_delta
         cached_tokens=sum(usage.cached_tokens for usage in firsts),
         completion_tokens=sum(answer.num_drawn for answer in answers),
         reasoning_tokens=sum(answer.num_reasoning for answer in answers),
+        rewound_tokens=sum(answer.num_rewound for answer in answers),
         queued_s=orders[0].waited_s + firsts[0].queued_s,
         prefill_s=sum(usage.prefill_s for usage in firsts),
         decode_s=max(answer.decode_s for answer in answers),
@@ -229,7 +232,7 @@ class _Answer:
     def __init__(self, index: int, order: Order, number: int, mailbox: Mailbox) -> None:
         """`index`: among all answers; `number`: among those of its order."""
         self.index = index
-        self._closing = order.closings[number] if order.closings else None
+        self._record = order.reasoning[number] if order.reasoning else None
         self.num_drawn = 0
         self.num_reasoning = 0
         self.usage = Usage(0, 0, 0, 0.0, 0.0, 0.0)
@@ -308,8 +311,12 @@ class _Answer:
             finish,
             has_calls=text.has_calls,
             stop_string=text.stop_string,
-            forced_at=None if self._closing is None else self._closing.forced_at,
+            forced_at=None if self._record is None else self._record.forced_at,
         )
+
+    @property
+    def num_rewound(self) -> int:
+        return 0 if self._record is None else self._record.rewound_tokens
 
     def _conclude(self, mailbox: Mailbox, num_drawn: int) -> None:
         self.num_drawn = num_drawn

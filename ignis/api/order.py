@@ -31,6 +31,7 @@ from ignis.metrics import Metrics
 from ignis.scheduler.constraint import Constraint
 from ignis.scheduler.request import RequestClass, SamplingParams
 from ignis.stream.dialects import NONE, OutputDialect, choose_dialect
+from ignis.stream.loop_guard import LoopGuard
 from ignis.stream.reasoning import ReasoningConstraint, ReasoningForm, opens_reasoning, reasoning_form
 
 _MAX_NAMES_REPORTED = 1000
@@ -128,7 +129,7 @@ class Orders:
             is_held=wish.form is not None,
             continues=bool(conversation.begun),
             constraints=reasoning or constraints,
-            closings=tuple(constraint.closing for constraint in reasoning),
+            reasoning=tuple(constraint.record for constraint in reasoning),
         )
 
     def _form(self, model: LoadedModel, dialect: OutputDialect) -> ReasoningForm | None:
@@ -287,6 +288,8 @@ def _reasoning(
             is_open=opens_reasoning(order.model.tokenizer, dialect, order.prompt),
             budget=thinking.budget_within(order.max_tokens),
             stop_ids=frozenset() if order.ignores_eos else order.model.special.stop_ids,
+            # Whoever measures wants the tokens as they are drawn.
+            guard=LoopGuard() if thinking.has_loop_guard and not order.ignores_eos else None,
             inner=inner[number] if inner else None,
         )
         for number in range(order.num_answers)

@@ -244,6 +244,8 @@ def _usage(outcome: Outcome) -> ResponseUsage:
             cached_tokens=outcome.cached_tokens, cache_write_tokens=outcome.prompt_tokens - outcome.cached_tokens
         ),
         output_tokens=outcome.completion_tokens,
-        output_tokens_details=OutputTokensDetails(reasoning_tokens=outcome.reasoning_tokens),
+        output_tokens_details=OutputTokensDetails(
+            reasoning_tokens=outcome.reasoning_tokens, rewound_tokens=outcome.rewound_tokens
+        ),
         total_tokens=outcome.prompt_tokens + outcome.completion_tokens,
     )

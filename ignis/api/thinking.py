@@ -90,11 +90,17 @@ class ThinkingDefaults:
     """None: as the template has it."""
     budget: int = 0
     """Reasoning tokens; 0: no budget."""
+    has_loop_guard: bool = True
 
     @classmethod
     def from_config(cls, config: ModelConfig) -> Self:
         effort = config.reasoning_effort
-        return cls(config.enable_thinking, None if effort is None else Effort(effort.value), config.thinking_budget)
+        return cls(
+            config.enable_thinking,
+            None if effort is None else Effort(effort.value),
+            config.thinking_budget,
+            config.loop_guard,
+        )
 
     def check(self, ability: ThinkingAbility, dialect: OutputDialect) -> None:
         """Raises ConfigError where the loaded template cannot honour them."""
@@ -118,6 +124,7 @@ class Thinking:
     """Reasoning tokens before they are cut to the request's cap; 0: no budget."""
     variables: Mapping[str, object]
     """For the template."""
+    has_loop_guard: bool = True
 
     def budget_within(self, max_tokens: int) -> int | None:
         """The budget beside the answer's reserve; None where there is none or nothing is left."""
@@ -157,6 +164,7 @@ def resolve(
         is_on=is_on and can_think,
         budget=default_budget if asked.budget is None else asked.budget,
         variables=variables,
+        has_loop_guard=defaults.has_loop_guard,
     )
 
 

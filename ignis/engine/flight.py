@@ -4,7 +4,7 @@ from ignis.engine.loop import TurnTimes
 from ignis.engine.mailbox import Mailbox
 from ignis.log import Log
 from ignis.metrics import Metrics
-from ignis.scheduler.request import Admitted, FinishReason, RequestClass, Submission, TokenEvent, Usage
+from ignis.scheduler.request import Admitted, FinishReason, ReasoningRecord, RequestClass, Submission, TokenEvent, Usage
 
 
 class Flight:
@@ -136,9 +136,9 @@ class Account:
             self._metrics.count("ignis_requests_completed")
             self._metrics.count("ignis_generated_tokens", flight.num_drawn)
         self._metrics.observe("ignis_request_duration_seconds", duration_s)
-        closing = flight.submission.closing
-        if closing is not None and closing.forced_at is not None:
-            self._metrics.count("ignis_thinking_forced_closes")
+        record = flight.submission.reasoning
+        if record is not None:
+            self._reasoned(record)
         if reason is FinishReason.FAULT:
             self._log.emit(
                 "ignis.request.fault", request_id=flight.submission.trace, sequence=request_id, error=event.fault
@@ -155,8 +155,9 @@ class Account:
             prompt_tokens=len(flight.submission.prompt),
             cached_tokens=None if usage is None else usage.cached_tokens,
             completion_tokens=flight.num_drawn,
-            thinking_forced=None if closing is None else closing.forced_at,
-            reasoning_redirected_at=None if closing is None else closing.redirected_at,
+            thinking_forced=None if record is None else record.forced_at,
+            reasoning_redirected_at=None if record is None else record.redirected_at,
+            rewound_tokens=(record and record.rewound_tokens) or None,
             queued_ms=None if usage is None else _ms(usage.queued_s),
             prefill_ms=None if usage is None else _ms(usage.prefill_s),
             duration_ms=_ms(duration_s),
@@ -164,6 +165,14 @@ class Account:
             itl_ms_mean=_ms(between_s / gaps) if gaps > 0 else None,
             itl_ms_max=_ms(flight.longest_gap_s) if gaps > 0 else None,
         )
+
+    def _reasoned(self, record: ReasoningRecord) -> None:
+        """An answer that might reason has ended."""
+        if record.forced_at is not None:
+            self._metrics.count("ignis_thinking_forced_closes")
+        self._metrics.count("ignis_reasoning_loops", record.num_nudges, label="nudged")
+        self._metrics.count("ignis_reasoning_loops", record.is_cut_short, label="closed")
+        self._metrics.count("ignis_rewound_tokens", record.rewound_tokens)
 
 
 def _name(request_class: RequestClass) -> str:

@@ -12,6 +12,8 @@ _NO_TOKEN = "the grammar permits nothing at this place of the answer"
 class GrammarConstraint:
     """Implements scheduler.constraint.Constraint. Wherever the text may end, a stop token is permitted."""
 
+    surplus = 0
+
     def __init__(self, matcher: LLMatcher, vocabulary: Vocabulary) -> None:
         """Works out the first mask: for a worker.
 

@@ -6,6 +6,7 @@ is late to the one that works on it. It says what the next draw may be, and is t
     permitted          what the next draw may give; None: any token. Good while the constraint is not late
     take(token)        the engine's thread, between two steps: a token was drawn. Microseconds, for every lane waits
     is_late            what may come next is known only after work()
+    surplus            how much of the answer's end may be forgotten: a loop
     work()             any thread, once after a take that left it late, beside the device's work
 
 A late lane is left out of rounds until its work is done. Rows are invariant (ADR 3), so that which rounds it joins
@@ -40,6 +41,12 @@ class Constraint(Protocol):
 
         Comes before the token ends the answer or is counted, and so for a stop token too.
         """
+        ...
+
+    @property
+    def surplus(self) -> int:
+        """After a take: so many of the tokens before the taken one may leave the context; 0 but where reasoning went in
+        circles."""
         ...
 
     def work(self) -> None:

@@ -57,7 +57,8 @@ class DecodeLanes:
 
     def replace(self, live: Live) -> None:
         """The token that was drawn is not the one that the answer got: the next round counts it anew."""
-        self._replaced.append(live)
+        if live not in self._replaced:
+            self._replaced.append(live)
         self._round = None
 
     def wait(self, live: Live) -> None:

@@ -107,6 +107,15 @@ class Live:
         self.advance(_FINISHERS[reason])
         self.finish = reason
 
+    def rewind(self, stop: int) -> None:
+        """Forgets the tokens from a position on. The pages are dealt with already."""
+        tokens = TokenLog(self.submission.prompt, self.tokens.capacity)
+        for token in self.tokens.slice(self.prompt_tokens, stop):
+            tokens.append(token)
+        self.tokens = tokens
+        self.row = Row(self.lane, tokens, self.table)
+        self.filled = stop
+
     def usage(self, now_s: float) -> Usage:
         """What it used until now."""
         admitted = now_s if self.admitted_at_s is None else self.admitted_at_s

@@ -33,16 +33,19 @@ class SamplingParams:
 
 
 @dataclass(slots=True)
-class Closing:
-    """How reasoning was closed where the model did not do it: its constraint writes that, and it is read at the end.
-
-    Numbers of reasoning tokens that had been drawn by then; None: it did not happen.
-    """
+class ReasoningRecord:
+    """What was done to an answer's reasoning. Its constraint and the scheduler write it, and it is read at the end."""
 
     forced_at: int | None = None
-    """The budget was spent."""
+    """Reasoning tokens when the spent budget closed it."""
     redirected_at: int | None = None
-    """The model ended its turn; that token is counted."""
+    """Reasoning tokens when the model ended its turn, which closed it; that token is counted."""
+    num_nudges: int = 0
+    """Loops that were cut and talked out of."""
+    is_cut_short: bool = False
+    """A loop closed it."""
+    rewound_tokens: int = 0
+    """Drawn, and taken back out of the context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class Submission:
     """The exchange's request id, for the log."""
     constraint: Constraint | None = field(default=None, compare=False)
     """What the answer may draw; one object an answer, which is the engine's from now on."""
-    closing: Closing | None = None
+    reasoning: ReasoningRecord | None = None
     """Where the answer reasons."""
 
 

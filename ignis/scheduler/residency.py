@@ -106,6 +106,21 @@ class Residency:
             if live.is_shared:
                 live.entered_pages += 1
 
+    def rewind(self, live: Live, stop: int) -> bool:
+        """Gives back the pages from a border on: what comes there next is written to others. False, and nothing has
+        changed, where another request holds one of them: its place in the pool is not this one's to promise."""
+        assert stop % PAGE_TOKENS == 0 and stop >= live.prompt_tokens
+        first = stop // PAGE_TOKENS
+        pages = [live.table[index] for index in range(first, len(live.table))]
+        if any(self.pool.references(page) - self.index.is_indexed(page) > 1 for page in pages):
+            return False
+        for _ in pages:
+            self.index.release(live.table.pop())
+        self.reserved += len(pages)
+        self.releases += 1
+        live.entered_pages = min(live.entered_pages, first)
+        return True
+
     def _shared_stop(self, live: Live) -> int:
         """Where the positions end that other prompts may use."""
         return live.filled if self._phases_agree else min(live.filled, live.prompt_tokens)

@@ -7,7 +7,7 @@ else is called.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ignis._core import Draw
+from ignis._core import PAGE_TOKENS, Draw
 from ignis.scheduler.admission import Admission
 from ignis.scheduler.decode import DecodeLanes
 from ignis.scheduler.live import Live, pages_of
@@ -205,6 +205,8 @@ class Scheduler:
         constraint = live.constraint
         if constraint is not None:
             kept = constraint.take(token)
+            if constraint.surplus:
+                self._rewind(live, constraint.surplus)
             if kept != token:
                 token = kept
                 self._lanes.replace(live)
@@ -225,6 +227,17 @@ class Scheduler:
         if live.num_drawn == 1:
             return TokenEvent(live.request_id, (token,), logprobs, usage=live.usage(now))
         return TokenEvent(live.request_id, (token,), logprobs)
+
+    def _rewind(self, live: Live, surplus: int) -> None:
+        """Takes the last tokens out of the context, as far as whole pages go: at most so many."""
+        before = len(live.tokens)
+        stop = pages_of(before - surplus) * PAGE_TOKENS
+        if stop >= before or not self.residency.rewind(live, stop):
+            return
+        live.rewind(stop)
+        self._lanes.replace(live)
+        if live.submission.reasoning is not None:
+            live.submission.reasoning.rewound_tokens += before - stop
 
     def _expire(self, now: float) -> None:
         late = [live for live in self._lives.values() if live.deadline_s is not None and now >= live.deadline_s]

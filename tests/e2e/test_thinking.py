@@ -109,6 +109,27 @@ def test_messages_think_within_their_budget_and_bring_the_thought_back(thinker: 
         assert [block.type for block in silent.content] == ["text"]
 
 
+def test_a_thought_that_goes_in_circles_is_cut_back_and_ends_in_an_answer(thinker: Server) -> None:
+    (sea,) = thinker.client.json("POST", "/v1/tokenize", {"prompt": " sea", "return_token_ids": True})["token_ids"]
+    before = {action: thinker.metric("ignis_reasoning_loops_total", action=action) for action in ("nudged", "closed")}
+    body = chat(thinker, thinking_budget=0, logit_bias={sea: 100}, stop=[" sea"])
+    (choice,) = body["choices"]
+    reasoning = choice["message"]["reasoning_content"]
+    assert choice["finish_reason"] == "stop"
+    assert reasoning.count("[loop cut]") == 2 and "I have to stop thinking here." in reasoning
+    details = body["usage"]["completion_tokens_details"]
+    assert body["usage"]["completion_tokens"] < 2000 and details["rewound_tokens"] > 500
+    thinker.wait_metric("ignis_reasoning_loops_total", before["nudged"] + 2, action="nudged")
+    thinker.wait_metric("ignis_reasoning_loops_total", before["closed"] + 1, action="closed")
+
+
+def test_whoever_measures_gets_the_loop(thinker: Server) -> None:
+    fields = {"thinking_budget": 0, "logit_bias": {260: 100}, "ignore_eos": True, "max_tokens": 400}
+    body = chat(thinker, **fields)
+    assert body["usage"]["completion_tokens_details"]["rewound_tokens"] == 0
+    assert body["usage"]["completion_tokens"] == 400
+
+
 def test_without_thinking_there_is_neither_budget_nor_reasoning(thinker: Server) -> None:
     (choice,) = chat(thinker, thinking_budget=1, enable_thinking=False)["choices"]
     assert "reasoning_content" not in choice["message"] and "thinking_budget_forced_at" not in choice

@@ -19,6 +19,8 @@ def ends_in(digit: int) -> Rule:
 class RuledConstraint:
     """Implements scheduler.constraint.Constraint."""
 
+    surplus = 0
+
     def __init__(
         self, rule: Rule, *, is_slow: bool = False, fails_at: int | None = None, error: BaseException | None = None
     ) -> None:

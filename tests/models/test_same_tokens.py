@@ -18,7 +18,7 @@ from ignis.log import open_log
 from ignis.metrics import Metrics
 from ignis.models.base import Checkpoint
 from ignis.models.registry import open_checkpoint
-from ignis.scheduler.request import SamplingParams, Submission, TokenLogprob
+from ignis.scheduler.request import ReasoningRecord, SamplingParams, Submission, TokenLogprob
 from ignis.tokenizer import Tokenizer, load_tokenizer
 from tests.settings import engine_settings
 
@@ -195,6 +195,7 @@ class _At:
     """At one place an answer gets a token: by a mask that leaves nothing else, or in place of the drawn one."""
 
     is_late = False
+    surplus = 0
 
     def __init__(self, place: int, token: int, vocab_size: int, *, is_masked: bool) -> None:
         self._left, self._token = place, token
@@ -232,3 +233,63 @@ async def test_a_token_in_anothers_place_counts_as_if_it_had_been_drawn(bench: B
         ]
         assert answers[0] == answers[1]
         assert answers[0][0][: place + 1] == (*drawn[:place], token)
+
+
+class _Forcing:
+    """Gives the answer these tokens first, each by a mask that leaves nothing else."""
+
+    is_late = False
+    surplus = 0
+
+    def __init__(self, tokens: Sequence[int], vocab_size: int) -> None:
+        self._tokens = [*tokens]
+        self._vocab_size = vocab_size
+
+    @property
+    def permitted(self) -> Mask | None:
+        if not self._tokens:
+            return None
+        mask = Mask(self._vocab_size)
+        mask.permit(self._tokens[0])
+        return mask
+
+    def take(self, token: int) -> int:
+        if self._tokens:
+            assert token == self._tokens.pop(0)
+        return token
+
+    def work(self) -> None:
+        raise AssertionError("it is never late")
+
+
+class _GivingUp(_At):
+    """In the place of one token another one comes, and those before it may leave the context."""
+
+    def __init__(self, place: int, token: int, vocab_size: int, surplus: int) -> None:
+        super().__init__(place, token, vocab_size, is_masked=False)
+        self._surplus = surplus
+
+    def take(self, token: int) -> int:
+        kept = super().take(token)
+        self.surplus = self._surplus if self._left == -1 else 0
+        return kept
+
+
+async def test_what_left_the_context_has_no_part_in_what_follows(bench: Bench) -> None:
+    """The answer goes on as one that never had it: logits, penalties and draws."""
+    engine = await bench.start()
+    sampling = replace(SEEDED, presence_penalty=1.0, repetition_penalty=1.3, top_logprobs=2)
+    asked = bench.ask("Tell me a long story of the sea.", sampling, 200)
+    stopless = replace(asked, stop_ids=frozenset())
+    vocab_size, num_prompt = bench.tokenizer.vocab_size, len(asked.prompt)
+    record = ReasoningRecord()
+    cut, logprobs, _ = await answer(
+        engine, replace(stopless, constraint=_GivingUp(150, 777, vocab_size, 100), reasoning=record)
+    )
+    num_kept = 150 - record.rewound_tokens
+    assert record.rewound_tokens > 30 and (num_prompt + num_kept) % 64 == 0
+    forced = [*cut[:num_kept], 777]
+    never, expected, _ = await answer(engine, replace(stopless, constraint=_Forcing(forced, vocab_size)))
+    num_after = len(cut) - 151
+    assert never[num_kept + 1 :][:num_after] == cut[151:]
+    assert expected[num_kept + 1 :][:num_after] == logprobs[151:]

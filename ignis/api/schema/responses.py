@@ -334,6 +334,9 @@ class InputTokensDetails(msgspec.Struct, kw_only=True):
 
 class OutputTokensDetails(msgspec.Struct, kw_only=True):
     reasoning_tokens: Annotated[int, msgspec.Meta(description="Drawn inside reasoning, its end included.")]
+    rewound_tokens: Annotated[
+        int, msgspec.Meta(description="Of them those of loops, which were taken back out of the model's context.")
+    ] = 0
 
 
 class ResponseUsage(msgspec.Struct, kw_only=True):

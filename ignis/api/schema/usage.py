@@ -11,6 +11,9 @@ class PromptTokensDetails(msgspec.Struct, kw_only=True):
 
 class CompletionTokensDetails(msgspec.Struct, kw_only=True):
     reasoning_tokens: Annotated[int, msgspec.Meta(description="Tokens drawn for reasoning, its tags included.")]
+    rewound_tokens: Annotated[
+        int, msgspec.Meta(description="Of them those of loops, which were taken back out of the model's context.")
+    ] = 0
 
 
 class CompletionUsage(msgspec.Struct, kw_only=True):

@@ -38,7 +38,7 @@ async def test_a_whole_answer_has_text_reason_and_usage() -> None:
         "completion_tokens": 6,
         "total_tokens": prompt + 6,
         "prompt_tokens_details": {"cached_tokens": 0},
-        "completion_tokens_details": {"reasoning_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": 0, "rewound_tokens": 0},
     }
 
 

@@ -279,7 +279,7 @@ async def test_more_prompts_than_lanes_take_turns(is_streamed: bool) -> None:
         "completion_tokens": 40,
         "total_tokens": 45,
         "prompt_tokens_details": {"cached_tokens": 0},
-        "completion_tokens_details": {"reasoning_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": 0, "rewound_tokens": 0},
     }
 
 

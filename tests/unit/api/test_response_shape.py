@@ -24,6 +24,7 @@ OUTCOME = Outcome(
     cached_tokens=1,
     completion_tokens=5,
     reasoning_tokens=2,
+    rewound_tokens=0,
     queued_s=0.0,
     prefill_s=0.1,
     decode_s=0.2,

@@ -85,7 +85,7 @@ async def test_usage_counts_what_was_cached_and_what_was_thought() -> None:
         "input_tokens": num_prompt,
         "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": num_prompt - 4},
         "output_tokens": 25,
-        "output_tokens_details": {"reasoning_tokens": 13},
+        "output_tokens_details": {"reasoning_tokens": 13, "rewound_tokens": 0},
         "total_tokens": num_prompt + 25,
     }
 

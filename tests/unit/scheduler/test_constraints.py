@@ -4,8 +4,9 @@ import pytest
 
 from ignis.scheduler.constraint import Constraint
 from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan
-from ignis.scheduler.request import FinishReason, Submission
+from ignis.scheduler.request import FinishReason, ReasoningRecord, Submission
 from tests.fakes.constraint import RuledConstraint, ends_in
+from tests.fakes.leaf import mixed
 from tests.unit.scheduler.test_scheduler import GREEDY, Player
 
 
@@ -36,6 +37,7 @@ class Replacing:
 
     permitted = None
     is_late = False
+    surplus = 0
 
     def __init__(self, tokens: dict[int, int]) -> None:
         self._tokens = tokens
@@ -101,6 +103,55 @@ def test_a_stop_token_that_is_replaced_ends_nothing() -> None:
     one = play.bind(Replacing({0: 77}), max_tokens=3, stop_ids=frozenset({first}))
     play.run()
     assert play.tokens(one)[0] == 77 and len(play.tokens(one)) == 3
+
+
+class Rewinding(Replacing):
+    """Gives up what was drawn, at one place."""
+
+    def __init__(self, place: int, surplus: int, token: int) -> None:
+        super().__init__({place: token})
+        self._at, self._wanted = place, surplus
+
+    def take(self, token: int) -> int:
+        self.surplus = self._wanted if self._place == self._at else 0
+        return super().take(token)
+
+
+@pytest.mark.parametrize("phases_agree", [True, False])
+@pytest.mark.parametrize(("surplus", "kept"), [(150, 64), (100, 128), (20, 192), (5, 200), (199, 64)])
+def test_tokens_that_are_given_up_leave_the_context_in_whole_pages(surplus: int, kept: int, phases_agree: bool) -> None:
+    """The scripted leaf reads everything back through the pages: whatever is wrong with them is a wrong answer."""
+    play = Bound(phases_agree=phases_agree)
+    record = ReasoningRecord()
+    # Ten tokens of prompt and 190 of answer when it is told.
+    one = play.bind(Rewinding(190, surplus, 777), max_tokens=300, reasoning=record)
+    other = play.submit(range(30), max_tokens=250)
+    while play.scheduler.num_running or play.scheduler.num_waiting:
+        play.step()
+        play.scheduler.check()
+    tokens = play.tokens(one)
+    assert len(tokens) == 300 and len(play.tokens(other)) == 250
+    assert tokens[190] == 777
+    assert record.rewound_tokens == 200 - kept
+    # What follows is what follows that context and nothing else.
+    context = [*range(10), *tokens[: kept - 10], 777]
+    for token in tokens[191:]:
+        assert token == mixed(context, 10)
+        context.append(token)
+
+
+def test_pages_that_another_request_reads_stay() -> None:
+    play = Bound(num_lanes=2)
+    record = ReasoningRecord()
+    one = play.bind(Rewinding(190, 150, 777), max_tokens=300, reasoning=record)
+    play.run(lambda: len(play.tokens(one)) >= 180)
+    # It goes on from the first one's answer, out of its pages.
+    play.submit([*range(10), *play.tokens(one)[:170]], max_tokens=200)
+    while play.scheduler.num_running or play.scheduler.num_waiting:
+        play.step()
+        play.scheduler.check()
+    assert record.rewound_tokens == 0
+    assert play.tokens(one)[190] == 777
 
 
 def test_a_late_lane_is_left_out_and_the_others_go_on() -> None:

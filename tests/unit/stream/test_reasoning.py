@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ignis._core import Mask
 from ignis.scheduler.constraint import Constraint
 from ignis.stream.dialects import NONE, QWEN_JSON
+from ignis.stream.loop_guard import LoopGuard
 from ignis.stream.reasoning import ReasoningConstraint, ReasoningForm, opens_reasoning, reasoning_form
 from ignis.tokenizer import Tokenizer
 from tests.fakes.vocabulary import byte_tokenizer
@@ -29,6 +30,7 @@ class Ruled:
         self._left = list(word.encode())
         self._vocab_size = vocab_size
         self.is_late = False
+        self.surplus = 0
 
     @property
     def permitted(self) -> Mask:
@@ -85,7 +87,7 @@ def test_a_spent_budget_forces_the_hand_off_and_the_answer_is_free(tokenizer: To
     assert reasoning.startswith("think\nI have to stop")
     assert "final answer" in reasoning
     assert answer == "\n\ning on and on"
-    assert constraint.closing.forced_at == 5
+    assert constraint.record.forced_at == 5
 
 
 @pytest.mark.parametrize("tokenizer", [TAGGED, SPELLED])
@@ -93,7 +95,7 @@ def test_reasoning_that_ends_by_itself_is_left_alone(tokenizer: Tokenizer) -> No
     drawn = [*tokenizer.encode("hm</think>yes", allow_special=True), END]
     constraint = ReasoningConstraint(form(tokenizer), is_open=True, budget=50, stop_ids=frozenset({END}))
     assert play(constraint, drawn) == drawn
-    assert (constraint.closing.forced_at, constraint.closing.redirected_at) == (None, None)
+    assert (constraint.record.forced_at, constraint.record.redirected_at) == (None, None)
 
 
 @pytest.mark.parametrize("tokenizer", [TAGGED, SPELLED])
@@ -101,7 +103,7 @@ def test_the_end_of_the_turn_inside_reasoning_becomes_the_tag(tokenizer: Tokeniz
     constraint = ReasoningConstraint(form(tokenizer), is_open=True, stop_ids=frozenset({END}))
     kept = play(constraint, [*b"hm", END, *b"yes", END])
     assert text(tokenizer, kept) == "hm</think>yes" and kept[-1] == END
-    assert constraint.closing.redirected_at == 3
+    assert constraint.record.redirected_at == 3
 
 
 def test_without_stop_tokens_nothing_is_redirected() -> None:
@@ -114,7 +116,7 @@ def test_a_model_that_opens_reasoning_itself_is_held_to_the_budget(tokenizer: To
     drawn = [*tokenizer.encode("\n<think>abcdef", allow_special=True), END]
     constraint = ReasoningConstraint(form(tokenizer), is_open=False, budget=3, stop_ids=frozenset({END}))
     assert text(tokenizer, play(constraint, drawn)).startswith("\n<think>abc\nI have to stop")
-    assert constraint.closing.forced_at == 3
+    assert constraint.record.forced_at == 3
 
 
 @pytest.mark.parametrize("said", ["plain", "<thing", "  <b>", ""])
@@ -122,6 +124,23 @@ def test_an_answer_without_reasoning_is_free_and_may_end(said: str) -> None:
     constraint = ReasoningConstraint(form(SPELLED), is_open=False, budget=1, stop_ids=frozenset({END}))
     drawn = [*said.encode(), *b" and </think> more", END] if said else [END]
     assert play(constraint, drawn) == drawn
+
+
+@pytest.mark.parametrize("tokenizer", [TAGGED, SPELLED])
+def test_reasoning_that_is_opened_again_has_what_is_left_of_the_budget_and_may_end(tokenizer: Tokenizer) -> None:
+    again = tokenizer.encode("ab</think>yes <think>cdefghijklmno", allow_special=True)
+    constraint = ReasoningConstraint(form(tokenizer), is_open=True, budget=20, stop_ids=frozenset({END}))
+    said = text(tokenizer, play(constraint, [*again, *b"x" * 40], 200))
+    assert said.count("I have to stop thinking here.") == 1
+    assert said.index("<think>") < said.index("I have to stop")
+    constraint = ReasoningConstraint(form(tokenizer), is_open=True, budget=90, stop_ids=frozenset({END}))
+    assert play(constraint, [*again, END]) == [*again, END]
+
+
+def test_a_tag_inside_a_call_opens_nothing() -> None:
+    drawn = TAGGED.encode('ab</think><tool_call>{"a": "<think>' + "x" * 50, allow_special=True)
+    constraint = ReasoningConstraint(form(TAGGED), is_open=True, budget=10, stop_ids=frozenset({END}))
+    assert play(constraint, [*drawn, END]) == [*drawn, END]
 
 
 def test_after_the_close_the_turn_ends_as_always() -> None:
@@ -157,10 +176,10 @@ def test_an_answer_that_another_rules_may_begin_with_the_tag_or_at_once() -> Non
 def test_the_hand_off_breaks_no_character() -> None:
     constraint = ReasoningConstraint(form(TAGGED), is_open=True, budget=2)
     kept = play(constraint, "é😀é".encode(), 12)
-    assert constraint.closing.forced_at == 2
+    assert constraint.record.forced_at == 2
     constraint = ReasoningConstraint(form(TAGGED), is_open=True, budget=3)
     kept = play(constraint, "é😀é".encode(), 12)
-    assert constraint.closing.forced_at == 6
+    assert constraint.record.forced_at == 6
     assert TAGGED.decode(kept).startswith("é😀\nI h")
 
 
@@ -187,6 +206,39 @@ def test_a_prompt_that_ends_with_the_tag_is_open(tokenizer: Tokenizer) -> None:
         ("a", False),
     ):
         assert opens_reasoning(tokenizer, QWEN_JSON, tokenizer.encode(spelled, allow_special=True)) is is_open
+
+
+def test_a_loop_is_cut_and_talked_out_of_twice_and_then_closed() -> None:
+    constraint = ReasoningConstraint(form(TAGGED), is_open=True, guard=LoopGuard())
+    cycle = [*b"and so "] * 400
+    kept, surpluses = [], []
+    for token in cycle:
+        permitted = constraint.permitted
+        forced = permitted is not None and permitted.count == 1
+        kept.append(
+            constraint.take(
+                next(t for t in range(258) if t in permitted) if forced and permitted is not None else token
+            )
+        )
+        surpluses.append(constraint.surplus)
+        if CLOSE in kept:
+            break
+    assert len(kept) < 2000 and kept[-1] == CLOSE
+    assert (constraint.record.num_nudges, constraint.record.is_cut_short) == (2, True)
+    said = TAGGED.decode(kept)
+    assert said.count("[loop cut]\nWait, I am going in circles.") == 2
+    assert "I have to stop thinking here." in said
+    # Each time nearly all of it goes, and one round of it stays.
+    assert [surplus for surplus in surpluses if surplus] == [surplus for surplus in surpluses if surplus > 250]
+    assert constraint.record.forced_at is None
+
+
+def test_a_budget_counts_what_is_said_against_loops_too() -> None:
+    constraint = ReasoningConstraint(form(TAGGED), is_open=True, budget=400, guard=LoopGuard())
+    kept = play(constraint, [*b"and so "] * 400, 460)
+    assert constraint.record.num_nudges == 1
+    assert constraint.record.forced_at == 400
+    assert TAGGED.decode(kept[:402]).endswith("\nI")
 
 
 @given(
