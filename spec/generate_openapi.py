@@ -116,7 +116,7 @@ def responses(
     if not operation.is_open:
         names.add("InvalidApiKeyError")
     for status, rows in by_status(names).items():
-        is_shared = all(row["name"] in transport for row in rows)
+        is_shared = "$ref" in error and all(row["name"] in transport for row in rows)
         found[str(status)] = {"$ref": f"#/components/responses/{status}"} if is_shared else refusal(rows, error)
     return found
 

@@ -270,6 +270,12 @@ async def test_a_cap_of_nothing_reads_the_prompt_and_answers_nothing() -> None:
     assert asked.engine.submissions[0].prompt == asked.engine.submissions[2].prompt
 
 
+async def test_a_conversation_without_a_word_is_no_fault_of_ours() -> None:
+    for path in (MESSAGES, f"{MESSAGES}/count_tokens"):
+        answer = await rig().answer("POST", path, body_of(messages=[{"role": "user", "content": []}]))
+        assert answer.status in (200, 400)
+
+
 async def test_an_answer_goes_on_with_what_the_assistant_said_last() -> None:
     asked = rig(" fine.")
     begun = [*HI, {"role": "assistant", "content": "I am"}]
