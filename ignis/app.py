@@ -156,15 +156,18 @@ class _App:
         return listens
 
     def _announce(self, bounds: Sequence[Bound]) -> None:
+        server = self._config.server
         binds = [parse_bind(bound.address, Path("/")) for bound in bounds]
         for bound, bind in zip(bounds, binds, strict=True):
             url = url_of(bind, has_tls=bound.listen.tls is not None)
             if bound.fault is not None:
                 self._log.emit("ignis.process.metrics_moved", url=url, error=bound.fault)
             self._log.emit("ignis.process.listening", url=url, started_ms=_age_ms())
-        server = self._config.server
         metrics = binds.pop() if server.metrics else None
         assert metrics is None or isinstance(metrics, Address)
+        for bind in binds:
+            if self._key is None and isinstance(bind, Address) and not bind.is_loopback:
+                self._log.emit("ignis.process.open_to_all", url=str(bind))
         has_tls = server.tls_cert is not None
         _say(banner(binds, has_tls=has_tls, has_ui=server.ui, bearer=self._shown_key, metrics=metrics))
 

@@ -42,6 +42,13 @@ FALSE_WORDS = frozenset({"false", "0", "off", "no"})
 FOREIGN_FLAGS = {
     "--host": "--server-bind",
     "--port": "--server-bind",
+    "--ssl-cert-file": "--server-tls-cert",
+    "--ssl-certfile": "--server-tls-cert",
+    "--ssl-key-file": "--server-tls-key",
+    "--ssl-keyfile": "--server-tls-key",
+    "--allowed-origins": "--server-origins",
+    "--uds": "--server-bind",
+    "--api-key": "--server-api-key",
     "-m": "--model-artifact",
     "--model": "--model-artifact",
     "-a": "--model-id",

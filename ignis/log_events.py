@@ -20,6 +20,14 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.process.open_to_all": (
+        "warning",
+        frozenset(
+            {
+                "url",
+            }
+        ),
+    ),
     "ignis.process.metrics_moved": (
         "warning",
         frozenset(

@@ -1,5 +1,6 @@
 """Values with a unit, and how a person writes them: sizes and listener addresses. Knows no configuration field."""
 
+import ipaddress
 import os
 import re
 from dataclasses import dataclass
@@ -20,6 +21,14 @@ class Address:
 
     host: str
     port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether this machine alone can reach it. A name other than localhost may be any machine's."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host.lower() == "localhost"
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

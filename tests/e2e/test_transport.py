@@ -119,6 +119,12 @@ def test_two_servers_with_nothing_but_their_ports_chosen_run_on_one_machine(real
             log.close()
 
 
+def test_a_server_that_anybody_may_use_says_so(start_server: Any) -> None:
+    with start_server(also_bind=[f"0.0.0.0:{free_port()}"]) as server:
+        [warning] = parse_events(server.log_text(), "ignis.process.open_to_all")
+        assert str(warning["url"]).startswith("0.0.0.0:")
+
+
 @pytest.mark.parametrize(
     ("flags", "words"),
     [

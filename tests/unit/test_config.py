@@ -406,3 +406,20 @@ def test_origins_are_any_unless_they_are_named() -> None:
 
 def test_what_0_means_may_be_said_in_its_word() -> None:
     assert load_config(["--model-thinking-budget", "off"], {}, NOWHERE).model.thinking_budget == 0
+
+
+@pytest.mark.parametrize(
+    ("host", "is_loopback"),
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.168.1.5", False),
+        ("gpu.example", False),
+    ],
+)
+def test_what_this_machine_alone_reaches_is_told(host: str, is_loopback: bool) -> None:
+    assert Address(host, 1).is_loopback is is_loopback
