@@ -1,5 +1,6 @@
 """Thinking on the running server: the real model under a template that opens a thought, which it never closes."""
 
+import concurrent.futures
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,6 +122,24 @@ def test_a_thought_that_goes_in_circles_is_cut_back_and_ends_in_an_answer(thinke
     assert body["usage"]["completion_tokens"] < 2000 and details["rewound_tokens"] > 500
     thinker.wait_metric("ignis_reasoning_loops_total", before["nudged"] + 2, action="nudged")
     thinker.wait_metric("ignis_reasoning_loops_total", before["closed"] + 1, action="closed")
+
+
+def test_thoughts_beside_each_other_are_those_of_each_alone(thinker: Server) -> None:
+    """Budgets, ends of turns, schemas and loops at once, in eight lanes: no one's force is another's."""
+    (sea,) = thinker.client.json("POST", "/v1/tokenize", {"prompt": " sea", "return_token_ids": True})["token_ids"]
+    form = {"type": "json_schema", "json_schema": {"name": "city", "schema": SCHEMA}}
+    drawn = {"temperature": 0.8, "repetition_penalty": 1.1, "presence_penalty": 0.5}
+    asked: list[dict[str, Any]] = [
+        {"thinking_budget": 0, "logit_bias": {sea: 100}, "stop": [" sea"]},
+        *({**drawn, "seed": seed, "thinking_budget": 5 + seed} for seed in range(3)),
+        *({**drawn, "seed": seed, "thinking_budget": 30, "response_format": form, "stop": None} for seed in range(2)),
+        {**drawn, "seed": 9, "thinking_budget": 0, "max_tokens": 80},
+        {**drawn, "seed": 9, "enable_thinking": False, "max_tokens": 40},
+    ]
+    alone = [chat(thinker, **fields)["choices"] for fields in asked]
+    with concurrent.futures.ThreadPoolExecutor(len(asked)) as pool:
+        together = list(pool.map(lambda fields: chat(thinker, **fields)["choices"], asked))
+    assert together == alone
 
 
 def test_whoever_measures_gets_the_loop(thinker: Server) -> None:
