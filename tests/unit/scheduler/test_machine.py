@@ -7,10 +7,12 @@ from hypothesis import settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ignis._core import Draw
+from ignis.scheduler.live import Live
 from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan
 from ignis.scheduler.request import Admitted, Event, FinishReason, RequestClass, SamplingParams, Submission
 from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
-from tests.fakes.leaf import ScriptedLeaf, mixed
+from tests.fakes.constraint import RuledConstraint, ends_in
+from tests.fakes.leaf import VOCAB_SIZE, ScriptedLeaf, mixed
 
 NUM_PAGES = 8
 NUM_LANES = 4
@@ -31,6 +33,8 @@ class Expected:
     has_begun: bool = False
     resumes_at: int = 0
     """Where its copied page ends; 0 where none was copied."""
+    digit: int | None = None
+    """What its constraint has each token end with."""
     was_admitted: bool = False
     was_told: FinishReason | None = None
 
@@ -43,6 +47,8 @@ class Expected:
         tokens, num_prompt = list(self.submission.prompt), len(self.submission.prompt)
         while len(tokens) - num_prompt < self.submission.max_tokens:
             token = mixed(tokens, num_prompt)
+            if self.digit is not None:
+                token = next(other for other in range(token, token + 10) if other % 10 == self.digit) % VOCAB_SIZE
             if token in STOP_IDS:
                 return tokens[num_prompt:], FinishReason.STOP
             tokens.append(token)
@@ -79,6 +85,8 @@ class SchedulerMachine(RuleBasedStateMachine):
         self.chunk_end: tuple[int, float, float] | None = None
         """Of the last span: its request, when it ended, how long the same prompt's next one has to wait."""
         self.rounds_since_chunk = 0
+        self.unworked: list[Live] = []
+        """Those whose constraint is late."""
 
     def open(self) -> dict[int, Expected]:
         return {i: request for i, request in self.requests.items() if request.finish is None and not request.was_told}
@@ -88,17 +96,26 @@ class SchedulerMachine(RuleBasedStateMachine):
         max_tokens=strategies.integers(1, 100),
         request_class=strategies.sampled_from(RequestClass),
         timeout_s=strategies.none() | strategies.floats(0.1, 50),
+        digit=strategies.none() | strategies.integers(0, 9),
+        is_slow=strategies.booleans(),
     )
     def submit(
-        self, prompt: tuple[int, ...], max_tokens: int, request_class: RequestClass, timeout_s: float | None
+        self,
+        prompt: tuple[int, ...],
+        max_tokens: int,
+        request_class: RequestClass,
+        timeout_s: float | None,
+        digit: int | None,
+        is_slow: bool,
     ) -> None:
         if len(self.open()) == NUM_LANES:
             assert self.scheduler.num_waiting + self.scheduler.num_running == NUM_LANES
             return
         sampling = SamplingParams(temperature=0.0)
-        submission = Submission(prompt, max_tokens, sampling, STOP_IDS, request_class, timeout_s)
+        constraint = None if digit is None else RuledConstraint(ends_in(digit), is_slow=is_slow)
+        submission = Submission(prompt, max_tokens, sampling, STOP_IDS, request_class, timeout_s, constraint=constraint)
         request_id = len(self.requests) + 1
-        self.requests[request_id] = Expected(submission, request_id, self.now)
+        self.requests[request_id] = Expected(submission, request_id, self.now, digit=digit)
         self.scheduler.submit(request_id, submission, self.now)
 
     @rule(
@@ -118,6 +135,18 @@ class SchedulerMachine(RuleBasedStateMachine):
             self.requests[request_id].was_told = FinishReason.FAULT
             self.take(self.scheduler.fail([request_id], "broke", self.now))
 
+    @rule(count=strategies.integers(1, NUM_LANES), fails=strategies.sampled_from([False, False, False, True]))
+    def work(self, count: int, fails: bool) -> None:
+        """Some of the late constraints are worked out, in any order; a request may have ended meanwhile."""
+        for live in self.unworked[-count:]:
+            assert live.constraint is not None
+            live.constraint.work()
+            reason = FinishReason.BLOCKED if fails else None
+            if reason is not None and live.request_id in self.open():
+                self.requests[live.request_id].was_told = reason
+            self.scheduler.end_work(live.request_id, reason, "too large", self.now)
+        del self.unworked[-count:]
+
     @rule(seconds=strategies.floats(0, 20))
     def wait(self, seconds: float) -> None:
         self.now += seconds
@@ -134,6 +163,9 @@ class SchedulerMachine(RuleBasedStateMachine):
         num_decoding = len(self.scheduler._lanes.round().lives)
         if isinstance(step, Idle):
             self.take(self.scheduler.commit(step, (), self.now))
+            if self.unworked:
+                self.work(NUM_LANES, fails=False)
+                return True
             assert not self.open()
             assert all(request.finish for request in late)
             return False
@@ -154,6 +186,7 @@ class SchedulerMachine(RuleBasedStateMachine):
             self.chunk_end = (step.live.request_id, self.now, wait_s)
             self.rounds_since_chunk = 0
         self.take(self.scheduler.commit(step, draws, self.now))
+        self.unworked += self.scheduler.take_late()
         assert all(request.finish for request in late), "a deadline was missed"
         return True
 
