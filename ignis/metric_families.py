@@ -240,6 +240,15 @@ FAMILIES: dict[str, Family] = {
         text="The part of a decode round's turn in which the device does none of its work.",
         buckets=(2e-05, 5e-05, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005),
     ),
+    "ignis_mask_seconds": Family(
+        kind="histogram",
+        text="What a held answer may draw next, worked out after a token of it, beside the device's work.",
+        buckets=(2e-05, 5e-05, 0.0001, 0.0002, 0.0005, 0.001, 0.005, 0.02),
+    ),
+    "ignis_late_lanes": Family(
+        kind="counter",
+        text="Lanes that a decode round went without, because what they may draw was not yet worked out.",
+    ),
     "ignis_tokenize_requests": Family(
         kind="counter",
         text="Requests to the tokenizer's routes.",

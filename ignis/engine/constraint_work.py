@@ -5,6 +5,7 @@ import queue
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ignis.clock import Clock
 from ignis.engine.deep_thread import start_deep
 from ignis.scheduler.constraint import Constraint, ConstraintError
 from ignis.scheduler.request import FinishReason
@@ -18,6 +19,7 @@ class Worked:
     """A constraint is up to date, or has failed."""
 
     request_id: int
+    duration_s: float
     failure: FinishReason | None = None
     text: str = ""
 
@@ -25,8 +27,9 @@ class Worked:
 class ConstraintWorkers:
     """The threads. They start with the first work, and one that is slow leaves the others to the rest."""
 
-    def __init__(self, done: Callable[[Worked], None]) -> None:
+    def __init__(self, clock: Clock, done: Callable[[Worked], None]) -> None:
         """`done` is called in a worker's thread."""
+        self._clock = clock
         self._done = done
         self._work: queue.SimpleQueue[tuple[int, Constraint] | None] = queue.SimpleQueue()
         self._num_threads = 0
@@ -53,14 +56,16 @@ class ConstraintWorkers:
     def _run(self) -> None:
         while (item := self._work.get()) is not None:
             request_id, constraint = item
-            self._done(_worked(request_id, constraint))
+            begun = self._clock()
+            failure, text = _work(constraint)
+            self._done(Worked(request_id, self._clock() - begun, failure, text))
 
 
-def _worked(request_id: int, constraint: Constraint) -> Worked:
+def _work(constraint: Constraint) -> tuple[FinishReason | None, str]:
     try:
         constraint.work()
     except ConstraintError as error:
-        return Worked(request_id, FinishReason.BLOCKED, str(error))
+        return FinishReason.BLOCKED, str(error)
     except BaseException as error:  # a native library's panic is no Exception; whoever waits must hear of it
-        return Worked(request_id, FinishReason.FAULT, f"a constraint broke: {type(error).__name__}: {error}")
-    return Worked(request_id)
+        return FinishReason.FAULT, f"a constraint broke: {type(error).__name__}: {error}"
+    return None, ""

@@ -337,6 +337,10 @@ class Engine:
         return drawn
 
     def _note_step(self, delivery: Delivery) -> None:
+        for work_s in delivery.work_s:
+            self._metrics.observe("ignis_mask_seconds", work_s)
+        if delivery.num_late:
+            self._metrics.count("ignis_late_lanes", delivery.num_late)
         if isinstance(delivery.step, DecodeRound):
             self._metrics.count("ignis_engine_steps", label="decode")
             if delivery.times is not None:

@@ -105,6 +105,10 @@ class Delivery:
     """The device is lost, or the loop itself broke."""
     times: TurnTimes | None = None
     """Of a span or a round that the leaf ran."""
+    work_s: Sequence[float] = ()
+    """What each constraint took that was worked out since the last turn that was told."""
+    num_late: int = 0
+    """Lanes that a round went without."""
 
 
 class _Stamps(NamedTuple):
@@ -127,6 +131,7 @@ class _Turn(NamedTuple):
     failure: EngineError | None
     stamps: _Stamps
     deliver_s: float
+    num_late: int
 
     def times(self, leaf: StepTimes) -> TurnTimes:
         stamps = self.stamps
@@ -160,7 +165,9 @@ class StepLoop:
         self._turned_at_s = clock()
         self._round_s = 0.0
         """What the last round took."""
-        self._workers = ConstraintWorkers(self.post)
+        self._workers = ConstraintWorkers(clock, self.post)
+        self._work_s: list[float] = []
+        """What constraints took that nobody was told of yet."""
         # A daemon: a leaf that never comes back must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="ignis-steps", daemon=True)
 
@@ -203,6 +210,7 @@ class StepLoop:
             return
         started = self._clock()
         step = scheduler.plan(started)
+        num_late = scheduler.num_late if isinstance(step, DecodeRound) else 0
         planned = self._clock()
         failure = None
         draws: Sequence[Draw] = ()
@@ -239,7 +247,7 @@ class StepLoop:
         if events or not isinstance(step, Idle):
             self._flush()
             stamps = _Stamps(self._turned_at_s, started, planned, ran, self._clock())
-            self._pending = _Turn(events, step, is_run, failure, stamps, self._deliver_s)
+            self._pending = _Turn(events, step, is_run, failure, stamps, self._deliver_s, num_late)
         if isinstance(step, Idle):
             if scheduler.num_late:
                 self._wait_for_work()
@@ -257,7 +265,19 @@ class StepLoop:
         if self._leaf is not None and pending.is_run and isinstance(pending.step, DecodeRound | PrefillSpan):
             times = pending.times(self._leaf.last_step())
         stamps = pending.stamps
-        self._hand_over(Delivery(pending.events, pending.step, stamps.planning, stamps.done, pending.failure, times))
+        work_s, self._work_s = self._work_s, []
+        self._hand_over(
+            Delivery(
+                pending.events,
+                pending.step,
+                stamps.planning,
+                stamps.done,
+                pending.failure,
+                times,
+                work_s,
+                pending.num_late,
+            )
+        )
         self._deliver_s = self._clock() - begun
 
     def _hand_over(self, delivery: Delivery) -> None:
@@ -321,6 +341,7 @@ class StepLoop:
             if scheduler is not None:
                 scheduler.cancel(command.request_id, now, command.reason)
         elif isinstance(command, Worked):
+            self._work_s.append(command.duration_s)
             if scheduler is not None:
                 scheduler.end_work(command.request_id, command.failure, command.text, now)
         elif isinstance(command, Attach):

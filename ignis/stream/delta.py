@@ -43,7 +43,8 @@ class TextOut:
             max_calls=max_calls,
             is_held=is_held,
         )
-        self._detokenizer = Detokenizer(tokenizer, self._splitter.tags, continues=continues)
+        # What is held is held byte by byte: a space before it is there only where the form has one.
+        self._detokenizer = Detokenizer(tokenizer, self._splitter.tags, continues=continues or is_held)
         self._can_stop = bool(stops) or max_calls is not None
 
     @property

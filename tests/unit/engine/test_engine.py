@@ -605,6 +605,7 @@ async def test_constraints_are_worked_out_on_other_threads(bench: Bench) -> None
     tokens, last = await read(mailbox)
     assert ([token % 10 for token in tokens], last.finish) == ([3] * 6, FinishReason.LENGTH)
     assert len(slow.workers) == 5 and {name.rpartition("-")[0] for name in slow.workers} == {"ignis-masks"}
+    await until(lambda: bench.metric("ignis_mask_seconds_count") == 5)
 
 
 async def test_a_constraint_that_is_worked_on_for_long_stops_no_other_lane(bench: Bench) -> None:
@@ -613,6 +614,7 @@ async def test_a_constraint_that_is_worked_on_for_long_stops_no_other_lane(bench
     held, free = bench.engine.submit([ask(max_tokens=4, constraint=stuck), ask(max_tokens=200)])
     tokens, last = await read(free)
     assert (len(tokens), last.finish) == (200, FinishReason.LENGTH)
+    await until(lambda: bench.metric("ignis_late_lanes_total") == 199)
     stuck.gate.release(4)
     tokens, last = await read(held)
     assert ([token % 10 for token in tokens], last.finish) == ([3] * 4, FinishReason.LENGTH)

@@ -81,3 +81,19 @@ def test_a_text_is_split_alike_at_every_byte(dialect: OutputDialect, text: str, 
     pieces = [*(out.push((byte,)) for byte in text.encode()), out.finish()]
     parts = [part for piece in pieces for part in piece.parts]
     assert Split(*join(parts), has_calls=out.has_calls) == expected
+
+
+def test_a_held_text_is_what_was_held_to_the_byte() -> None:
+    tokenizer = byte_tokenizer(leads_with_space=True)
+    text = ' a <think>b</think> <tool_call>{"name": "weather", "arguments": {}}</tool_call> <tool'
+    out = TextOut(tokenizer, (), QWEN_JSON, tools=TOOLS, is_held=True)
+    parts = [*out.push(list(text.encode())).parts, *out.finish().parts]
+    assert parts == [Content(text)]
+    free = TextOut(tokenizer, (), QWEN_JSON, tools=TOOLS)
+    assert free.push(list(text.encode())).parts[0] == Content("a ")
+
+
+def test_reasoning_before_a_held_text_is_reasoning() -> None:
+    out = TextOut(byte_tokenizer(), (), QWEN_JSON, is_held=True, is_in_reasoning=True)
+    parts = [*out.push(list(b'so\n</think>\n\n{"a": "</think>"}')).parts, *out.finish().parts]
+    assert parts == [Reasoning("so"), Content('{"a": "</think>"}')]
