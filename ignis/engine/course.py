@@ -3,6 +3,7 @@
 The keeper writes it, the gate and the API read it, all in the event loop's thread.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import trio
@@ -11,11 +12,22 @@ from ignis.clock import Clock
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import STATUS, EngineState, LoadedModel, ModelStatus
 from ignis.engine.opening import Opened
+from ignis.engine.settings import EngineSettings
 from ignis.engine.switching import Switch, SwitchPhase, SwitchWatch
 from ignis.models.local import LocalModel
 
 _USUAL_BYTES_S = 1e9
 _USUAL_LOAD_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody asked for beside the requests."""
+
+    target: LocalModel | None
+    """None: nothing is to be loaded."""
+    settings: EngineSettings | None = None
+    """What this load and the later ones go by; None: what the last one went by."""
 
 
 class Course:
@@ -34,8 +46,7 @@ class Course:
         self.watch: SwitchWatch | None = None
         """While one model is exchanged for another."""
         self.last_switch: Switch | None = None
-        self.asked: tuple[LocalModel | None] | None = None
-        """What somebody asked for beside the requests: a model, or (None,) for none at all."""
+        self.asked: Asked | None = None
         self.is_asked = False
         """What is under way was asked for so."""
         self.is_expected = False
@@ -66,7 +77,7 @@ class Course:
 
     def next_one(self) -> LocalModel | None:
         """What serves next, as far as it is settled."""
-        asked = None if self.asked is None else self.asked[0]
+        asked = None if self.asked is None else self.asked.target
         return asked or self.coming or self.home
 
     def load_estimate_s(self, model: LocalModel) -> float:

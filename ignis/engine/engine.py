@@ -96,8 +96,15 @@ class Engine:
                 await trio.to_thread.run_sync(self._unload_leaf)
             self._end_flights(FinishReason.CANCELLED)
 
-    async def load(self, checkpoint: Checkpoint) -> LoadPlan:
+    @property
+    def settings(self) -> EngineSettings:
+        """What the latest load went by."""
+        return self._settings
+
+    async def load(self, checkpoint: Checkpoint, settings: EngineSettings | None = None) -> LoadPlan:
         """Loads a model in a worker thread; `run` has started. The checkpoint stays open until `unload` or `run` ends.
+
+        Settings are the engine's from then on; None: as before.
 
         Cancelled, it frees what it has taken before it ends; the state is UNLOADED then.
 
@@ -111,6 +118,7 @@ class Engine:
         if self._loop.has_ended:
             raise EngineError("the step loop broke, and only a new process has another")
         self._advance(EngineEvent.LOAD)
+        self._settings = settings or self._settings
         self._load = watch = LoadWatch(self._clock)
         self._has_no_load = trio.Event()
         try:

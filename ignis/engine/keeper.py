@@ -5,18 +5,20 @@ One task, `run`, loads and unloads; everything else only says what is wanted.
 
 import math
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 
 import trio
 
 from ignis.clock import Clock
-from ignis.engine.course import Course
+from ignis.engine.course import Asked, Course
 from ignis.engine.engine import Engine
 from ignis.engine.gate import Gate, KeeperSettings
 from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
 from ignis.engine.limits import not_serving
 from ignis.engine.load import Loaded
 from ignis.engine.opening import Opened, give_memory_back, naming, open_model
+from ignis.engine.settings import EngineSettings
 from ignis.engine.switching import PingPong, SwitchOutcome, SwitchPhase, SwitchWatch
 from ignis.error_body import without_folders
 from ignis.errors import (
@@ -68,6 +70,10 @@ class ModelKeeper:
         self._prepare = prepare
         self._forget = forget
         self._on_loaded = on_loaded
+        self._settings = engine.settings
+        """What the next load goes by."""
+        self._first: LocalModel | None = None
+        """What the server was started on."""
         self._is_first = True
         self._ping_pong = PingPong(clock)
         engine.on_change = self.course.note_change
@@ -87,7 +93,7 @@ class ModelKeeper:
         target = await trio.to_thread.run_sync(self.models.find, name, abandon_on_cancel=True)
         self._check_quiet()
         if not self.course.serves(target):
-            self.course.asked = (target,)
+            self.course.asked = Asked(target)
             self.course.note_change()
         return target
 
@@ -101,16 +107,32 @@ class ModelKeeper:
         self._check_quiet()
         if self.course.opened is None:
             return False
-        self.course.asked = (None,)
+        self.course.asked = Asked(None)
         self.course.note_change()
         return True
+
+    def ask_reload(self, settings: EngineSettings) -> None:
+        """Has the model that serves loaded anew by other settings; where that fails, by the old ones again.
+
+        Where none is loaded, the next load goes by them. `course.last_switch` says how it went.
+
+        Raises:
+            SwitchInProgressError, DrainingError: as ask_switch.
+        """
+        self._check_quiet()
+        if self.course.opened is None:
+            self._settings = settings
+            return
+        self.course.asked = Asked(self.course.opened.local, settings)
+        self.course.note_change()
 
     def start_with(self, model: LocalModel) -> None:
         """Has the server's first model loaded."""
         self.course.is_expected = False
+        self._first = model
         self.models.start_with(model)
         self.course.home = model
-        self.course.asked = (model,)
+        self.course.asked = Asked(model)
         self.course.note_change()
 
     def fail_start(self, reason: str) -> None:
@@ -159,12 +181,11 @@ class ModelKeeper:
     def _next(self) -> Callable[[], Awaitable[None]] | None:
         asked, self.course.asked = self.course.asked, None
         if asked is not None:
-            (target,) = asked
-            return partial(self._unload, "asked") if target is None else partial(self._bring, target, is_asked=True)
+            return partial(self._unload, "asked") if asked.target is None else partial(self._bring, asked.target, asked)
         wanted = self.gate.wishes.targets(self.course.home)
         target = next((target for target in wanted if not self.course.serves(target)), None)
         if target is not None:
-            return partial(self._bring, target, is_asked=False)
+            return partial(self._bring, target)
         return partial(self._unload, "idle") if self.course.clock() >= self._idle_at() else None
 
     def _idle_at(self) -> float:
@@ -174,17 +195,20 @@ class ModelKeeper:
             return math.inf
         return self.gate.used_at_s + self.gate.settings.idle_unload_s
 
-    async def _bring(self, target: LocalModel, *, is_asked: bool) -> None:
-        """Loads a model, in the place of another where one serves."""
-        self.course.coming, self.course.is_asked = target, is_asked
+    async def _bring(self, target: LocalModel, asked: Asked | None = None) -> None:
+        """Loads a model, in the place of another where one serves, or of itself."""
+        self.course.coming, self.course.is_asked = target, asked is not None
         before = self.course.opened
+        old_settings = self._settings
+        if asked is not None and asked.settings is not None:
+            self._settings = asked.settings
         try:
             if before is None or self._engine.state is not EngineState.SERVING:
                 await self._tear_down()
                 await self._load_alone(target)
             else:
                 self.course.watch = watch = SwitchWatch(before.local.name, target.name, self.course.clock)
-                await self._switch(before.local, target, watch)
+                await self._switch(before.local, target, watch, old_settings)
         finally:
             self.course.coming = self.course.watch = None
             self.course.is_asked = False
@@ -212,18 +236,24 @@ class ModelKeeper:
             if is_first and isinstance(cause, LoadPlanError | ConfigError):
                 raise cause from error
 
-    async def _switch(self, old: LocalModel, target: LocalModel, watch: SwitchWatch) -> None:
+    async def _switch(
+        self, old: LocalModel, target: LocalModel, watch: SwitchWatch, old_settings: EngineSettings
+    ) -> None:
         self._log.emit("ignis.model.switch_started", from_=old.name, to=target.name)
         try:
             opened = await self._open(target)
             await self._prepare_opened(opened)
         except Exception as error:
+            self._settings = old_settings
             waited = self._note_failure(target, first_of(error))
             self._settle(watch, SwitchOutcome.REFUSED, waited, first_of(error))
+            # What was read of it is a million small objects.
+            await trio.to_thread.run_sync(give_memory_back)
             return
         watch.mark(SwitchPhase.PREPARE)
         if not await self._drain(target):
             opened.close()
+            self._settings = old_settings
             self._settle(watch, SwitchOutcome.CALLED_OFF)
             return
         watch.mark(SwitchPhase.DRAIN)
@@ -236,6 +266,7 @@ class ModelKeeper:
             watch.split_load(loaded.warm_up_s)
         except Exception as error:
             cause = first_of(error)
+            self._settings = old_settings
             waited = self._note_failure(target, cause)
             is_back = await self._return_to(old)
             self._settle(watch, SwitchOutcome.RETURNED if is_back else SwitchOutcome.FAILED, waited, cause)
@@ -251,7 +282,8 @@ class ModelKeeper:
                 if not self.course.is_asked and not self.gate.wishes.count(target.path):
                     break
                 await self.course.wait_change()
-        if self.course.is_asked or self.gate.wishes.count(target.path):
+        is_stopping = self._engine.state is EngineState.DRAINING
+        if not is_stopping and (self.course.is_asked or self.gate.wishes.count(target.path)):
             return True
         if self._engine.state is EngineState.LEAVING:
             self._engine.stay()
@@ -280,6 +312,8 @@ class ModelKeeper:
             with trio.move_on_after(self.gate.settings.drain_timeout_s):
                 while self.gate.num_using > 0 or self._engine.num_requests > 0:
                     await self.course.wait_change()
+        if self._engine.state is EngineState.DRAINING:
+            return
         self.course.is_unloading = True
         try:
             await self._tear_down(reason)
@@ -313,7 +347,7 @@ class ModelKeeper:
             async with trio.open_nursery() as both:
                 if opened.tokenizer is None:
                     both.start_soon(trio.to_thread.run_sync, opened.make_tokenizer)
-                both.start_soon(self._engine.load, opened.checkpoint)
+                both.start_soon(self._engine.load, opened.checkpoint, self._settings_for(opened))
             loaded = self._engine.loaded
             assert loaded is not None
             model = opened.describe(self._engine.max_context, loaded)
@@ -340,6 +374,15 @@ class ModelKeeper:
         self._on_loaded(model, loaded)
         self._let_in()
         return loaded
+
+    def _settings_for(self, opened: Opened) -> EngineSettings:
+        """The context that the operator chose is of the model that the server was started on: another one that has less
+        is served with what it has."""
+        trained = opened.checkpoint.shape.context_tokens
+        is_first = self._first is None or opened.local.path == self._first.path
+        if is_first or self._settings.max_context <= trained:
+            return self._settings
+        return replace(self._settings, max_context=0)
 
     async def _tear_down(self, reason: str | None = None) -> None:
         """Unloads whatever is loaded, and gives the memory back."""

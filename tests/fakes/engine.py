@@ -17,6 +17,7 @@ from ignis.errors import IgnisError
 from ignis.models.base import GgufVocabulary, SpecialTokens, VocabularyKind
 from ignis.scheduler.request import FinishReason, Submission, TokenEvent, TokenLogprob, Usage
 from ignis.tokenizer import load_tokenizer
+from tests.settings import engine_settings
 
 IM_START, IM_END = 256, 257
 VOCAB_SIZE = 258
@@ -86,6 +87,7 @@ class ScriptedEngine:
         self.reason = ""
         self.is_turning = True
         self.num_requests = 0
+        self.settings = engine_settings()
         self.on_change: Callable[[], None] = lambda: None
         self.refusal: IgnisError | None = None
         self.load_status: LoadStatus | None = None

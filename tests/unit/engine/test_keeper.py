@@ -14,7 +14,7 @@ from ignis.config_fields import ConfigFields
 from ignis.engine.engine import Engine
 from ignis.engine.gate import KeeperSettings, Patience
 from ignis.engine.keeper import ModelKeeper
-from ignis.engine.lifecycle import TABLE, EngineEvent, EngineState, LoadedModel, ModelStatus
+from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
 from ignis.engine.switching import SwitchOutcome, SwitchPhase
 from ignis.errors import (
     DeviceLoadError,
@@ -35,7 +35,7 @@ from ignis.scheduler.request import FinishReason
 from tests.fakes.leaf import ScriptedLeaf
 from tests.settings import engine_settings
 from tests.unit.engine.test_engine import ask, read, until
-from tests.unit.models.writers import tiny_gguf
+from tests.unit.models.writers import tiny_gguf, u32
 
 SETTINGS = replace(KeeperSettings.from_config(ConfigFields()), idle_unload_s=0)
 
@@ -81,6 +81,11 @@ class Bench:
         assert (await read(mailbox))[1].finish is FinishReason.LENGTH
         return use.model.name
 
+    def outcome(self) -> SwitchOutcome | None:
+        """Of the last switch."""
+        switch = self.keeper.course.last_switch
+        return None if switch is None else switch.outcome
+
     def metric(self, line: str) -> float:
         (found,) = [row for row in self.metrics.expose().decode().splitlines() if row.startswith(line + " ")]
         return float(found.split()[-1])
@@ -120,6 +125,7 @@ async def test_naming_another_model_is_answered_by_that_one(bench: Bench) -> Non
     assert await bench.answer("b") == "b"
     assert await bench.answer(None) == "b"
     assert bench.loaded == ["a", "b"]
+    await until(lambda: bench.keeper.course.last_switch is not None)
     switch = bench.keeper.course.last_switch
     assert switch is not None
     assert (switch.before, switch.to, switch.outcome, switch.waited) == ("a", "b", SwitchOutcome.SWITCHED, 1)
@@ -226,8 +232,7 @@ async def test_a_load_that_fails_brings_the_old_model_back(bench: Bench) -> None
         await bench.answer("b")
     assert await bench.answer(None) == "a"
     assert bench.loaded == ["a", "a"]
-    assert bench.keeper.course.last_switch is not None
-    assert bench.keeper.course.last_switch.outcome is SwitchOutcome.RETURNED
+    await until(lambda: bench.outcome() is SwitchOutcome.RETURNED)
 
 
 async def test_where_the_old_one_fails_too_it_is_failed_and_another_may_come(bench: Bench) -> None:
@@ -322,6 +327,37 @@ async def test_an_unload_that_is_asked_for_leaves_the_model_known(bench: Bench) 
     assert await bench.answer(None) == "a"
 
 
+async def test_a_reload_goes_by_new_settings_and_comes_back_to_the_old_ones(bench: Bench) -> None:
+    old = bench.engine.settings
+    bench.keeper.ask_reload(replace(old, decode_lanes=2))
+    assert await bench.answer("a") == "a"
+    await until(lambda: bench.loaded == ["a", "a"])
+    assert await bench.answer(None) == "a" and bench.engine.num_lanes == 2
+    bench.leaf.load_faults["reading"] = DeviceLoadError("the card is full")
+    bench.keeper.ask_reload(replace(old, decode_lanes=3))
+    assert await bench.answer(None) == "a"
+    await until(lambda: bench.outcome() is SwitchOutcome.RETURNED)
+    assert bench.engine.num_lanes == 2
+
+
+async def test_settings_wait_for_the_next_load_where_nothing_is_loaded(bench: Bench) -> None:
+    bench.keeper.ask_unload()
+    await until(lambda: bench.keeper.course.status is ModelStatus.UNLOADED)
+    bench.keeper.ask_reload(replace(bench.engine.settings, decode_lanes=2))
+    assert not bench.leaf.is_loaded
+    assert await bench.answer(None) == "a"
+    assert bench.engine.num_lanes == 2
+
+
+async def test_another_model_with_less_context_is_served_with_what_it_has(cold: Bench, nursery: trio.Nursery) -> None:
+    tiny_gguf().with_keys(llama__context_length=u32(64)).write(cold.folder / "small.gguf")
+    cold.keeper._settings = replace(cold.keeper._settings, max_context=128)
+    await cold.start(nursery)
+    assert await cold.answer("a") == "a" and cold.engine.max_context == 128
+    assert await cold.answer("small") == "small" and cold.engine.max_context == 64
+    assert await cold.answer("a") == "a" and cold.engine.max_context == 128
+
+
 async def test_a_first_model_that_is_bad_leaves_a_server_that_says_so(cold: Bench, nursery: trio.Nursery) -> None:
     (cold.folder / "a.gguf").write_bytes(b"GGUF" + bytes(60))
     await cold.start(nursery)
@@ -374,7 +410,3 @@ async def test_a_device_that_is_lost_is_failed_and_a_switch_mends_it(bench: Benc
 async def test_what_a_load_takes_is_known_from_the_last_one(bench: Bench) -> None:
     never, once = (LocalModel(name, bench.folder / f"{name}.gguf") for name in ("b", "a"))
     assert bench.keeper.course.load_estimate_s(never) > 1 > bench.keeper.course.load_estimate_s(once) > 0
-
-
-def test_the_table_serves_nothing_while_it_drains() -> None:
-    assert {TABLE[EngineState.DRAINING][event] for event in EngineEvent} == {EngineState.DRAINING}
