@@ -9,8 +9,8 @@ from ignis.api.prompt import Prompts
 from ignis.api.schema.models import Capabilities
 from ignis.api.schema.sampling import SamplingFields
 from ignis.api.serving import OnLong, Serving, split_suffix
-from ignis.api.templating import template_tools, template_variables, tool_prompt
-from ignis.api.thinking import Thinking, ThinkingDefaults, resolve
+from ignis.api.templating import takes_tools, template_tools, template_variables, tool_prompt
+from ignis.api.thinking import Thinking, ThinkingDefaults, can_think, resolve
 from ignis.api.wish import Conversation, FillIn, Names, Prompt, ToolChoice, ToolMode, Wish
 from ignis.chat.instructions import InstructionPolicies
 from ignis.engine.gate import Use
@@ -218,8 +218,8 @@ class Orders:
         dialect = self._dialect(model)
         template = None if model.template is None else await self._prompts.template(model)
         return Capabilities(
-            tools=template is not None and dialect.call_form is not None,
-            thinking=bool(dialect.think_open),
+            tools=template is not None and takes_tools(template.source, dialect),
+            thinking=template is not None and can_think(template.thinking, dialect),
             thinking_efforts=[] if template is None else [effort.value for effort in template.thinking.efforts],
             vision=False,
         )

@@ -64,6 +64,11 @@ def template_tools(
     return spelled
 
 
+def takes_tools(template: str, dialect: OutputDialect) -> bool:
+    """Whether a model can be told of tools, and how it writes calls is known."""
+    return dialect.call_form is not None and (mentions_tools(template) or dialect.name in TOOL_PROMPTS)
+
+
 def mentions_tools(template: str) -> bool:
     return re.search(r"\btools\b", template) is not None
 

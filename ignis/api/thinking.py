@@ -141,11 +141,11 @@ def resolve(
         ReasoningEffortUnsupportedError: the loaded template cannot do what the request asks for.
         UnsupportedValueError: it does not know preserve_thinking.
     """
-    can_think = ability.has_switch or bool(ability.efforts) or bool(dialect.think_open)
+    is_able = can_think(ability, dialect)
     is_effort = asked.effort not in (None, Effort.NONE)
     if is_effort and not ability.efforts and not asked.effort_is_hint:
         raise _unsupported(asked.effort_param, "the chat template of this model takes no reasoning effort")
-    if asked.is_on and not (can_think and ability.turns_on):
+    if asked.is_on and not (is_able and ability.turns_on):
         raise _unsupported(asked.is_on_param, "this model does not think")
     if asked.is_on is False and _always_thinks(ability, dialect):
         raise _unsupported(asked.is_on_param, "the chat template of this model cannot turn thinking off")
@@ -161,11 +161,16 @@ def resolve(
         variables[EFFORT] = ability.nearest(effort).value
     default_budget = 0 if effort is Effort.MAX else defaults.budget
     return Thinking(
-        is_on=is_on and can_think,
+        is_on=is_on and is_able,
         budget=default_budget if asked.budget is None else asked.budget,
         variables=variables,
         has_loop_guard=defaults.has_loop_guard,
     )
+
+
+def can_think(ability: ThinkingAbility, dialect: OutputDialect) -> bool:
+    """Whether there is anything to switch on."""
+    return ability.has_switch or bool(ability.efforts) or bool(dialect.think_open)
 
 
 def _always_thinks(ability: ThinkingAbility, dialect: OutputDialect) -> bool:

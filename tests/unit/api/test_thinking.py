@@ -203,3 +203,27 @@ async def test_a_response_is_refused_in_its_own_words() -> None:
     raising = rig("{{ raise_exception('roles must alternate') }}")
     error = (await raising.answer("POST", "/v1/responses", {"input": "Hi"})).json()["error"]
     assert (error["param"], "roles must alternate" in error["message"]) == ("input", True)
+
+
+@pytest.mark.parametrize(
+    ("template", "dialect", "tools", "thinking", "efforts"),
+    [
+        (QWEN3, "auto", True, True, []),
+        (LEVELS, "auto", False, True, ["low", "medium", "xhigh"]),
+        ("{{ messages[0].content }}", "hermes", False, False, []),
+        ("{{ messages[0].content }}", "smollm2", True, False, []),
+        ("{{ messages[0].content }}{{ enable_thinking }}", "none", False, True, []),
+    ],
+)
+async def test_a_model_says_what_may_be_asked_of_it(
+    template: str, dialect: str, tools: bool, thinking: bool, efforts: list[str]
+) -> None:
+    asked = rig(template, dialect=dialect)
+    (model,) = (await asked.answer("GET", "/v1/models")).json()["data"]
+    can = model["capabilities"]
+    assert (can["tools"], can["thinking"], can["thinking_efforts"]) == (tools, thinking, efforts)
+    tool = {"type": "function", "function": {"name": "now"}}
+    assert (await asked.answer("POST", CHAT, {"messages": HI, "tools": [tool]})).status == (200 if tools else 400)
+    assert (await asked.answer("POST", CHAT, {"messages": HI, "enable_thinking": True})).status == (
+        200 if thinking else 400
+    )
