@@ -23,10 +23,6 @@ from ignis.server.upgrade import accept_token, asks_for_websocket
 from ignis.server.websocket import WebSocket
 from ignis.server.wire import ClientLeft, ClientStalled, Wire
 
-_BODY_BYTES_S = 256
-# A body has to come at this rate on average, beside never pausing for the body timeout, or one byte now and then would
-# hold a connection for days. Apache's mod_reqtimeout asks for 500.
-
 
 class AnswerState(enum.Enum):
     PENDING = "pending"
@@ -158,7 +154,7 @@ class HttpExchange:
     async def _next_part(self) -> bytes:
         deadline = min(
             trio.current_time() + self._limits.body_timeout_s,
-            self._body_started_at + self._limits.body_timeout_s + self._body_bytes / _BODY_BYTES_S,
+            self._body_started_at + self._limits.body_timeout_s + self._body_bytes / self._limits.body_bytes_s,
         )
         with trio.move_on_at(deadline) as patience:
             data = await self._wire.receive()

@@ -16,7 +16,10 @@ class ServerLimits:
     header_timeout_s: float
     """From a request's first byte to the end of its header: 408. On a new connection also the wait for that byte."""
     body_timeout_s: float = 30.0
-    """Longest pause inside a body that a handler reads: 408."""
+    """Longest pause inside a body that a handler reads: 408; inside a message of a WebSocket: 1008."""
+    body_bytes_s: int = 256
+    """Rate at which a body or a message has to come on average, or one byte now and then would hold a connection for
+    days. Apache's mod_reqtimeout asks for 500."""
     idle_timeout_s: float
     """Longest wait for the next request on a connection that was used; then it is closed."""
     write_timeout_s: float

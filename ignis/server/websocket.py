@@ -2,7 +2,8 @@
 
 Beside the handler one task reads and one pings. What the client does wrong is answered with a close frame and its code:
 1002 for frames that are malformed, masked wrongly or of a reserved kind, 1007 for text that is not UTF-8, 1008 for a
-message in absurdly many pieces, 1009 for one that is too large, 1011 where no ping is answered.
+message in absurdly many pieces or that does not come in time, 1009 for one that is too large, 1011 where no ping is
+answered.
 """
 
 import struct
@@ -51,6 +52,7 @@ class WebSocket:
         """Of the message under way: all text, or all bytes."""
         self._size_bytes = 0
         self._num_pieces = 0
+        self._message_began_at = 0.0
         self._waiting: deque[tuple[str | bytes, int]] = deque()
         self._waiting_bytes = 0
         self._arrivals = trio.lowlevel.ParkingLot()
@@ -123,8 +125,20 @@ class WebSocket:
         if self._first_bytes:
             await self._take(self._first_bytes)
         # No bytes: the client left without a close frame, and the wire cancels the handler.
-        while self.is_open and (data := await self._wire.receive()):
+        while self.is_open and (data := await self._next()):
             await self._take(data)
+
+    async def _next(self) -> bytes:
+        """Waits for bytes: for ever between two messages, and inside of one as long as inside a body."""
+        if not self._num_pieces:
+            return await self._wire.receive()
+        timeout_s = self._limits.body_timeout_s
+        on_average_at = self._message_began_at + timeout_s + self._size_bytes / self._limits.body_bytes_s
+        with trio.move_on_at(min(trio.current_time() + timeout_s, on_average_at)) as patience:
+            return await self._wire.receive()
+        assert patience.cancelled_caught
+        await self._fail(CloseReason.POLICY_VIOLATION, "the message did not come in time")
+        return b""
 
     async def _take(self, data: bytes) -> None:
         self._protocol.receive_data(data)
@@ -147,6 +161,8 @@ class WebSocket:
 
     async def _add(self, piece: Message[Any]) -> bool:
         """Adds a piece of a message. False: it was one too many, and the socket is closed."""
+        if not self._num_pieces:
+            self._message_began_at = trio.current_time()
         self._num_pieces += 1
         self._size_bytes += _size_bytes(piece.data)
         if self._size_bytes > self._limit_bytes:

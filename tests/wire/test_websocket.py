@@ -259,6 +259,39 @@ async def test_a_client_that_takes_nothing_is_cut(autojump_clock: trio.testing.M
         assert opened.events("ignis.http.connection_cut")[0]["reason"] == "client_stalled"
 
 
+async def test_a_message_that_pauses_is_not_waited_for(autojump_clock: trio.testing.MockClock) -> None:
+    async with rig(server_limits(body_timeout_s=30)) as opened:
+        await _open(opened)
+        await opened.send(frame(TEXT, b"half", is_final=False))
+        await trio.sleep(29)
+        assert not opened.has_ended
+        await trio.sleep(2)
+        last = (await _frames(opened))[-1]
+        assert (last.close_code, last.payload[2:]) == (1008, b"the message did not come in time")
+
+
+async def test_a_message_that_drips_is_not_waited_for(autojump_clock: trio.testing.MockClock) -> None:
+    async with rig(server_limits(body_timeout_s=30)) as opened:
+        await _open(opened)
+        await opened.send(frame(TEXT, b"", is_final=False))
+        for _ in range(10):
+            await opened.send(frame(CONTINUATION, b"x", is_final=False) + frame(PING))
+            await trio.sleep(4)
+        assert (await _frames(opened))[-1].close_code == 1008
+
+
+async def test_between_messages_a_client_may_be_silent_for_long(autojump_clock: trio.testing.MockClock) -> None:
+    async with rig(server_limits(body_timeout_s=30)) as opened:
+        await _open(opened)
+        for _ in range(3):
+            await opened.send(frame(TEXT, b"whole"))
+            for _ in range(10):
+                await trio.sleep(9)
+                await opened.send(frame(PONG))
+        assert [frame for frame in await _frames(opened) if frame.opcode == TEXT] == [_said("text", b"whole")] * 3
+        assert not opened.has_ended
+
+
 async def test_what_nobody_receives_waits_at_the_client(autojump_clock: trio.testing.MockClock) -> None:
     async with rig(server_limits(write_timeout_s=60)) as opened:
         await _open(opened, "/socket-deaf")
