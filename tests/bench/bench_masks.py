@@ -119,7 +119,7 @@ async def measure_rounds(chosen: argparse.Namespace, vocabulary: Vocabulary) -> 
         await engine.load(checkpoint)
         gaps: dict[int, list[float]] = {0: [], 1: [], chosen.lanes: []}
         widths: dict[int, list[int]] = {0: [], 1: [], chosen.lanes: []}
-        for _ in range(3):
+        for _ in range(5):
             for num_held, kept in gaps.items():
                 ends.clear()
                 await run_all(engine, submissions(chosen, vocabulary, num_held))
