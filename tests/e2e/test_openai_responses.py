@@ -9,6 +9,7 @@ import openai
 import pydantic
 import pytest
 from openai.types.responses import Response
+from websockets.exceptions import ConnectionClosed
 
 from tests.e2e.conftest import ANSWER
 from tests.e2e.server import Server
@@ -350,3 +351,19 @@ def test_a_socket_waits_for_a_lane_where_http_is_told_to_come_back(start_server:
                 reader.read(connection.recv().to_dict(mode="json"))
         assert reader.response["status"] == "incomplete"
         stream.close()
+
+
+def test_a_server_that_stops_lets_a_socket_read_its_response_to_the_end(start_server: Any) -> None:
+    with start_server() as running, client(running) as sdk, sdk.responses.connect() as connection:
+        asked = {"type": "response.create", "input": PARIS, "max_output_tokens": 300, "ignore_eos": True}
+        connection.send_raw(json.dumps(asked))
+        reader = ResponseReader()
+        reader.read(connection.recv().to_dict(mode="json"))
+        running.process.terminate()
+        while not reader.has_ended:
+            reader.read(connection.recv().to_dict(mode="json"))
+        assert reader.response["usage"]["output_tokens"] == 300
+        with pytest.raises(ConnectionClosed) as caught:
+            connection.recv_bytes()
+        assert caught.value.rcvd is not None and caught.value.rcvd.code == 1001
+        running.process.wait(40)
