@@ -14,7 +14,11 @@ from tests.e2e.retemplated import with_template
 from tests.e2e.server import Server, parse_events
 
 THINKING = (
-    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% if tools %}<|im_start|>system\n{{ tools | tojson }}<|im_end|>\n{% endif %}"
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}"
+    "{% for call in message.tool_calls or [] %}<tool_call>\n"
+    '{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments }}}\n</tool_call>{% endfor %}'
+    "<|im_end|>\n{% endfor %}"
     "<|im_start|>assistant\n{% if enable_thinking %}<think>\n{% else %}<think>\n\n</think>\n\n{% endif %}"
 )
 ASKED: dict[str, Any] = {
@@ -147,6 +151,20 @@ def test_whoever_measures_gets_the_loop(thinker: Server) -> None:
     body = chat(thinker, **fields)
     assert body["usage"]["completion_tokens_details"]["rewound_tokens"] == 0
     assert body["usage"]["completion_tokens"] == 400
+
+
+@pytest.mark.parametrize("budget", [5, 0])
+def test_a_forced_call_comes_after_the_thought(thinker: Server, budget: int) -> None:
+    tool = {"type": "function", "function": {"name": "city", "parameters": SCHEMA}}
+    fields = {"tools": [tool], "tool_choice": "required", "parallel_tool_calls": False, "thinking_budget": budget}
+    (choice,) = chat(thinker, **fields, stop=None)["choices"]
+    message = choice["message"]
+    assert message["reasoning_content"] and not message["content"]
+    (call,) = message["tool_calls"]
+    assert set(json.loads(call["function"]["arguments"])) == {"city", "big"}
+    assert choice["finish_reason"] == "tool_calls"
+    # The thought was told to make the call, not to answer without one.
+    assert "without more tool calls" not in message["reasoning_content"]
 
 
 def test_without_thinking_there_is_neither_budget_nor_reasoning(thinker: Server) -> None:
