@@ -16,7 +16,7 @@ from ignis.config_fields import FIELDS, DeviceKind, Field, LogLevel, ModelKvForm
 from ignis.engine.settings import EngineSettings
 from ignis.errors import ConfigError
 from ignis.server.limits import ServerLimits
-from ignis.units import Address, PoolSize, UnixPath, format_size, parse_address, parse_pool_size, parse_size
+from ignis.units import Address, NamedPaths, PoolSize, UnixPath, format_size, parse_address, parse_pool_size, parse_size
 
 NOWHERE = Path("/nonexistent")
 BINDS = "host:port or unix:/path, several with commas, each once"
@@ -86,6 +86,23 @@ def test_paths_are_relative_to_where_they_were_written(tmp_path: Path) -> None:
     assert config.model.artifact == tmp_path / "etc" / "a.gguf"
     assert config.download.path == Path("/var/models")
     assert load_config(["--model-artifact", "a.gguf"], {}, tmp_path).model.artifact == tmp_path / "a.gguf"
+
+
+def test_models_are_named_by_repeated_flags_a_variable_or_a_table(tmp_path: Path) -> None:
+    flags = ["--switch-known-models", "a=x.gguf", "--switch-known-models=b=/y/z"]
+    known = NamedPaths((("a", tmp_path / "x.gguf"), ("b", Path("/y/z"))))
+    assert load_config(flags, {}, tmp_path).switch.known_models == known
+    variable = {"IGNIS_SWITCH_KNOWN_MODELS": "a=x.gguf; b=/y/z"}
+    assert load_config([], variable, tmp_path).switch.known_models == known
+    (tmp_path / "ignis.config.toml").write_text('[switch.known_models]\na = "x.gguf"\nb = "/y/z"\n')
+    assert load_config([], {}, tmp_path).switch.known_models == known
+    assert str(known) == f"a={tmp_path / 'x.gguf'};b=/y/z"
+
+
+@pytest.mark.parametrize("text", ["a", "=x", "a=", "a=x;a=y", "a=x;b"])
+def test_a_name_without_a_path_or_given_twice_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="must be <name>=<path>"):
+        load_config(["--switch-known-models", text], {}, Path("/"))
 
 
 def test_a_users_file_is_found_and_a_local_one_beats_it(tmp_path: Path) -> None:

@@ -1,0 +1,201 @@
+"""The routes below /v1/models, and requests that are held until their model serves, over the scripted engine."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from ignis.engine.lifecycle import EngineState, LoadedModel
+from ignis.engine.switching import SwitchOutcome, SwitchPhase, SwitchWatch
+from ignis.errors import SwitchFailedError
+from ignis.models.local import LocalModel
+from tests.fakes.engine import byte_model
+from tests.fakes.exchange import FakeExchange
+from tests.unit.api.rig import CHAT, HI, MESSAGES, Rig
+
+SWITCH, UNLOAD, EVENTS = "/v1/models/switch", "/v1/models/unload", "/v1/models/events"
+
+
+def asleep(folder: Path) -> Rig:
+    """A rig whose model was unloaded."""
+    rig = Rig(folder=folder)
+    rig.keeper.course.model = None
+    rig.keeper.course.home = LocalModel("tiny", folder / "tiny.gguf")
+    rig.engine.state = EngineState.UNLOADED
+    return rig
+
+
+def wake(rig: Rig, model: LoadedModel | None = None) -> None:
+    """The model serves, and whoever waits for it is let in."""
+    rig.engine.state = EngineState.SERVING
+    rig.keeper.course.model = woken = model or byte_model()
+    gate = rig.keeper.gate
+    assert rig.keeper.course.home is not None
+    gate.num_using += gate.wishes.grant_nameless(woken) + gate.wishes.grant(rig.keeper.course.home.path, woken)
+
+
+async def test_the_others_are_listed_behind_the_one_that_serves(tmp_path: Path) -> None:
+    (tmp_path / "other.gguf").write_bytes(bytes(7))
+    rig = Rig(folder=tmp_path)
+    body = (await rig.answer("GET", "/v1/models")).json()
+    assert [(entry["id"], entry["loaded"]) for entry in body["data"]] == [("tiny", True), ("other", False)]
+    other = body["data"][1]
+    assert (other["format"], other["size_bytes"], "max_model_len" in other) == ("GGUF", 7, False)
+    assert (await rig.answer("GET", "/v1/models/other")).json() == other
+    assert (await rig.answer("GET", "/v1/models/third")).status == 404
+
+
+async def test_a_switch_is_taken_or_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "other.gguf").write_bytes(bytes(7))
+    rig = Rig(folder=tmp_path)
+    assert (await rig.answer("POST", SWITCH, {"model": "third"})).json()["error"]["param"] == "model"
+    assert (await rig.answer("POST", SWITCH, {})).json()["error"]["param"] == "model"
+    answer = await rig.answer("POST", SWITCH, {"model": "other"})
+    assert (answer.status, answer.json()) == (202, {"status": "switching", "to": "other", "from": "tiny"})
+    for path in (SWITCH, UNLOAD):
+        refused = await rig.answer("POST", path, {"model": "other"})
+        assert (refused.status, refused.json()["error"]["code"]) == (409, "switch_in_progress")
+
+
+async def test_there_may_be_nothing_to_unload(tmp_path: Path) -> None:
+    answer = await asleep(tmp_path).answer("POST", UNLOAD)
+    assert (answer.status, answer.json()) == (200, {"status": "unloaded"})
+
+
+async def test_a_server_that_stops_takes_no_orders(tmp_path: Path) -> None:
+    rig = Rig(folder=tmp_path)
+    rig.engine.state = EngineState.DRAINING
+    for path in (SWITCH, UNLOAD):
+        answer = await rig.answer("POST", path, {"model": "tiny"})
+        assert (answer.status, answer.json()["error"]["code"]) == (503, "server_draining")
+
+
+async def test_events_tell_the_state_now_and_its_changes(autojump_clock: trio.testing.MockClock) -> None:
+    rig = Rig()
+    exchange = FakeExchange("GET", EVENTS)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(rig.router, exchange)
+        stream = await exchange.wait_opened()
+        await stream.wait_sent(1)
+        rig.keeper.course.watch = SwitchWatch("tiny", "other", trio.current_time)
+        rig.keeper.course.note_change()
+        await stream.wait_sent(2)
+        watch, rig.keeper.course.watch = rig.keeper.course.watch, None
+        watch.mark(SwitchPhase.PREPARE)
+        rig.keeper.course.last_switch = watch.over(SwitchOutcome.REFUSED, 2, "x.gguf: cut short")
+        rig.keeper.course.note_change()
+        await stream.wait_sent(3)
+        # What changes nothing that is told is no event.
+        rig.keeper.course.note_change()
+        await trio.sleep(5)
+        rig.engine.state = EngineState.DRAINING
+        rig.keeper.course.note_change()
+    assert stream.is_closed
+    states = [event.json() for event in exchange.events]
+    assert {event.event for event in exchange.events} == {"status"} and len(states) == 3
+    assert states[0] == {"status": "serving", "model": "tiny"}
+    assert states[1]["switching"] == {"from": "tiny", "to": "other"} and states[1]["status"] == "switching"
+    last = states[2]["last_switch"]
+    assert (last["outcome"], last["waited"], last["reason"]) == ("refused", 2, "x.gguf: cut short")
+    assert last["prepare_ms"] >= 0 and "load_ms" not in last
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/completions", "/v1/responses"])
+async def test_a_held_stream_is_opened_where_the_wait_is_long(
+    path: str, tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    rig = asleep(tmp_path)
+    exchange = FakeExchange("POST", path, body=body_of(path, stream=True))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(rig.router, exchange)
+        await trio.sleep(9)
+        assert not exchange.is_answered and len(rig.keeper.gate.wishes) == 1
+        await trio.sleep(2)
+        assert exchange.stream.sent == []
+        wake(rig)
+    assert exchange.stream.is_closed and len(exchange.events) > 1
+    assert not any(event.event == "error" for event in exchange.events)
+    assert rig.keeper.gate.num_using == 0
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/completions", "/v1/responses"])
+async def test_a_held_stream_that_fails_says_so_in_an_event(
+    path: str, tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    rig = asleep(tmp_path)
+    exchange = FakeExchange("POST", path, body=body_of(path, stream=True))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(rig.router, exchange)
+        await trio.sleep(11)
+        rig.keeper.gate.wishes.refuse_all(lambda: SwitchFailedError("tiny could not be loaded"))
+    [event] = exchange.events
+    assert event.event == "error" and "could not be loaded" in event.json()["error"]["message"]
+    assert exchange.stream.is_closed
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+async def test_a_held_request_that_fails_soon_has_its_status(is_stream: bool, tmp_path: Path) -> None:
+    rig = asleep(tmp_path)
+    exchange = FakeExchange("POST", CHAT, body=body_of(CHAT, stream=is_stream))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(rig.router, exchange)
+        await trio.testing.wait_all_tasks_blocked()
+        rig.keeper.gate.wishes.refuse_all(lambda: SwitchFailedError("tiny could not be loaded"))
+    assert exchange.answer.status == 503 and exchange.answer.header("Retry-After") is not None
+    assert exchange.answer.json()["error"]["code"] == "model_load_failed"
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/completions", "/v1/responses", "/v1/tokenize"])
+async def test_a_client_that_leaves_while_it_is_held_is_forgotten(path: str, tmp_path: Path) -> None:
+    rig = asleep(tmp_path)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(rig.router, FakeExchange("POST", path, body=body_of(path)))
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(rig.keeper.gate.wishes) == 1
+        nursery.cancel_scope.cancel()
+    assert len(rig.keeper.gate.wishes) == rig.keeper.gate.num_using == 0
+
+
+async def test_the_wait_counts_against_the_time_of_the_request(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    rig = asleep(tmp_path)
+    exchange = FakeExchange("POST", CHAT, body=body_of(CHAT))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(rig.router, exchange)
+        await trio.sleep(250)
+        wake(rig)
+    [submission] = rig.engine.submissions
+    assert submission.timeout_s == pytest.approx(350, abs=1)
+    assert exchange.answer.json()["timings"]["queued_ms"] == pytest.approx(250_000, rel=0.01)
+    late = FakeExchange("POST", CHAT, body=body_of(CHAT))
+    rig.keeper.course.model = None
+    await rig.router(late)
+    assert (late.answer.status, late.answer.json()["error"]["code"]) == (504, "request_timeout")
+
+
+async def test_what_was_made_for_a_model_is_not_answered_by_another(tmp_path: Path) -> None:
+    rig = Rig(folder=tmp_path)
+    order = await rig.answer("POST", "/v1/tokenize", {"prompt": "x"})
+    assert order.status == 200
+    stale = rig.keeper.course.model
+    assert stale is not None
+    rig.keeper.course.model = byte_model("other")
+    with pytest.raises(Exception, match="unloaded before the request could begin"):
+        rig.serving.submit([], [stale])
+
+
+def body_of(path: str, **fields: Any) -> bytes:
+    asked: dict[str, Any] = {"max_tokens": 5}
+    if path == "/v1/responses":
+        asked = {"input": "Hi"}
+    elif path == "/v1/completions":
+        asked |= {"prompt": "Hi"}
+    elif path == "/v1/tokenize":
+        asked = {"prompt": "Hi"}
+    else:
+        asked |= {"messages": HI, "model": "tiny"} if path == MESSAGES else {"messages": HI}
+    return json.dumps({**asked, **fields}).encode()

@@ -1,0 +1,99 @@
+"""Which models are here, and by which names: no file is opened for it."""
+
+from pathlib import Path
+
+import pytest
+
+from ignis.errors import ModelNotFoundError
+from ignis.models.local import LocalModel, LocalModels
+
+
+def touch(path: Path, size_bytes: int = 1) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes(size_bytes))
+    return path
+
+
+def hf_folder(path: Path) -> Path:
+    touch(path / "config.json")
+    touch(path / "model-00001-of-00002.safetensors", 10)
+    touch(path / "model-00002-of-00002.safetensors", 20)
+    return path
+
+
+def names(models: LocalModels) -> list[str]:
+    return [model.name for model in models.all()]
+
+
+def test_files_and_folders_are_known_by_their_names(tmp_path: Path) -> None:
+    touch(tmp_path / "one.Q4_K.gguf", 5)
+    hf_folder(tmp_path / "owner" / "two")
+    touch(tmp_path / "owner" / "repo" / "three.gguf")
+    touch(tmp_path / "notes.txt")
+    hf_folder(tmp_path / ".hidden")
+    touch(tmp_path / "a" / "b" / "c" / "too_deep.gguf")
+    models = LocalModels(tmp_path)
+    assert names(models) == ["one.Q4_K", "two", "three"]
+    assert [(model.format, model.size_bytes()) for model in models.all()] == [
+        ("GGUF", 5),
+        ("safetensors", 30),
+        ("GGUF", 1),
+    ]
+
+
+def test_a_split_file_is_one_model_of_all_its_parts(tmp_path: Path) -> None:
+    for part in (1, 2, 3):
+        touch(tmp_path / f"big-{part:05}-of-00003.gguf", part)
+    touch(tmp_path / "mmproj-big.gguf")
+    models = LocalModels(tmp_path)
+    assert names(models) == ["big"]
+    assert models.find("big").path.name == "big-00001-of-00003.gguf"
+    assert models.find("big").size_bytes() == 6
+
+
+def test_of_one_name_a_file_comes_before_a_folder_and_each_has_its_own_too(tmp_path: Path) -> None:
+    file, folder = touch(tmp_path / "same.gguf"), hf_folder(tmp_path / "same")
+    deeper = touch(tmp_path / "x" / "same.gguf")
+    models = LocalModels(tmp_path, [LocalModel("other", folder), LocalModel("deeper", deeper)])
+    assert models.find("same").path == file
+    assert models.find("same.gguf").path == file
+    assert models.find("other").path == folder
+    assert names(models) == ["other", "deeper", "same"]
+
+
+def test_of_several_names_of_one_model_clients_read_the_first(tmp_path: Path) -> None:
+    file = touch(tmp_path / "file.gguf")
+    models = LocalModels(tmp_path, [LocalModel("alias", file)], lambda: [LocalModel("catalogued", file)])
+    models.start_with(LocalModel("started", file, {"temperature": 0.5}))
+    assert names(models) == ["started"]
+    for name in ("started", "alias", "catalogued", "file", "file.gguf"):
+        assert models.find(name).name == "started"
+    assert models.find("alias").sampling == {"temperature": 0.5}
+
+
+def test_what_comes_later_is_found_and_what_is_gone_is_not(tmp_path: Path) -> None:
+    models = LocalModels(tmp_path / "models", [LocalModel("named", tmp_path / "nowhere.gguf")])
+    assert names(models) == ["named"]
+    with pytest.raises(ModelNotFoundError, match=r"named is known here, but nowhere\.gguf is gone"):
+        models.find("named")
+    touch(tmp_path / "models" / "late.gguf")
+    assert models.find("late").name == "late"
+    (tmp_path / "models" / "late.gguf").unlink()
+    with pytest.raises(ModelNotFoundError, match="late is not known here; named is"):
+        models.find("late")
+
+
+def test_whoever_asks_for_what_is_not_here_is_told_what_is(tmp_path: Path) -> None:
+    with pytest.raises(ModelNotFoundError, match="x is not known here; none is"):
+        LocalModels(tmp_path).find("x")
+    for number in range(9):
+        touch(tmp_path / f"m{number}.gguf")
+    with pytest.raises(ModelNotFoundError, match="m0, m1, m2, m3, m4 and 4 more are"):
+        LocalModels(tmp_path).find("../../etc/passwd")
+
+
+def test_a_link_that_leads_round_is_not_followed_for_ever(tmp_path: Path) -> None:
+    touch(tmp_path / "m.gguf")
+    (tmp_path / "again").symlink_to(tmp_path)
+    (tmp_path / "broken.gguf").symlink_to(tmp_path / "nowhere")
+    assert names(LocalModels(tmp_path)) == ["m"]
