@@ -73,9 +73,10 @@ def template_messages(messages: Sequence[InputMessage]) -> list[dict[str, Any]]:
         for place, block in enumerate(blocks):
             where = param if isinstance(content, str) else f"{param}[{place}]"
             turns.add(message.role, block, where)
-    if not turns.messages:
+    told = turns.finish()
+    if not told:
         raise InvalidRequestError("messages[0].content holds nothing", "messages[0].content")
-    return turns.messages
+    return told
 
 
 def _part_begun(turns: list[dict[str, Any]], where: str) -> tuple[list[dict[str, Any]], str]:
@@ -104,20 +105,19 @@ class _Turns:
     """The template messages of a conversation, as far as it was read."""
 
     def __init__(self) -> None:
-        self.messages: list[dict[str, Any]] = []
+        self._messages: list[dict[str, Any]] = []
+        """Text and reasoning of an assistant's are lists of pieces until the end: a turn may have thousands."""
         self._names: dict[str, str] = {}
         """Of the tools that were called, by the call's id."""
 
     def add(self, role: str, block: Block, where: str) -> None:
         match role, block.type:
             case "assistant", "text":
-                turn = self.begin_assistant()
-                turn["content"] += _need(block.text, f"{where}.text")
+                self.begin_assistant()["content"].append(_need(block.text, f"{where}.text"))
             case "assistant", "thinking":
                 thought = _need(block.thinking, f"{where}.thinking")
                 thought = thought or hidden_reasoning(block.signature or "", f"{where}.signature")
-                turn = self.begin_assistant()
-                turn["reasoning_content"] = turn.get("reasoning_content", "") + thought
+                self.begin_assistant().setdefault("reasoning_content", []).append(thought)
             case "assistant", "redacted_thinking":
                 self.begin_assistant()
             case "assistant", "tool_use":
@@ -131,14 +131,23 @@ class _Turns:
 
     def begin_assistant(self) -> dict[str, Any]:
         """Returns the assistant's turn that is the last message."""
-        if not self.messages or self.messages[-1]["role"] != "assistant":
-            self.messages.append({"role": "assistant", "content": ""})
-        return self.messages[-1]
+        if not self._messages or self._messages[-1]["role"] != "assistant":
+            self._messages.append({"role": "assistant", "content": []})
+        return self._messages[-1]
+
+    def finish(self) -> list[dict[str, Any]]:
+        """Returns the messages; nothing is added any more."""
+        for message in self._messages:
+            if message["role"] == "assistant":
+                for name in ("content", "reasoning_content"):
+                    if name in message:
+                        message[name] = "".join(message[name])
+        return self._messages
 
     def _say(self, role: str, text: str) -> None:
-        last = self.messages[-1] if self.messages else {}
+        last = self._messages[-1] if self._messages else {}
         if last.get("role") != role:
-            self.messages.append({"role": role, "content": text})
+            self._messages.append({"role": role, "content": text})
             return
         if isinstance(last["content"], str):
             last["content"] = [_text_part(last["content"])]
@@ -158,7 +167,7 @@ class _Turns:
         message = {"role": "tool", "tool_call_id": call_id, "content": _result_content(block, where)}
         if call_id in self._names:
             message["name"] = self._names[call_id]
-        self.messages.append(message)
+        self._messages.append(message)
 
 
 def _result_content(block: Block, where: str) -> str | list[dict[str, str]]:
