@@ -66,7 +66,9 @@ def asked_thinking(
         implied = effort != "none"
         if is_on is not None and is_on is not implied:
             spelled = "true" if is_on else "false"
-            raise InvalidRequestError(f"{effort_param} {effort} and {is_on_param} {spelled} contradict", effort_param)
+            raise InvalidRequestError(
+                f"{effort_param} {effort} and {is_on_param} {spelled} contradict each other", effort_param
+            )
         is_on, is_on_param = implied, effort_param
     return AskedThinking(
         is_on=is_on,

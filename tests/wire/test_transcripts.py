@@ -3,12 +3,14 @@
 import ast
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 import trio.testing
 
 from ignis.api.router import Router
+from ignis.chat.instructions import DeveloperPolicy, InstructionPolicies, SystemPolicy
 from tests.fakes.engine import byte_model, script
 from tests.unit.api import rig as api_rig
 from tests.wire.rig import Rig, rig
@@ -37,9 +39,9 @@ async def test_a_transcript_holds_however_its_bytes_are_cut(
                     await _do(opened, step.data.decode())
 
 
-def _router(text: str) -> Router:
+def _router(text: str, **settings: Any) -> Router:
     model = replace(byte_model(template=TEMPLATE), max_context=4096)
-    return api_rig.Rig(script(text), model=model).router
+    return api_rig.Rig(script(text), model=model, **settings).router
 
 
 async def _do(opened: Rig, order: str) -> None:
@@ -50,6 +52,9 @@ async def _do(opened: Rig, order: str) -> None:
             await opened.leave()
         case ["draws", *_]:
             opened.handler.router = _router(ast.literal_eval(f'"""{order.removeprefix("draws ")}"""'))
+        case ["policies", system, developer]:
+            policies = InstructionPolicies(SystemPolicy(system), DeveloperPolicy(developer))
+            opened.handler.router = _router("Hi", policies=policies)
         case ["answered"]:
             await opened.answered()
         case ["told"]:
