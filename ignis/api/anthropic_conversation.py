@@ -81,9 +81,9 @@ def template_messages(messages: Sequence[InputMessage]) -> list[dict[str, Any]]:
 
 def _part_begun(turns: list[dict[str, Any]], where: str) -> tuple[list[dict[str, Any]], str]:
     """Parts what the assistant has said last, with which its answer goes on."""
-    if not turns or turns[-1]["role"] != "assistant":
-        return turns, ""
     last = turns[-1]
+    if last["role"] != "assistant":
+        return turns, ""
     if last.keys() != {"role", "content"}:
         raise UnsupportedValueError(f"{where}: an answer can go on with text only, not with thinking or a call", where)
     return turns[:-1], last["content"]

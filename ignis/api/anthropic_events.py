@@ -95,7 +95,9 @@ class MessageEvents:
             input_tokens=outcome.prompt_tokens - outcome.cached_tokens,
             cache_read_input_tokens=outcome.cached_tokens,
             output_tokens=outcome.completion_tokens,
-            output_tokens_details=OutputTokensDetails(thinking_tokens=outcome.reasoning_tokens),
+            output_tokens_details=OutputTokensDetails(
+                thinking_tokens=outcome.reasoning_tokens, rewound_tokens=outcome.rewound_tokens
+            ),
         )
         return MessageDelta(
             delta=self._end,
@@ -129,4 +131,4 @@ class PrewarmEvents(MessageEvents):
         yield from ()
 
     def last(self, outcome: Outcome) -> MessageDelta:
-        return super().last(replace(outcome, completion_tokens=0, reasoning_tokens=0))
+        return super().last(replace(outcome, completion_tokens=0, reasoning_tokens=0, rewound_tokens=0))

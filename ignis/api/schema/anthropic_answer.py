@@ -50,6 +50,9 @@ AnswerContent = TextContent | ThinkingContent | ToolUseContent
 
 class OutputTokensDetails(msgspec.Struct, kw_only=True):
     thinking_tokens: Annotated[int, msgspec.Meta(description="Of output_tokens: reasoning and the tag that ends it.")]
+    rewound_tokens: Annotated[
+        int, msgspec.Meta(description="Of output_tokens: drawn and taken back, where reasoning went in circles.")
+    ]
 
 
 class MessageUsage(msgspec.Struct, kw_only=True):

@@ -213,7 +213,7 @@ async def test_usage_parts_the_prompt_into_cached_and_computed() -> None:
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 7,
         "output_tokens": 6,
-        "output_tokens_details": {"thinking_tokens": 0},
+        "output_tokens_details": {"thinking_tokens": 0, "rewound_tokens": 0},
         "service_tier": "standard",
     }
     events = await stream(asked)
