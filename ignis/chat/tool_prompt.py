@@ -30,6 +30,8 @@ class ToolPrompt:
     result_close: str = ""
     joins_results: bool = False
     """Results that follow each other are one message."""
+    lists_tools: bool = True
+    """The tools are one JSON list; else one a line."""
 
 
 SMOLLM2 = ToolPrompt(
@@ -76,7 +78,34 @@ LLAMA3 = ToolPrompt(
 )
 """As the template that Meta ships with Llama 3.1 words it."""
 
-TOOL_PROMPTS: Mapping[str, ToolPrompt] = {"smollm2": SMOLLM2, "llama3": LLAMA3}
+TAGGED = ToolPrompt(
+    before=(
+        "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
+        "You are provided with function signatures within <tools></tools> XML tags:\n<tools>\n"
+    ),
+    after=(
+        "\n</tools>\n\nFor each function call, return a json object with function name and arguments within "
+        "<tool_call></tool_call> XML tags:\n<tool_call>\n"
+        '{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>'
+    ),
+    calls_open="<tool_call>\n",
+    calls_between="\n</tool_call>\n<tool_call>\n",
+    calls_close="\n</tool_call>",
+    arguments="arguments",
+    result_role="user",
+    result_open="<tool_response>\n",
+    result_close="\n</tool_response>",
+    joins_results=True,
+    lists_tools=False,
+)
+"""As the template that comes with Qwen3 words it, for a model of its kind under a plain one."""
+
+TOOL_PROMPTS: Mapping[str, ToolPrompt] = {
+    "smollm2": SMOLLM2,
+    "llama3": LLAMA3,
+    "hermes": TAGGED,
+    "qwen_json": TAGGED,
+}
 """By the name of the output dialect."""
 
 
@@ -98,7 +127,12 @@ def tell_tools(
         is_result = message["role"] == "tool"
     if not tools:
         return told
-    text = f"{prompt.before}{json.dumps(tools, ensure_ascii=False)}{prompt.after}"
+    spelled = (
+        json.dumps(tools, ensure_ascii=False)
+        if prompt.lists_tools
+        else "\n".join(json.dumps(tool, ensure_ascii=False) for tool in tools)
+    )
+    text = f"{prompt.before}{spelled}{prompt.after}"
     if told and told[0]["role"] == "system":
         own = text_of(told[0]["content"])
         # The part that stays from turn to turn stands first: its prefix is found whatever the tools are.

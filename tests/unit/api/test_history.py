@@ -69,12 +69,12 @@ def model(template: str, architecture: Architecture = Architecture.LLAMA) -> Loa
 async def check(written: str, template: str, **fields: Any) -> None:
     """An answer that is `written` is sent back with its results, and with what a user says next."""
     asked = Rig(script(written), model=model(template))
-    first = (await asked.chat(tools=[WEATHER], **fields))["choices"][0]
+    first = (await asked.chat(tools=[WEATHER]))["choices"][0]
     message = first["message"]
     results = [
         {"role": "tool", "tool_call_id": call["id"], "content": "rain"} for call in message.get("tool_calls", ())
     ]
-    await asked.chat(tools=[WEATHER], messages=[*HI, message, *results, *HI][: None if not results else -1], **fields)
+    await asked.chat(tools=[WEATHER], messages=[*HI, message, *results, *HI][: None if not results else -1])
     before, after = asked.engine.submissions
     expected = (*before.prompt, *written.encode(), IM_END)
     assert (

@@ -210,7 +210,7 @@ async def test_a_response_is_refused_in_its_own_words() -> None:
     [
         (QWEN3, "auto", True, True, []),
         (LEVELS, "auto", False, True, ["low", "medium", "xhigh"]),
-        ("{{ messages[0].content }}", "hermes", False, False, []),
+        ("{{ messages[0].content }}", "qwen_xml", False, True, []),
         ("{{ messages[0].content }}", "smollm2", True, False, []),
         ("{{ messages[0].content }}{{ enable_thinking }}", "none", False, True, []),
     ],

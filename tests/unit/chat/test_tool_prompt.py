@@ -1,6 +1,7 @@
 """Tools for templates that know nothing of them: what the model reads of tools, calls and results."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +9,10 @@ import pytest
 from ignis.chat.dialect import Dialect
 from ignis.chat.instructions import InstructionPolicies
 from ignis.chat.messages import spell_messages
-from ignis.chat.tool_prompt import LLAMA3, SMOLLM2, ToolPrompt
+from ignis.chat.prompt import build_prompt
+from ignis.chat.render import ChatTemplate
+from ignis.chat.tool_prompt import LLAMA3, SMOLLM2, TAGGED, ToolPrompt
+from tests.fakes.vocabulary import byte_tokenizer
 
 NOW = {"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}}
 HI = {"role": "user", "content": "Hi"}
@@ -68,3 +72,25 @@ def test_results_are_one_message_or_several_as_the_model_knows_them() -> None:
         ("user", "and?"),
     ]
     assert told(HI, *history, prompt=LLAMA3)[2:4] == [("ipython", "1"), ("ipython", "2")]
+
+
+def test_a_plain_template_and_the_words_make_the_prompt_of_the_models_own_template() -> None:
+    """Qwen3 under ChatML reads what Qwen3's template would have told it."""
+    source = (Path(__file__).parents[2] / "data" / "chat" / "qwen3.jinja").read_text(encoding="utf-8")
+    plain = (
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    )
+    tokenizer = byte_tokenizer(("<|im_start|>", "<|im_end|>"))
+    history = [
+        {"role": "system", "content": "Be brief."},
+        HI,
+        {"role": "assistant", "content": "I look.", "tool_calls": [call('{"a":1}'), call("{}")]},
+        {"role": "tool", "content": "1"},
+        {"role": "tool", "content": "2"},
+        HI,
+    ]
+    own = build_prompt(tokenizer, ChatTemplate(source, tokenizer), history, [NOW])
+    told_so = build_prompt(tokenizer, ChatTemplate(plain, tokenizer), history, [NOW], tool_prompt=TAGGED)
+    assert tokenizer.decode(told_so) == tokenizer.decode(own)
+    assert told_so == own
