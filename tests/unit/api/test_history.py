@@ -66,9 +66,9 @@ def model(template: str, architecture: Architecture = Architecture.LLAMA) -> Loa
     return replace(byte_model(template=template), max_context=32768, architecture=architecture)
 
 
-async def check(written: str, template: str, **fields: Any) -> None:
+async def check(written: str, template: str, **settings: Any) -> None:
     """An answer that is `written` is sent back with its results, and with what a user says next."""
-    asked = Rig(script(written), model=model(template))
+    asked = Rig(script(written), model=model(template), **settings)
     first = (await asked.chat(tools=[WEATHER]))["choices"][0]
     message = first["message"]
     results = [
@@ -102,6 +102,11 @@ async def check(written: str, template: str, **fields: Any) -> None:
 )
 async def test_what_the_model_wrote_is_the_next_prompts_prefix(template: str, written: str) -> None:
     await check(written, template)
+
+
+@pytest.mark.parametrize("written", [f"I look.\n{TAGGED}\n{TAGGED}", TAGGED.replace(": 2", ":2"), "It rains."])
+async def test_a_plain_template_goes_on_under_a_configured_dialect(written: str) -> None:
+    await check(written, HEAD + TAIL, dialect="hermes")
 
 
 @pytest.mark.parametrize(
