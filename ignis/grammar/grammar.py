@@ -97,7 +97,8 @@ def compile_grammar(vocabulary: Vocabulary, form: Form | None, calls: Calls | No
         grammars.append({"name": "answer", **_part(form)})
         starts.append("@answer")
         param = form.param
-    lark = "\n".join([f"start: {' | '.join(starts)}", *rules, ""])
+    options = json.dumps({"no_forcing": not vocabulary.can_force})
+    lark = "\n".join([f"%llguidance {options}", f"start: {' | '.join(starts)}", *rules, ""])
     try:
         return Grammar(json.dumps({"grammars": [{"lark_grammar": lark}, *grammars]}), vocabulary, param)
     except InvalidRequestError:

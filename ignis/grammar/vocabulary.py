@@ -8,6 +8,7 @@ from ignis.tokenizer import Tokenizer
 
 _CONTROL_MARK = b"\xff"
 """llguidance's sign before the spelling of a control token: no text matches it, a grammar names it by its id."""
+_MAX_TOKEN_BYTES = 64
 
 
 class Vocabulary:
@@ -18,6 +19,9 @@ class Vocabulary:
         self.tokenizer = tokenizer
         self.vocab_size = vocab_size
         self.stop_ids = tuple(sorted(stop_ids))
+        self.can_force = not tokenizer.leads_with_space
+        """Where only one text may come, only the tokens that it is encoded in may: the model then writes it as it reads
+        it. Not where encoding puts a space before a text."""
         self.matcher_tokens = LLTokenizer(
             TokenizerWrapper(_Tokens(tokenizer, self.stop_ids, vocab_size)),
             n_vocab=vocab_size,
@@ -43,6 +47,21 @@ class _Tokens:
         ]
         self.special_token_ids: list[int] = []
         self._tokenizer = tokenizer
+        self._ids = {data: token_id for token_id, data in enumerate(self.tokens)}
 
     def __call__(self, text: str) -> list[int]:
-        return self._tokenizer.encode(text)
+        data = text.encode()
+        ids = self._tokenizer.encode(text)
+        # A tokenizer may write a text otherwise, composing its characters: then it is not what the grammar says.
+        return ids if b"".join(self.tokens[token] for token in ids) == data else self._greedy(data)
+
+    def _greedy(self, data: bytes) -> list[int]:
+        """The longest token first; as far as the vocabulary can spell it."""
+        ids: list[int] = []
+        while data:
+            length = next((n for n in range(min(len(data), _MAX_TOKEN_BYTES), 0, -1) if data[:n] in self._ids), 0)
+            if not length:
+                break
+            ids.append(self._ids[data[:length]])
+            data = data[length:]
+        return ids
