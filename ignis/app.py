@@ -208,6 +208,9 @@ class _App:
             template = await self._prompts.template(model)
             dialect = choose_dialect(model.template, self._config.model.dialect.value, model.architecture)
             ThinkingDefaults.from_config(self._config.model).check(template.thinking, dialect)
+        if model.device:
+            # Only now that nothing else is served: it keeps the interpreter to itself.
+            await self._prompts.grammars.prepare(model)
 
     def _catalog_models(self) -> list[LocalModel]:
         """The catalog's models whose files are here and verified."""

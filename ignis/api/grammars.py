@@ -58,6 +58,11 @@ class Grammars:
         """Lets go of the vocabulary."""
         self._vocabulary = None
 
+    async def prepare(self, model: LoadedModel) -> None:
+        """Makes the model's vocabulary, so that no request pays for it, nor those that run beside one."""
+        if model.special.stop_ids:
+            await self._of(model)
+
     async def _of(self, model: LoadedModel) -> Vocabulary:
         async with self._making:
             known = self._vocabulary
