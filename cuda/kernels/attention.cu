@@ -80,7 +80,7 @@ static void run_round(Device &device, const RoundArguments &args, const Attentio
   const uint32_t heads = args.NH / args.NK, slot_bytes = 2 * IGNIS_PAGE_TOKENS * D * sizeof(Element);
   const uint32_t behind = RoundShared(D, heads < 8 ? heads : 8, sizeof(Element)).size_bytes;
   RoundArguments taken = args;
-  const uint32_t num_slots = (shared_bytes_of(device.code, 1) - 1024 - behind) / slot_bytes;
+  const uint32_t num_slots = (shared_bytes_of(device.code, 1) - 2048 - behind) / slot_bytes;
   taken.num_slots = num_slots < MAX_SLOTS ? num_slots : MAX_SLOTS;
   launch_shared(device, "attention", round_kernel<Element, D>, dim3(device.num_multiprocessors), ROUND_THREADS,
                 taken.num_slots * slot_bytes + behind, taken);

@@ -30,6 +30,8 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
   constexpr float RAISED = sizeof(Element) == 1 ? LOWERED : 1.0f;  // what widening left out
   extern __shared__ __align__(1024) uint8_t round_shared[];
   __shared__ RoundRow rows[IGNIS_MAX_LANES];
+  constexpr uint32_t NUM_FOUND = 32;
+  __shared__ RoundItem found[NUM_FOUND];
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
   const uint32_t heads = args.NH / args.NK, head_tiles = (heads + 7) / 8, tile_heads = heads < 8 ? heads : 8;
   const RoundShared layout(D, tile_heads, sizeof(Element));
@@ -60,19 +62,9 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
     barriers_made();
 #endif
   }
-  // The step's inputs lie there since before its first kernel: they are read while the kernel before ends.
-  if (threadIdx.x < args.num_rows) {
-    uint32_t first_item = 0;
-    for (uint32_t i = 0; i < threadIdx.x; i++) first_item += num_splits_of(args.groups[i].position) * args.NK * head_tiles;
-    const Group group = args.groups[threadIdx.x];
-    const uint32_t num_pages = group.position / IGNIS_PAGE_TOKENS + 1, num_splits = num_splits_of(group.position);
-    rows[threadIdx.x] = RoundRow{group.page_table, group.row,  group.position, num_pages, split_pages(num_pages),
-                                 num_splits,       first_item, first_item + num_splits * args.NK * head_tiles};
-  }
-  __syncthreads();
-
-  // False behind the last item.
-  const auto item_of = [&](uint32_t index, RoundItem &item) {
+  // The block's item of this index in the launch; without heads behind the last one.
+  const auto item_at = [&](uint32_t index) {
+    RoundItem item{};
     for (item.row = 0; item.row < args.num_rows; item.row++) {
       const RoundRow &row = rows[item.row];
       if (index >= row.stop_item) continue;
@@ -85,9 +77,39 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
       item.first_page = item.split * row.pages;
       item.stop_page = item.first_page + row.pages < row.num_pages ? item.first_page + row.pages : row.num_pages;
       item.is_last = item.stop_page == row.num_pages;
-      return true;
+      break;
     }
-    return false;
+    return item;
+  };
+  // The step's inputs lie there since before its first kernel: they are read while the kernel before ends.
+  if (warp == 0) {
+    Group group{};
+    uint32_t num_splits = 0;
+    if (lane < args.num_rows) {
+      group = args.groups[lane];
+      num_splits = num_splits_of(group.position);
+    }
+    const uint32_t own_items = num_splits * args.NK * head_tiles;
+    uint32_t stop_item = own_items;
+#pragma unroll
+    for (uint32_t i = 1; i < IGNIS_MAX_LANES; i <<= 1) {
+      const uint32_t before = __shfl_up_sync(~0u, stop_item, i);
+      if (lane >= i) stop_item += before;
+    }
+    const uint32_t num_pages = group.position / IGNIS_PAGE_TOKENS + 1;
+    if (lane < args.num_rows)
+      rows[lane] = RoundRow{group.page_table, group.row,  group.position,        num_pages, split_pages(num_pages),
+                            num_splits,       stop_item - own_items, stop_item};
+    __syncwarp();
+    // The block's first items at once, one by each lane: one by one they cost half a microsecond each.
+    found[lane] = item_at(blockIdx.x + lane * gridDim.x);
+  }
+  __syncthreads();
+
+  // False behind the last item. All lanes call.
+  const auto item_of = [&](uint32_t number, RoundItem &item) {
+    item = number < NUM_FOUND ? found[number] : item_at(blockIdx.x + number * gridDim.x);
+    return item.num_heads > 0;
   };
   RoundItem item;
 
@@ -95,7 +117,7 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
     const auto ids_from = [&](const RoundItem &of, uint32_t page) {
       return page + lane < of.stop_page ? static_cast<uint32_t>(rows[of.row].page_table[page + lane]) : 0u;
     };
-    bool is_there = item_of(blockIdx.x, item);
+    bool is_there = item_of(0, item);
     uint32_t ids = is_there ? ids_from(item, item.first_page) : 0, slot = 0, parity = 1;
 #if __CUDA_ARCH__ >= 900
     if (is_there && lane < args.num_slots && item.first_page + lane < item.stop_page) {
@@ -105,7 +127,7 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
     }
 #endif
     begin();
-    for (uint32_t index = blockIdx.x; is_there; index += gridDim.x) {
+    for (uint32_t number = 0; is_there; number++) {
       RoundItem next = item;
       bool is_next = false;
       uint32_t next_ids = 0;
@@ -132,7 +154,7 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
 #endif
         if (++slot == args.num_slots) slot = 0, parity ^= 1;
         if (page == item.first_page) {
-          is_next = item_of(index + gridDim.x, next);
+          is_next = item_of(number + 1, next);
           next_ids = is_next ? ids_from(next, next.first_page) : 0;
         }
       }
@@ -146,7 +168,7 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
 
   if (warp == 14) {
     uint32_t count = 0;
-    for (uint32_t index = blockIdx.x; item_of(index, item); index += gridDim.x) {
+    for (uint32_t number = 0; item_of(number, item); number++) {
       if (!item.is_last) continue;
       const uint32_t buffer = count % 2, row = rows[item.row].row, place = rows[item.row].position % IGNIS_PAGE_TOKENS;
       if (count >= 2) barrier_wait(news_empty + buffer, (count / 2 - 1) % 2);
@@ -177,7 +199,7 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
   if (warp >= 12) {
     const uint32_t buffer = warp - 12;
     uint32_t parity = 1;
-    for (uint32_t index = blockIdx.x + buffer * gridDim.x; item_of(index, item); index += 2 * gridDim.x, parity ^= 1) {
+    for (uint32_t number = buffer; item_of(number, item); number += 2, parity ^= 1) {
       const uint32_t row = rows[item.row].row;
       const bool is_absent = g >= item.num_heads;
       uint32_t b[NUM][2];
@@ -198,7 +220,7 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
   if (warp < 8) {
     const uint32_t tile = warp % 4, half = warp / 4;
     uint32_t count = 0, count_last = 0, slot = 0, parity = 0;
-    for (uint32_t index = blockIdx.x; item_of(index, item); index += gridDim.x, count++) {
+    for (; item_of(count, item); count++) {
       const uint32_t buffer = count % 2, position = rows[item.row].position;
       uint32_t q[NUM][2];
       barrier_wait(queries_full + buffer, count / 2 % 2);
@@ -323,7 +345,7 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
     float of[DIMS];
   };
   uint32_t count = 0;
-  for (uint32_t index = blockIdx.x; item_of(index, item); index += gridDim.x, count++) {
+  for (; item_of(count, item); count++) {
     barrier_wait(merge_full, count % 2);
     for (uint32_t own = warp - 8; own < 8; own += 4) {
       Numbers o{};
