@@ -156,8 +156,16 @@ class WebSocket:
                     return
             if number % _FRAMES_PER_TURN == 0:
                 await trio.lowlevel.checkpoint()
+        if self._announced_bytes() > self._limit_bytes:
+            await self._fail(CloseReason.MESSAGE_TOO_BIG, f"a message has at most {self._limit_bytes} bytes")
+            return
         if ping is not None and self.is_open:
             await self._transmit(self._protocol.send(ping.response()))
+
+    def _announced_bytes(self) -> int:
+        """The size of the frame under way, of which little may have come. wsproto keeps its header to itself."""
+        header = self._protocol._proto._frame_decoder.header
+        return 0 if header is None else header.payload_len
 
     async def _add(self, piece: Message[Any]) -> bool:
         """Adds a piece of a message. False: it was one too many, and the socket is closed."""

@@ -104,6 +104,9 @@ class ScriptedHandler:
                 while True:
                     await trio.sleep(1)
                     await socket.send(b"tick")
+            case "/socket-say":
+                socket = await exchange.accept(SOCKET_BYTES)
+                await socket.send(b"x" * int(exchange.query["n"]))
             case "/socket-fail":
                 socket = await exchange.accept(SOCKET_BYTES)
                 await socket.send(b"soon")

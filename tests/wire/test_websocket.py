@@ -107,6 +107,12 @@ async def test_messages_come_whole_however_they_are_cut(
         pytest.param(frame(TEXT, b"\xed\xa0\x80"), 1007, id="a surrogate"),
         pytest.param(frame(TEXT, b"x" * (SOCKET_BYTES + 1)), 1009, id="a large frame"),
         pytest.param(frame(BINARY, b"\xff" * (SOCKET_BYTES + 1)), 1009, id="a large binary frame"),
+        pytest.param(b"\x81\xff" + (1 << 40).to_bytes(8, "big") + bytes(4), 1009, id="a large frame that is announced"),
+        pytest.param(
+            frame(TEXT, b"x", is_final=False) + b"\x80\xff" + (SOCKET_BYTES + 1).to_bytes(8, "big") + b"abcdx",
+            1009,
+            id="a large fragment that is announced",
+        ),
         pytest.param(
             frame(TEXT, b"x" * SOCKET_BYTES, is_final=False) + frame(CONTINUATION, "ü".encode()),
             1009,
@@ -140,6 +146,19 @@ async def test_what_is_not_allowed_closes_with_its_code(
         assert opened.handler.ends == ["cancelled"]
         assert opened.events("ignis.http.websocket")[0]["close_code"] == code
         assert opened.counts == [("ignis_http_websocket_closes", str(code))]
+
+
+@pytest.mark.parametrize("size_bytes", [0, 1, 125, 126, 65535, 65536, 300_000])
+async def test_a_message_of_ours_has_the_shortest_header_that_tells_its_length(
+    size_bytes: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with rig() as opened:
+        await opened.send(opening(f"/socket-say?n={size_bytes}"))
+        data = (await opened.settle()).partition(b"\r\n\r\n")[2]
+        message, last = read_frames(data)
+        assert message == Frame(TEXT, b"x" * size_bytes)
+        assert len(data) == size_bytes + (2 if size_bytes < 126 else 4 if size_bytes < 1 << 16 else 10) + 4
+        assert last.close_code == 1000
 
 
 async def test_the_largest_message_is_taken(autojump_clock: trio.testing.MockClock) -> None:
