@@ -16,9 +16,9 @@ from ignis.api.schema.anthropic_answer import (
     ContentBlockStart,
     ContentBlockStop,
     InputJsonDelta,
+    MessageTextDelta,
     SignatureDelta,
     TextContent,
-    TextDelta,
     ThinkingContent,
     ThinkingDelta,
     ToolUseContent,
@@ -46,7 +46,7 @@ class BlockWriter:
             case Content(text):
                 if self._open is not Content:
                     yield from self._begin(Content, TextContent(text=""))
-                yield self._delta(TextDelta(text=text))
+                yield self._delta(MessageTextDelta(text=text))
             case Reasoning(text):
                 if self._open is not Reasoning:
                     yield from self._begin(Reasoning, ThinkingContent(thinking="", signature=""))
@@ -74,7 +74,7 @@ class BlockWriter:
         self._index += 1
         yield ContentBlockStart(index=self._index, content_block=block)
 
-    def _delta(self, delta: TextDelta | ThinkingDelta | SignatureDelta | InputJsonDelta) -> ContentBlockDelta:
+    def _delta(self, delta: MessageTextDelta | ThinkingDelta | SignatureDelta | InputJsonDelta) -> ContentBlockDelta:
         return ContentBlockDelta(index=self._index, delta=delta)
 
 
@@ -95,7 +95,7 @@ class BlockGatherer:
             case ContentBlockStart(content_block=block):
                 self._blocks.append(block)
                 self._texts = []
-            case ContentBlockDelta(delta=TextDelta(text=text) | ThinkingDelta(thinking=text)):
+            case ContentBlockDelta(delta=MessageTextDelta(text=text) | ThinkingDelta(thinking=text)):
                 self._texts.append(text)
             case ContentBlockDelta(delta=InputJsonDelta(partial_json=text)):
                 self._texts.append(text)

@@ -16,10 +16,10 @@ from ignis.api.schema.anthropic_answer import (
     ContentBlockDelta,
     MessageDelta,
     MessageEnd,
+    MessageOutputDetails,
     MessageStart,
     MessageStop,
     MessageUsage,
-    OutputTokensDetails,
     Ping,
     StopReason,
 )
@@ -95,7 +95,7 @@ class MessageEvents:
             input_tokens=outcome.prompt_tokens - outcome.cached_tokens,
             cache_read_input_tokens=outcome.cached_tokens,
             output_tokens=outcome.completion_tokens,
-            output_tokens_details=OutputTokensDetails(
+            output_tokens_details=MessageOutputDetails(
                 thinking_tokens=outcome.reasoning_tokens, rewound_tokens=outcome.rewound_tokens
             ),
         )

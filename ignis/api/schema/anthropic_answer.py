@@ -48,7 +48,7 @@ class ToolUseContent(msgspec.Struct, kw_only=True, tag_field="type", tag="tool_u
 AnswerContent = TextContent | ThinkingContent | ToolUseContent
 
 
-class OutputTokensDetails(msgspec.Struct, kw_only=True):
+class MessageOutputDetails(msgspec.Struct, kw_only=True):
     thinking_tokens: Annotated[int, msgspec.Meta(description="Of output_tokens: reasoning and the tag that ends it.")]
     rewound_tokens: Annotated[
         int, msgspec.Meta(description="Of output_tokens: drawn and taken back, where reasoning went in circles.")
@@ -62,7 +62,7 @@ class MessageUsage(msgspec.Struct, kw_only=True):
     cache_creation_input_tokens: Annotated[int, msgspec.Meta(description="0: what is computed is kept anyway.")] = 0
     cache_read_input_tokens: Annotated[int, msgspec.Meta(description="Prompt tokens found in the prefix cache.")]
     output_tokens: int
-    output_tokens_details: OutputTokensDetails | msgspec.UnsetType = msgspec.UNSET
+    output_tokens_details: MessageOutputDetails | msgspec.UnsetType = msgspec.UNSET
     service_tier: Literal["standard"] = "standard"
 
 
@@ -82,7 +82,7 @@ class AnthropicMessage(msgspec.Struct, kw_only=True):
     timings: Timings | msgspec.UnsetType = msgspec.UNSET
 
 
-class TextDelta(msgspec.Struct, kw_only=True, tag_field="type", tag="text_delta"):
+class MessageTextDelta(msgspec.Struct, kw_only=True, tag_field="type", tag="text_delta"):
     text: str
 
 
@@ -113,7 +113,7 @@ class Ping(msgspec.Struct, kw_only=True, tag_field="type", tag="ping"):
 
 class ContentBlockDelta(msgspec.Struct, kw_only=True, tag_field="type", tag="content_block_delta"):
     index: int
-    delta: TextDelta | ThinkingDelta | SignatureDelta | InputJsonDelta
+    delta: MessageTextDelta | ThinkingDelta | SignatureDelta | InputJsonDelta
     logprobs: Logprobs | msgspec.UnsetType = msgspec.UNSET
 
 
