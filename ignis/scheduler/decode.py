@@ -93,12 +93,12 @@ class DecodeLanes:
         """The round of all lanes that are ready. The same object until one joins, leaves, is late or no longer so."""
         if self._round is None:
             lives = tuple(live for live in self._decoding if not live.is_late)
-            self._round = DecodeRound(lives, tuple(live.row for live in lives), self.sampling)
-            if self._replaced:
-                return self._first_after_replacing(self._round)
+            replaced = tuple(live for live in self._replaced if not live.is_late)
+            self._round = DecodeRound(lives, tuple(live.row for live in lives), self.sampling, replaced)
         return self._round
 
-    def _first_after_replacing(self, usual: DecodeRound) -> DecodeRound:
-        replaced = tuple(live for live in self._replaced if not live.is_late)
-        self._replaced = [live for live in self._replaced if live.is_late]
-        return DecodeRound(usual.lives, usual.rows, usual.sampling, replaced)
+    def end_round(self, step: DecodeRound) -> None:
+        """The round is done, and what was replaced before it is counted."""
+        if step.replaced:
+            self._replaced = [live for live in self._replaced if live not in step.replaced]
+            self._round = None

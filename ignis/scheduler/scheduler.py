@@ -124,6 +124,7 @@ class Scheduler:
         events = self._take_untold()
         if isinstance(step, DecodeRound):
             self._prefill.note_round()
+            self._lanes.end_round(step)
             for live, draw in zip(step.lives, draws, strict=True):
                 live.filled += 1
                 self.residency.enter(live)

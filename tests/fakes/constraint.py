@@ -1,4 +1,4 @@
-"""A constraint whose rule is a literal: what may come after so many tokens."""
+"""Constraints whose rule is a literal: what may come after so many tokens, and what takes a token's place."""
 
 import threading
 from collections.abc import Callable, Collection
@@ -64,3 +64,34 @@ class RuledConstraint:
         for token in permitted:
             mask.permit(token)
         return mask
+
+
+class Replacing:
+    """Gives the answer another token at some of its places."""
+
+    permitted = None
+    is_late = False
+    surplus = 0
+
+    def __init__(self, tokens: dict[int, int]) -> None:
+        self._tokens = tokens
+        self._place = 0
+
+    def take(self, token: int) -> int:
+        self._place += 1
+        return self._tokens.get(self._place - 1, token)
+
+    def work(self) -> None:
+        raise AssertionError("it is never late")
+
+
+class Rewinding(Replacing):
+    """Gives up what was drawn, at one place."""
+
+    def __init__(self, place: int, surplus: int, token: int) -> None:
+        super().__init__({place: token})
+        self._at, self._wanted = place, surplus
+
+    def take(self, token: int) -> int:
+        self.surplus = self._wanted if self._place == self._at else 0
+        return super().take(token)

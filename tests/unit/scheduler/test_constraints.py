@@ -5,7 +5,7 @@ import pytest
 from ignis.scheduler.constraint import Constraint
 from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan
 from ignis.scheduler.request import FinishReason, ReasoningRecord, Submission
-from tests.fakes.constraint import RuledConstraint, ends_in
+from tests.fakes.constraint import Replacing, Rewinding, RuledConstraint, ends_in
 from tests.fakes.leaf import mixed
 from tests.unit.scheduler.test_scheduler import GREEDY, Player
 
@@ -30,25 +30,6 @@ class Bound(Player):
         while self.scheduler.num_running or self.scheduler.num_waiting:
             self.step()
             self.work()
-
-
-class Replacing:
-    """Gives the answer another token at some of its places."""
-
-    permitted = None
-    is_late = False
-    surplus = 0
-
-    def __init__(self, tokens: dict[int, int]) -> None:
-        self._tokens = tokens
-        self._place = 0
-
-    def take(self, token: int) -> int:
-        self._place += 1
-        return self._tokens.get(self._place - 1, token)
-
-    def work(self) -> None:
-        raise AssertionError("it is never late")
 
 
 def test_a_lane_draws_what_its_constraint_permits() -> None:
@@ -103,18 +84,6 @@ def test_a_stop_token_that_is_replaced_ends_nothing() -> None:
     one = play.bind(Replacing({0: 77}), max_tokens=3, stop_ids=frozenset({first}))
     play.run()
     assert play.tokens(one)[0] == 77 and len(play.tokens(one)) == 3
-
-
-class Rewinding(Replacing):
-    """Gives up what was drawn, at one place."""
-
-    def __init__(self, place: int, surplus: int, token: int) -> None:
-        super().__init__({place: token})
-        self._at, self._wanted = place, surplus
-
-    def take(self, token: int) -> int:
-        self.surplus = self._wanted if self._place == self._at else 0
-        return super().take(token)
 
 
 @pytest.mark.parametrize("phases_agree", [True, False])

@@ -7,18 +7,27 @@ from hypothesis import settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ignis._core import Draw
+from ignis.scheduler.constraint import Constraint
 from ignis.scheduler.live import Live
 from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan
-from ignis.scheduler.request import Admitted, Event, FinishReason, RequestClass, SamplingParams, Submission
+from ignis.scheduler.request import (
+    Admitted,
+    Event,
+    FinishReason,
+    ReasoningRecord,
+    RequestClass,
+    SamplingParams,
+    Submission,
+)
 from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
-from tests.fakes.constraint import RuledConstraint, ends_in
+from tests.fakes.constraint import Rewinding, RuledConstraint, ends_in
 from tests.fakes.leaf import VOCAB_SIZE, ScriptedLeaf, mixed
 
 NUM_PAGES = 8
 NUM_LANES = 4
 CHUNK = 128
 SHARE = 0.25
-STOP_IDS = frozenset(range(1, 40))
+STOP_IDS = frozenset(range(1, 20))
 
 
 @dataclass
@@ -35,6 +44,8 @@ class Expected:
     """Where its copied page ends; 0 where none was copied."""
     digit: int | None = None
     """What its constraint has each token end with."""
+    loop: tuple[int, int, int] | None = None
+    """A place where its constraint gives the answer another token and lets so many before it go."""
     was_admitted: bool = False
     was_told: FinishReason | None = None
 
@@ -44,15 +55,25 @@ class Expected:
 
     def answer(self) -> tuple[list[int], FinishReason]:
         """What it gets when nobody disturbs it: a function of its own tokens alone."""
-        tokens, num_prompt = list(self.submission.prompt), len(self.submission.prompt)
-        while len(tokens) - num_prompt < self.submission.max_tokens:
-            token = mixed(tokens, num_prompt)
+        context, num_prompt = list(self.submission.prompt), len(self.submission.prompt)
+        tokens: list[int] = []
+        record = self.submission.reasoning
+        while len(tokens) < self.submission.max_tokens:
+            token = mixed(context, num_prompt)
+            if self.loop is not None and len(tokens) == self.loop[0]:
+                _, surplus, token = self.loop
+                assert record is not None
+                # All of it in whole pages, or nothing, where others read them.
+                rest = (len(context) - surplus + 63) // 64 * 64
+                assert record.rewound_tokens in (0, max(0, len(context) - rest))
+                del context[len(context) - record.rewound_tokens :]
             if self.digit is not None:
                 token = next(other for other in range(token, token + 10) if other % 10 == self.digit) % VOCAB_SIZE
             if token in STOP_IDS:
-                return tokens[num_prompt:], FinishReason.STOP
+                return tokens, FinishReason.STOP
             tokens.append(token)
-        return tokens[num_prompt:], FinishReason.LENGTH
+            context.append(token)
+        return tokens, FinishReason.LENGTH
 
 
 prompts = strategies.builds(
@@ -61,6 +82,12 @@ prompts = strategies.builds(
     strategies.just(64) | strategies.integers(1, 70),
     strategies.integers(0, 3),
 )
+
+
+loops = strategies.integers(1, 90).flatmap(
+    lambda place: strategies.tuples(strategies.just(place), strategies.integers(1, place), strategies.just(777))
+)
+"""A place, as many tokens of the answer as there are before it or fewer, and the token that comes."""
 
 
 class SchedulerMachine(RuleBasedStateMachine):
@@ -98,6 +125,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         timeout_s=strategies.none() | strategies.floats(0.1, 50),
         digit=strategies.none() | strategies.integers(0, 9),
         is_slow=strategies.booleans(),
+        loop=strategies.none() | loops,
     )
     def submit(
         self,
@@ -107,15 +135,29 @@ class SchedulerMachine(RuleBasedStateMachine):
         timeout_s: float | None,
         digit: int | None,
         is_slow: bool,
+        loop: tuple[int, int, int] | None,
     ) -> None:
         if len(self.open()) == NUM_LANES:
             assert self.scheduler.num_waiting + self.scheduler.num_running == NUM_LANES
             return
         sampling = SamplingParams(temperature=0.0)
-        constraint = None if digit is None else RuledConstraint(ends_in(digit), is_slow=is_slow)
-        submission = Submission(prompt, max_tokens, sampling, STOP_IDS, request_class, timeout_s, constraint=constraint)
+        constraint: Constraint | None = None
+        if loop is not None:
+            constraint, digit = Rewinding(*loop), None
+        elif digit is not None:
+            constraint = RuledConstraint(ends_in(digit), is_slow=is_slow)
+        submission = Submission(
+            prompt,
+            max_tokens,
+            sampling,
+            STOP_IDS,
+            request_class,
+            timeout_s,
+            constraint=constraint,
+            reasoning=ReasoningRecord(),
+        )
         request_id = len(self.requests) + 1
-        self.requests[request_id] = Expected(submission, request_id, self.now, digit=digit)
+        self.requests[request_id] = Expected(submission, request_id, self.now, digit=digit, loop=loop)
         self.scheduler.submit(request_id, submission, self.now)
 
     @rule(
