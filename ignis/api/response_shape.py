@@ -8,7 +8,8 @@ The response that the last event holds is the body of an answer that is not stre
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -18,7 +19,7 @@ from ignis.api.answering import Event
 from ignis.api.figures import timings_of
 from ignis.api.generation import Delta, DrawnToken, Outcome
 from ignis.api.response_tools import ToolName
-from ignis.api.response_writers import CallWriter, MessageWriter, ReasoningWriter, Writer
+from ignis.api.response_writers import CallWriter, CustomCallWriter, MessageWriter, ReasoningWriter, Writer
 from ignis.api.schema import response_events as events
 from ignis.api.schema.response_events import LifeEvent, ResponseEvent
 from ignis.api.schema.response_items import ItemStatus
@@ -96,9 +97,10 @@ class ResponseTale:
                     found.append(self._reasoning(found).add(text))
                 case CallBegin(_, name):
                     tool = self._tools.get(name) or ToolName(name)
-                    self._begin(found, CallWriter(self._next_index, self._number, tool))
+                    kind = CustomCallWriter if tool.is_custom else CallWriter
+                    self._begin(found, kind(self._next_index, self._number, tool))
                 case CallArguments(_, text):
-                    assert isinstance(self._open, CallWriter)
+                    assert isinstance(self._open, CallWriter | CustomCallWriter)
                     found += self._open.add(text)
         self._finish = delta.finish or self._finish
         if delta.forced_at is not None:
@@ -202,6 +204,8 @@ class ResponseShape:
     def __init__(self, tale: ResponseTale, stream_id: str | None = None) -> None:
         self.tale = tale
         self._encoder = msgspec.json.Encoder()
+        self._due: deque[ResponseEvent] = deque()
+        """Numbered and not yet sent. Whoever is cancelled between two of them leaves the rest to what comes after."""
         self._tail = b"}" if stream_id is None else b',"stream_id":' + self._encoder.encode(stream_id) + b"}"
 
     def queue(self) -> Iterable[Event]:
@@ -223,7 +227,12 @@ class ResponseShape:
         return self._spell(self.tale.cancel())
 
     def _spell(self, found: Iterable[ResponseEvent]) -> Iterable[Event]:
-        for event in found:
+        self._due.extend(found)
+        return self._drain()
+
+    def _drain(self) -> Iterator[Event]:
+        while self._due:
+            event = self._due.popleft()
             yield Event(self._encoder.encode(event)[:-1] + self._tail, str(event.__struct_config__.tag))
 
 

@@ -2,10 +2,11 @@
 
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
+from ignis.api.custom_input import CustomInput
 from ignis.api.reasoning_seal import seal
-from ignis.api.response_tools import CUSTOM_INPUT, ToolName
+from ignis.api.response_tools import ToolName
 from ignis.api.schema import response_events as events
 from ignis.api.schema.response_events import ResponseEvent
 from ignis.api.schema.response_items import (
@@ -116,13 +117,13 @@ class ReasoningWriter:
 
 
 class CallWriter:
-    """A call of a function, or of a custom tool, whose text is known once its JSON is whole and so comes at once."""
+    """A call of a function. Its arguments are passed on as the model writes them."""
 
     def __init__(self, index: int, number: Number, tool: ToolName) -> None:
         self._index = index
         self._number = number
         self._tool = tool
-        self._id = new_id("ctc" if tool.is_custom else "fc")
+        self._id = new_id("fc")
         self._call_id = new_id("call")
         self._texts: list[str] = []
 
@@ -132,8 +133,6 @@ class CallWriter:
 
     def add(self, text: str) -> list[ResponseEvent]:
         self._texts.append(text)
-        if self._tool.is_custom:
-            return []
         return [
             events.ArgumentsDelta(
                 sequence_number=self._number(), output_index=self._index, item_id=self._id, delta=text
@@ -143,58 +142,75 @@ class CallWriter:
     def close(self, status: ItemStatus) -> tuple[list[ResponseEvent], OutputItem]:
         """Whatever the status of the answer, a call is complete where its arguments are an object."""
         text = "".join(self._texts)
-        value = _object(text)
-        if self._tool.is_custom:
-            text = _custom_input(text, value)
-        return self._done(text), self._item("incomplete" if value is None else "completed", text)
-
-    def _done(self, text: str) -> list[ResponseEvent]:
-        if not self._tool.is_custom:
-            return [
-                events.ArgumentsDone(
-                    sequence_number=self._number(),
-                    output_index=self._index,
-                    item_id=self._id,
-                    name=self._tool.name,
-                    arguments=text,
-                )
-            ]
-        delta = events.InputDelta(
-            sequence_number=self._number(), output_index=self._index, item_id=self._id, delta=text
+        done = events.ArgumentsDone(
+            sequence_number=self._number(),
+            output_index=self._index,
+            item_id=self._id,
+            name=self._tool.name,
+            arguments=text,
         )
-        return [
-            delta,
-            events.InputDone(sequence_number=self._number(), output_index=self._index, item_id=self._id, input=text),
-        ]
+        return [done], self._item("completed" if is_object(text) else "incomplete", text)
 
     def _item(self, status: ItemStatus, text: str) -> OutputItem:
         tool = self._tool
-        item: OutputCall | OutputCustomCall
-        if tool.is_custom:
-            item = OutputCustomCall(id=self._id, status=status, call_id=self._call_id, name=tool.name, input=text)
-        else:
-            item = OutputCall(id=self._id, status=status, call_id=self._call_id, name=tool.name, arguments=text)
+        item = OutputCall(id=self._id, status=status, call_id=self._call_id, name=tool.name, arguments=text)
         if tool.namespace is not None:
             item.namespace = tool.namespace
         return item
 
 
-Writer = MessageWriter | ReasoningWriter | CallWriter
+class CustomCallWriter:
+    """A call of a custom tool: its text is decoded out of the JSON that the model writes."""
+
+    def __init__(self, index: int, number: Number, tool: ToolName) -> None:
+        self._index = index
+        self._number = number
+        self._tool = tool
+        self._id = new_id("ctc")
+        self._call_id = new_id("call")
+        self._input = CustomInput()
+
+    def begin(self) -> list[ResponseEvent]:
+        item = self._item("in_progress", "")
+        return [events.ItemAdded(sequence_number=self._number(), output_index=self._index, item=item)]
+
+    def add(self, text: str) -> list[ResponseEvent]:
+        return self._delta(self._input.push(text))
+
+    def close(self, status: ItemStatus) -> tuple[list[ResponseEvent], OutputItem]:
+        """As a function's."""
+        rest, text = self._input.finish()
+        found = self._delta(rest)
+        found.append(
+            events.InputDone(sequence_number=self._number(), output_index=self._index, item_id=self._id, input=text)
+        )
+        return found, self._item("completed" if is_object(self._input.arguments) else "incomplete", text)
+
+    def _delta(self, text: str) -> list[ResponseEvent]:
+        if not text:
+            return []
+        return [
+            events.InputDelta(sequence_number=self._number(), output_index=self._index, item_id=self._id, delta=text)
+        ]
+
+    def _item(self, status: ItemStatus, text: str) -> OutputItem:
+        tool = self._tool
+        item = OutputCustomCall(id=self._id, status=status, call_id=self._call_id, name=tool.name, input=text)
+        if tool.namespace is not None:
+            item.namespace = tool.namespace
+        return item
+
+
+Writer = MessageWriter | ReasoningWriter | CallWriter | CustomCallWriter
 
 
 def new_id(prefix: str) -> str:
     return f"{prefix}_{secrets.token_hex(12)}"
 
 
-def _object(text: str) -> dict[str, object] | None:
+def is_object(text: str) -> bool:
+    """Whether a text is the JSON of an object."""
     try:
-        value = json.loads(text)
+        return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _custom_input(text: str, value: Mapping[str, object] | None) -> str:
-    """The one argument; arguments of another shape are passed on as they are."""
-    given = None if value is None else value.get(CUSTOM_INPUT)
-    return given if isinstance(given, str) else text
+        return False

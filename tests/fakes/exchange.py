@@ -50,7 +50,8 @@ class FakeEvent:
 
 
 class FakeEventStream:
-    """Keeps what is sent. Sending is a checkpoint, so that a cancelled handler stops here as it does on a socket."""
+    """Keeps what is sent. Sending is a checkpoint, so that a cancelled handler stops here as it does on a slow socket:
+    after the event, which still goes out."""
 
     def __init__(self, headers: Sequence[tuple[str, str]]) -> None:
         self.headers = tuple(headers)
@@ -61,9 +62,9 @@ class FakeEventStream:
     async def send(self, data: bytes, event: str | None = None) -> None:
         assert not self.is_closed, "send after close"
         assert not _LINE_END.search(data), "an event's data holds no newline"
-        await trio.lowlevel.checkpoint()
         self.sent.append(FakeEvent(bytes(data), event))
         self._wake()
+        await trio.lowlevel.checkpoint()
 
     async def close(self) -> None:
         assert not self.is_closed, "closed twice"
@@ -102,8 +103,8 @@ class FakeSocket:
 
     async def send(self, text: bytes) -> None:
         assert self.closed is None, "send after close"
-        await trio.lowlevel.checkpoint()
         self._sent.send_nowait(bytes(text))
+        await trio.lowlevel.checkpoint()
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         await trio.lowlevel.checkpoint()

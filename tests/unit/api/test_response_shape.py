@@ -135,6 +135,19 @@ def test_a_named_stream_is_on_every_event() -> None:
     ]
 
 
+@pytest.mark.parametrize("num_sent", range(10))
+def test_whoever_is_cancelled_between_two_events_leaves_no_gap(num_sent: int) -> None:
+    shape = ResponseShape(ResponseTale(response(), {}))
+    sent = list(itertools.islice(shape.begin(), num_sent))
+    if num_sent > len(sent):
+        sent += itertools.islice(shape.delta(Delta(0, (Reasoning("x"), Content("y")))), num_sent - len(sent))
+    assert len(sent) == min(num_sent, 9)
+    reader = ResponseReader()
+    for event in [*sent, *shape.cancel()]:
+        reader.read(msgspec.json.decode(event.data))
+    assert reader.response["status"] == "cancelled"
+
+
 def test_an_event_holds_the_response_as_it_was_then() -> None:
     tale = ResponseTale(response(), {})
     created, _ = tale.begin()
