@@ -29,19 +29,20 @@ from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.load import Loaded
 from ignis.engine.loop import SWITCH_INTERVAL_S
 from ignis.engine.settings import EngineSettings
-from ignis.errors import IgnisError, ModelFileError
+from ignis.errors import ConfigError, IgnisError, ModelFileError
 from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
 from ignis.models.local import LocalModel, LocalModels
 from ignis.server.binding import Bound, Listen
 from ignis.server.limits import ServerLimits
 from ignis.server.listener import Server, on_signals
-from ignis.server.tls import load_tls
+from ignis.server.tls import Certificate
 from ignis.stream.dialects import choose_dialect
 from ignis.units import Address, parse_bind
 from ignis.version import VERSION
 
 _QUIT_STATUS = 130
+_CERTIFICATE_EVERY_S = 60
 
 
 def run(config: Config) -> int:
@@ -97,6 +98,8 @@ class _App:
         self._serving = Serving(self._engine, self._keeper, self._metrics, config.server.keepalive_interval)
         self._started_at_s = time.monotonic()
         self._is_ready = False
+        cert, key = config.server.tls_cert, config.server.tls_key
+        self._certificate = None if cert is None or key is None else Certificate(cert, key)
         self._listens = self._plan_listens()
         self._server = Server(
             ServerLimits.from_config(config.server),
@@ -119,6 +122,7 @@ class _App:
             bounds = await nursery.start(self._serve_until_drained, nursery.cancel_scope)
             self._announce(bounds)
             nursery.start_soon(self._keeper.run)
+            nursery.start_soon(self._renew_certificate)
             nursery.start_soon(self._find_model)
         self._log.emit("ignis.process.stopped", reason="signal")
 
@@ -132,9 +136,7 @@ class _App:
         """The API's addresses, then that of the metrics, where they have one."""
         config = self._config
         server = config.server
-        tls = None
-        if server.tls_cert is not None and server.tls_key is not None:
-            tls = load_tls(server.tls_cert, server.tls_key)
+        tls = None if self._certificate is None else self._certificate.context
         settings = ApiSettings.from_config(config, self._key)
         router = build_router(self._serving, self._prompts, settings, self._metrics, self._log)
         listens = [
@@ -154,6 +156,16 @@ class _App:
                 Listen(str(server.metrics_bind), metrics_router, "--server-metrics-bind", is_movable=not is_chosen)
             )
         return listens
+
+    async def _renew_certificate(self) -> None:
+        """Looks from time to time whether the certificate was renewed."""
+        while self._certificate is not None:
+            await trio.sleep(_CERTIFICATE_EVERY_S)
+            try:
+                if self._certificate.refresh():
+                    self._log.emit("ignis.http.certificate_renewed", path=str(self._config.server.tls_cert))
+            except ConfigError as error:
+                self._log.emit("ignis.http.certificate_refused", error=error)
 
     def _announce(self, bounds: Sequence[Bound]) -> None:
         server = self._config.server

@@ -433,6 +433,22 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.http.certificate_renewed": (
+        "info",
+        frozenset(
+            {
+                "path",
+            }
+        ),
+    ),
+    "ignis.http.certificate_refused": (
+        "warning",
+        frozenset(
+            {
+                "error",
+            }
+        ),
+    ),
     "ignis.http.connection_cut": (
         "debug",
         frozenset(

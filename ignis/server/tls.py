@@ -45,6 +45,45 @@ def load_tls(certificate: Path, key: Path) -> ssl.SSLContext:
     return context
 
 
+class Certificate:
+    """A certificate and its key as files, which are read again when they change: they are renewed every few weeks."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        """Raises ConfigError as `load_tls` does."""
+        self.context = load_tls(certificate, key)
+        """Of every handshake from now on, the latest files' too."""
+        self._files = (certificate, key)
+        self._seen = self._stamps()
+
+    def refresh(self) -> bool:
+        """Takes files that have changed since they were last looked at. Connections that are open keep theirs.
+
+        Raises:
+            ConfigError: the new ones cannot be used, and the old ones stay. They are not looked at again until they
+                change again: a renewal that is half done is whole a moment later.
+        """
+        stamps = self._stamps()
+        if stamps == self._seen:
+            return False
+        self._seen = stamps
+        # In a context of its own first: one that took the half of a pair would refuse every handshake.
+        load_tls(*self._files)
+        self.context.load_cert_chain(*self._files, password="")
+        return True
+
+    def _stamps(self) -> list[tuple[int, int, int] | None]:
+        """What changes when a file is written or replaced; None where there is none."""
+        found: list[tuple[int, int, int] | None] = []
+        for path in self._files:
+            try:
+                state = path.stat()
+            except OSError:
+                found.append(None)
+            else:
+                found.append((state.st_ino, state.st_mtime_ns, state.st_size))
+        return found
+
+
 def _look_at(path: Path, mark: str, field: str, what: str) -> None:
     try:
         text = path.read_bytes()

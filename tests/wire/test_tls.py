@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from ignis.errors import ConfigError
-from ignis.server.tls import load_tls
+from ignis.server.tls import Certificate, load_tls
 from tests.settings import server_limits
 from tests.wire.frames import TEXT, frame, opening, read_frames
 from tests.wire.test_server import Running, read_until, running, wait_until
@@ -166,3 +166,29 @@ def test_a_certificate_that_is_garbage_is_refused(tmp_path: Path) -> None:
     bad.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
     with pytest.raises(ConfigError, match=r"server.tls_cert .*bad.pem and server.tls_key .* cannot be used"):
         load_tls(bad, KEY)
+
+
+async def test_a_renewed_certificate_is_taken_and_a_bad_one_is_not(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    certificate.write_bytes(CERTIFICATE.read_bytes())
+    key.write_bytes(KEY.read_bytes())
+    pair = Certificate(certificate, key)
+    assert not pair.refresh()
+    async with running(server_limits(drain_timeout_s=2), tls=pair.context) as it:
+        key.write_bytes((FILES / "other_key.pem").read_bytes())
+        with pytest.raises(ConfigError, match="is not the key of"):
+            pair.refresh()
+        assert not pair.refresh()
+        stream = await connect(it)
+        assert (await ask(stream, HELLO, b"hello\n")).startswith(b"HTTP/1.1 200")
+        certificate.write_bytes((FILES / "other_certificate.pem").read_bytes())
+        assert pair.refresh()
+        assert (await ask(stream, HELLO, b"hello\n")).startswith(b"HTTP/1.1 200")
+        await stream.aclose()
+        context = ssl.create_default_context(cafile=str(FILES / "other_certificate.pem"))
+        renewed = await connect(it, context)
+        assert (await ask(renewed, HELLO, b"hello\n")).startswith(b"HTTP/1.1 200")
+        await renewed.aclose()
+        certificate.unlink()
+        with pytest.raises(ConfigError, match="cannot be read"):
+            pair.refresh()
