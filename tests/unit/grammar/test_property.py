@@ -8,8 +8,11 @@ import jsonschema_rs
 from hypothesis import assume, given, settings
 
 from ignis.errors import RequestError
-from tests.unit.grammar.rig import JsonForm, draw, held
+from ignis.grammar.grammar import Calls
+from ignis.stream.dialects import HERMES, LLAMA3, QWEN_XML, OutputDialect
+from tests.unit.grammar.rig import CallTarget, JsonForm, calls_of, draw, held
 
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
 NAMES = st.sampled_from(["a", "b", "name", "ä b", 'q"', "$ref"])
 SCALARS = st.sampled_from([None, True, False, 0, -3, 2.5, "", "x", 'say "hi"\n', "é😀"])
 
@@ -98,4 +101,27 @@ def test_what_is_drawn_validates(schema: dict[str, Any], seed: int) -> None:
     drawn, has_ended = draw(constraint, seed, haste=0.7)
     assume(has_ended)
     value = json.loads(drawn)
-    assert jsonschema_rs.is_valid({**root, "$schema": "https://json-schema.org/draft/2020-12/schema"}, value), value
+    assert jsonschema_rs.is_valid({**root, "$schema": DRAFT}, value), value
+
+
+@settings(max_examples=150)
+@given(
+    properties=st.dictionaries(st.sampled_from(["a", "city name", "ä"]), SCHEMAS, min_size=1, max_size=3),
+    dialect=st.sampled_from([HERMES, LLAMA3, QWEN_XML]),
+    seed=st.integers(0, 2**32),
+)
+def test_the_arguments_of_a_forced_call_validate(properties: dict[str, Any], dialect: OutputDialect, seed: int) -> None:
+    schema = {"type": "object", "properties": properties, "required": ["a"] if "a" in properties else []}
+    schema["$defs"] = {"tree": TREE}
+    target = CallTarget("f", "tools[0]", schema)
+    try:
+        constraint = held(calls=Calls((target,), dialect, is_single=True))
+    except RequestError:
+        assume(False)
+    drawn, has_ended = draw(constraint, seed, haste=0.7)
+    assume(has_ended)
+    ((name, text),), content, is_complete = calls_of(drawn, (target,), dialect)
+    assert (name, content, is_complete) == ("f", "", True)
+    arguments = json.loads(text)
+    assert set(arguments) <= set(properties)
+    assert jsonschema_rs.is_valid({**schema, "$schema": DRAFT}, arguments), (arguments, drawn)
