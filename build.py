@@ -605,7 +605,7 @@ def build_core(compiler: Compiler, python: Path) -> None:
         raise Problem(f"no Python.h in {headers}; on Debian and Ubuntu: apt-get install python{version}-dev")
     includes = [f"-I{headers}", f"-I{ROOT / 'cuda' / 'include'}"]
     flags = ["-O2", "-g0", "-fPIC", "-shared", "-fvisibility=hidden", "-fwrapv", "-DNDEBUG", "-s"]
-    command = [find_tool("CC", "gcc"), *flags, *includes, str(written), "-o", f"{CORE}.new", "-ldl"]
+    command = [find_tool("CC", "gcc"), *flags, *includes, str(written), "-o", f"{CORE}.new", "-ldl", "-lm"]
     compiler.build(CORE, command, [written, ROOT / "cuda" / "include" / "ignis_step.h"])
 
 

@@ -138,6 +138,8 @@ class Draw:
     top: Final[tuple[tuple[int, float], ...]]
     def __init__(self, token: int, logprob: float = 0.0, top: tuple[tuple[int, float], ...] = ()) -> None: ...
 
+def score(logits: Any, tokens: TokenLog, start: int, num_rows: int, num_top: int) -> list[Draw]: ...
+
 class LeafError(Exception):
     status: int
     text: str

@@ -12,6 +12,7 @@ declaration a second time in a .pxd, and five times Cython's own start and size.
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.float cimport FLT_MIN
+from libc.math cimport exp, log
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
@@ -972,6 +973,55 @@ cdef Draw c_draw(const ignis_draw *draw):
     if draw.num_top == 0:
         return Draw(draw.token, draw.logprob)
     return Draw(draw.token, draw.logprob, tuple([(draw.top_ids[i], draw.top_logprobs[i]) for i in range(draw.num_top)]))
+
+
+def score(float[:, ::1] logits not None, TokenLog tokens not None, int start, int num_rows, int num_top):
+    """Gives a Draw for each of the first rows: the token of the log that stands behind the row's position, its log
+    probability and the num_top best ones, of the raw logits. Equal ones: the lower id first.
+
+    logits: float32 [at least num_rows, vocab_size], of positions from start on.
+    """
+    cdef int c_vocab_size = logits.shape[1]
+    cdef int c_row, c_id, c_place, c_count, c_token
+    cdef double c_norm
+    cdef float c_most
+    cdef const float *c_logits
+    cdef int[IGNIS_MAX_TOP_LOGPROBS] c_ids
+    if not 0 <= num_rows <= logits.shape[0] or start < 0 or start + num_rows >= tokens.c_count:
+        raise IndexError((start, num_rows))
+    if not 0 <= num_top <= IGNIS_MAX_TOP_LOGPROBS:
+        raise ValueError(f"at most {IGNIS_MAX_TOP_LOGPROBS} best tokens")
+    draws = []
+    for c_row in range(num_rows):
+        c_logits = &logits[c_row, 0]
+        c_token = tokens.c_tokens[start + c_row + 1]
+        if not 0 <= c_token < c_vocab_size:
+            raise IndexError(c_token)
+        c_count = 0
+        with nogil:
+            c_most = c_logits[0]
+            for c_id in range(1, c_vocab_size):
+                if c_logits[c_id] > c_most:
+                    c_most = c_logits[c_id]
+            c_norm = 0.0
+            for c_id in range(c_vocab_size):
+                c_norm += exp(<double>c_logits[c_id] - c_most)
+            c_norm = c_most + log(c_norm)
+            if num_top:
+                for c_id in range(c_vocab_size):
+                    if c_count == num_top and not c_logits[c_id] > c_logits[c_ids[c_count - 1]]:
+                        continue
+                    # A new one stands behind its equals, whose ids are lower.
+                    c_place = c_count if c_count < num_top else num_top - 1
+                    while c_place > 0 and c_logits[c_id] > c_logits[c_ids[c_place - 1]]:
+                        c_ids[c_place] = c_ids[c_place - 1]
+                        c_place -= 1
+                    c_ids[c_place] = c_id
+                    if c_count < num_top:
+                        c_count += 1
+        top = [(c_ids[c_place], <float>(c_logits[c_ids[c_place]] - c_norm)) for c_place in range(c_count)]
+        draws.append(Draw(c_token, <float>(c_logits[c_token] - c_norm), tuple(top)))
+    return draws
 
 
 class LeafError(Exception):

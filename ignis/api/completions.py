@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -10,7 +10,7 @@ from ignis.api.answering import Answering, Event
 from ignis.api.body import opening, read_body
 from ignis.api.chunks import DONE, text_frame
 from ignis.api.figures import timings_of, usage_of
-from ignis.api.generation import Delta, DrawnToken, Order, Outcome, fresh_seed
+from ignis.api.generation import Delta, Order, Outcome, fresh_seed
 from ignis.api.held import held_form
 from ignis.api.order import Orders
 from ignis.api.prompt import Prompts
@@ -23,7 +23,8 @@ from ignis.api.schema.completions import (
     CompletionPiece,
     CompletionRequest,
 )
-from ignis.api.text_logprobs import TextLogprobs
+from ignis.api.schema.usage import CompletionUsage
+from ignis.api.text_logprobs import TextLogprobs, joined
 from ignis.api.wish import FillIn, Names, Wish, explicit_cap
 from ignis.clock import unix_s
 from ignis.error_body import encode
@@ -54,13 +55,16 @@ class Completions:
         async with self._orders.use(fields.model, opening(exchange, read, fields.stream)) as use:
             orders = [await self._orders.make_with(use, wish, exchange.request_id) for wish in wishes]
             echoes = await self._echoes(orders, texts) if fields.echo else [""] * len(orders)
+        is_silent = 0 in (fields.max_tokens, fields.max_completion_tokens)
         answers = [
-            _Answer(order, echo) for order, echo in zip(orders, echoes, strict=True) for _ in range(fields.n or 1)
+            _Answer(order, echo, is_silent=is_silent)
+            for order, echo in zip(orders, echoes, strict=True)
+            for _ in range(fields.n or 1)
         ]
         head = _Head(f"cmpl-{secrets.token_hex(12)}", unix_s(), orders[0].model.name, orders[0].sampling.seed)
         if fields.stream:
             has_usage = fields.stream_options is not None and bool(fields.stream_options.include_usage)
-            shape = _Chunks(answers, head, has_usage=has_usage)
+            shape = _Chunks(answers, head, has_usage=has_usage, is_silent=is_silent)
             await self._answering.stream(exchange, orders, shape, read.headers)
             return
         outcome = await self._answering.whole(orders, lambda delta: answers[delta.answer].keep(delta))
@@ -69,7 +73,7 @@ class Completions:
             created=head.created,
             model=head.model,
             choices=[answer.choice(index) for index, answer in enumerate(answers)],
-            usage=usage_of(outcome),
+            usage=_usage(outcome, is_silent=is_silent),
             timings=timings_of(outcome, head.seed),
         )
         await exchange.respond(200, msgspec.json.encode(body), headers=read.headers)
@@ -99,23 +103,27 @@ def _wishes(fields: CompletionRequest, prompts: Sequence[str | tuple[int, ...]])
         raise UnsupportedValueError(
             f"best_of must be the value of n, {num_answers}: every answer that is drawn is returned", "best_of"
         )
-    if fields.echo and fields.logprobs is not None:
-        raise UnsupportedValueError("echo is not served with logprobs: those are of drawn tokens", "echo")
+    if fields.echo and fields.suffix is not None and fields.logprobs is not None:
+        raise UnsupportedValueError("echo is not served with suffix and logprobs: the gap is not where it ends", "echo")
     max_tokens, cap_name = explicit_cap(
         max_tokens=fields.max_tokens, max_completion_tokens=fields.max_completion_tokens
     )
+    if max_tokens == 0 and not fields.echo:
+        raise InvalidRequestError(f"{cap_name} must be at least 1, or echo true", cap_name)
     form = held_form(fields)
     seeded = msgspec.structs.replace(fields, seed=fresh_seed() if fields.seed is None else fields.seed)
     return [
         Wish(
             fields=seeded,
             prompt=prompt if fields.suffix is None else _fill_in(prompt, fields.suffix),
-            max_tokens=max_tokens,
+            # To read a prompt a token has to be drawn; it is not told.
+            max_tokens=1 if max_tokens == 0 else max_tokens,
             default_max_tokens=DEFAULT_MAX_TOKENS,
             num_answers=num_answers,
             stop=fields.stop,
             form=form,
             top_logprobs=fields.logprobs,
+            prompt_logprobs=fields.logprobs if fields.echo else None,
             names=Names(prompt="prompt" if len(prompts) == 1 else f"prompt[{index}]", max_tokens=cap_name),
         )
         for index, prompt in enumerate(prompts)
@@ -153,34 +161,61 @@ def _prompts(fields: CompletionRequest) -> list[str | tuple[int, ...]]:
 class _Answer:
     """One answer while it comes: its pieces for a stream, or kept for a body."""
 
-    def __init__(self, order: Order, echo: str) -> None:
-        self.echo = echo
-        self.logprobs = TextLogprobs(order.model.tokenizer, len(echo))
-        self._has_logprobs = order.sampling.top_logprobs is not None
-        self._text: list[str] = [echo]
-        self._tokens: list[DrawnToken] = []
-        self._finish: CompletionFinish = "stop"
+    def __init__(self, order: Order, echo: str, *, is_silent: bool) -> None:
+        """`is_silent`: the prompt is all that is wanted; what is drawn is not told."""
+        self._order = order
+        self._echo = echo
+        self._is_silent = is_silent
+        self._lists = TextLogprobs(order.model.tokenizer, len(echo))
+        self._pieces: list[CompletionPiece] = []
+
+    def begin(self, index: int) -> CompletionPiece | None:
+        """The echo; where its log probabilities are wanted it comes with them."""
+        if not self._echo or self._order.prompt_logprobs is not None:
+            return None
+        return CompletionPiece(text=self._echo, index=index)
+
+    def piece(self, delta: Delta) -> CompletionPiece | None:
+        """What a delta adds; None where that is nothing."""
+        if delta.scores is not None:
+            logprobs = self._lists.prompt(self._order.prompt, delta.scores, self._echo)
+            return CompletionPiece(text=self._echo, index=delta.answer, logprobs=logprobs)
+        text = "".join(part.text for part in delta.parts if isinstance(part, Content))
+        if self._is_silent or not (text or delta.tokens):
+            return None
+        drawn = self._lists.take(delta.tokens) if delta.tokens else None
+        return CompletionPiece(text=text, index=delta.answer, logprobs=drawn)
+
+    def end(self, delta: Delta) -> CompletionPiece | None:
+        """How a last delta ends the answer."""
+        if delta.finish is None:
+            return None
+        finish = "length" if self._is_silent else _FINISH[delta.finish]
+        return CompletionPiece(text="", index=delta.answer, finish_reason=finish)
 
     def keep(self, delta: Delta) -> None:
-        self._text.append(_text(delta))
-        self._tokens += delta.tokens
-        if delta.finish is not None:
-            self._finish = _FINISH[delta.finish]
+        self._pieces += [piece for piece in (self.piece(delta), self.end(delta)) if piece is not None]
 
     def choice(self, index: int) -> CompletionChoice:
+        """The kept pieces as one."""
+        echo = self.begin(index)
+        pieces = self._pieces if echo is None else [echo, *self._pieces]
+        lists = [piece.logprobs for piece in pieces if piece.logprobs is not None]
+        has_logprobs = self._order.sampling.top_logprobs is not None
         return CompletionChoice(
-            text="".join(self._text),
+            text="".join(piece.text for piece in pieces),
             index=index,
-            logprobs=self.logprobs.take(self._tokens) if self._has_logprobs else None,
-            finish_reason=self._finish,
+            logprobs=joined(lists) if has_logprobs else None,
+            finish_reason=next(piece.finish_reason for piece in pieces if piece.finish_reason is not None),
         )
 
 
 class _Chunks:
     """The shape of the stream."""
 
-    def __init__(self, answers: Sequence[_Answer], head: _Head, *, has_usage: bool) -> None:
+    def __init__(self, answers: Sequence[_Answer], head: _Head, *, has_usage: bool, is_silent: bool) -> None:
         self._answers = answers
+        self._is_silent = is_silent
         self._seed = head.seed
         self._has_usage = has_usage
         self._encoder = msgspec.json.Encoder()
@@ -197,22 +232,22 @@ class _Chunks:
 
     def begin(self) -> Iterable[Event]:
         for index, answer in enumerate(self._answers):
-            if answer.echo:
-                yield self._event(CompletionPiece(text=answer.echo, index=index))
+            if (echo := answer.begin(index)) is not None:
+                yield self._event(echo)
 
     def delta(self, delta: Delta) -> Iterable[Event]:
-        text = _text(delta)
-        if delta.tokens:
-            logprobs = self._answers[delta.answer].logprobs.take(delta.tokens)
-            yield self._event(CompletionPiece(text=text, index=delta.answer, logprobs=logprobs))
-        elif text:
+        answer = self._answers[delta.answer]
+        piece = answer.piece(delta)
+        if piece is not None and piece.logprobs is not None:
+            yield self._event(piece)
+        elif piece is not None:
             before, after = self._frames[delta.answer]
-            yield Event(before + self._encoder.encode(text) + after)
-        if delta.finish is not None:
-            self._finishes.append(CompletionPiece(text="", index=delta.answer, finish_reason=_FINISH[delta.finish]))
+            yield Event(before + self._encoder.encode(piece.text) + after)
+        if (end := answer.end(delta)) is not None:
+            self._finishes.append(end)
             # The last finish waits for the figures, as in chat.
             if len(self._finishes) < len(self._answers):
-                yield self._event(self._finishes[-1])
+                yield self._event(end)
 
     def end(self, outcome: Outcome) -> Iterable[Event]:
         timings = timings_of(outcome, self._seed)
@@ -221,9 +256,8 @@ class _Chunks:
             yield Event(self._encoder.encode(msgspec.structs.replace(last, timings=timings)))
         else:
             yield Event(self._encoder.encode(last))
-            yield Event(
-                self._encoder.encode(msgspec.structs.replace(self._blank, usage=usage_of(outcome), timings=timings))
-            )
+            usage = _usage(outcome, is_silent=self._is_silent)
+            yield Event(self._encoder.encode(msgspec.structs.replace(self._blank, usage=usage, timings=timings)))
         yield Event(DONE)
 
     def fail(self, error: IgnisError) -> Iterable[Event]:
@@ -240,6 +274,5 @@ class _Chunks:
         return msgspec.structs.replace(self._blank, choices=[piece])
 
 
-def _text(delta: Delta) -> str:
-    """The text of raw output, which has no other parts."""
-    return "".join(part.text for part in delta.parts if isinstance(part, Content))
+def _usage(outcome: Outcome, *, is_silent: bool) -> CompletionUsage:
+    return usage_of(replace(outcome, completion_tokens=0) if is_silent else outcome)

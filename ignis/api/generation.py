@@ -31,6 +31,7 @@ from ignis.stream.reasoning import opens_reasoning
 from ignis.stream.tool_calls import Schemas
 
 _SEED_BITS = 53
+_ENDS = (FinishReason.STOP, FinishReason.LENGTH)
 # Far below any logit, and still a number that a float32 holds.
 _NEVER = -1e9
 _SEED_MASK = 2**64 - 1
@@ -59,6 +60,8 @@ class Order:
     """What each answer may draw; none: anything. Good for one submission."""
     reasoning: tuple[ReasoningRecord, ...] = ()
     """What becomes of each answer's reasoning, where the model may reason."""
+    prompt_logprobs: int | None = None
+    """None: none. n: log probabilities of the prompt's own tokens, and of the n best at each."""
     continues: bool = False
     """The answer goes on with the prompt's own text: no turn begins between them."""
     request_class: RequestClass = RequestClass.INTERACTIVE
@@ -86,6 +89,7 @@ class Order:
                 request_class=self.request_class,
                 timeout_s=None if self.timeout_s is None else max(0.0, self.timeout_s - self.waited_s),
                 trace=self.trace,
+                prompt_logprobs=self.prompt_logprobs,
                 constraint=self.constraints[index] if self.constraints else None,
                 reasoning=self.reasoning[index] if self.reasoning else None,
             )
@@ -116,6 +120,8 @@ class Delta:
     """With `finish`: the stop string that ended the text; None where none did."""
     forced_at: int | None = None
     """With `finish`: reasoning tokens when the spent budget closed the reasoning; None where it did not."""
+    scores: tuple[TokenLogprob, ...] | None = None
+    """Of the prompt's tokens but the first, before everything else of an answer where they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +256,7 @@ class _Answer:
         )
         self._timeout_s = order.timeout_s
         self._reached = None if order.sampling.top_logprobs is None else _Reached(self._text.token_bytes)
+        self._owes_scores = order.prompt_logprobs is not None
         self._first_at: float | None = None
 
     async def follow(self, on_delta: OnDelta) -> None:
@@ -258,6 +265,9 @@ class _Answer:
                 event = await mailbox.receive()
                 if event.tokens and self._first_at is None:
                     self._first_at = trio.current_time()
+                if self._owes_scores and (event.tokens or event.finish in _ENDS):
+                    self._owes_scores = False
+                    await on_delta(Delta(self.index, scores=event.scores))
                 if await self._take_tokens(event, on_delta):
                     mailbox.stop()
                     self._conclude(mailbox, self.num_drawn)

@@ -105,6 +105,7 @@ class Orders:
             num_answers=wish.num_answers,
             stops=stops,
             ignores_eos=bool(wish.fields.ignore_eos),
+            prompt_logprobs=wish.prompt_logprobs,
             request_class=_request_class(wish.fields),
             timeout_s=self._settings.request_timeout_s,
             waited_s=use.waited_s,

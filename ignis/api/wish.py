@@ -97,6 +97,8 @@ class Wish:
     """What the answer's content is held to."""
     top_logprobs: int | None = None
     """None: no log probabilities. n: the drawn token's and those of the n best."""
+    prompt_logprobs: int | None = None
+    """None: none. n: of the prompt's own tokens, and of the n best at each."""
     names: Names = Names()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from ignis import _core
-from ignis._core import Draw, LeafError, LoadParams, LoadProgress
+from ignis._core import Draw, LeafError, LoadParams, LoadProgress, score
 from ignis.config_fields import ModelKvFormat
 from ignis.errors import DeviceLoadError, EngineError, InternalError, ModelLoadError
 from ignis.models.base import Checkpoint, DType
@@ -23,6 +23,7 @@ _KV_DTYPES = {
     ModelKvFormat.FP8: DType.F8_E4M3,
     ModelKvFormat.F32: DType.F32,
 }
+_FLOAT_BYTES = 4
 _DEVICE_FAILURES = (_core.STATUS_FAULT, _core.STATUS_NO_DEVICE, _core.STATUS_NO_MEMORY)
 """Of a step, no memory is a loss, too: none is taken then, and a card that refused some ends every later step."""
 
@@ -121,7 +122,10 @@ class Leaf(Protocol):
         ...
 
     def prefill(self, span: PrefillSpan) -> Sequence[Draw]:
-        """Runs a span. The last one of a prompt opens the lane and gives one draw; others give none."""
+        """Runs a span. The last one of a prompt opens the lane and gives one draw; others give none.
+
+        Where the prompt is scored, a draw for each prompt token behind the span's positions comes before that.
+        """
         ...
 
     def decode(self, step: DecodeRound, meanwhile: Callable[[], None]) -> Sequence[Draw]:
@@ -139,6 +143,7 @@ class NativeLeaf:
     def __init__(self, library: Path) -> None:
         try:
             self._leaf = _core.Leaf(str(library))
+            self._vocab_size = 0
         except LeafError as error:
             raise ModelLoadError(f"the leaf {library.name} cannot be used: {error.text}") from error
 
@@ -157,6 +162,7 @@ class NativeLeaf:
     def load(self, checkpoint: Checkpoint, layout: Layout, progress: LoadProgress) -> None:
         try:
             self._leaf.load(_params(checkpoint, layout), progress)
+            self._vocab_size = checkpoint.shape.vocab_size
         except LeafError as error:
             kind = DeviceLoadError if error.status in _DEVICE_FAILURES else ModelLoadError
             raise kind(f"{checkpoint.path}: {error.text}") from error
@@ -172,16 +178,20 @@ class NativeLeaf:
 
     def prefill(self, span: PrefillSpan) -> Sequence[Draw]:
         live = span.live
+        num_top = live.submission.prompt_logprobs
+        num_rows = span.stop - span.start
+        logits = None if num_top is None else self._logits(num_rows)
         try:
-            if not span.is_last:
-                self._leaf.prefill(live.tokens, span.start, span.stop, live.table)
-                return ()
-            self._leaf.open_lane(live.lane, live.tokens)
-            draw = self._leaf.prefill(live.tokens, span.start, span.stop, live.table, live.lane, span.sampling)
+            if span.is_last:
+                self._leaf.open_lane(live.lane, live.tokens)
+            lane = live.lane if span.is_last else -1
+            draw = self._leaf.prefill(live.tokens, span.start, span.stop, live.table, lane, span.sampling, logits)
         except LeafError as error:
             raise step_error(error) from error
-        assert draw is not None
-        return (draw,)
+        draws = [] if draw is None else [draw]
+        if num_top is None:
+            return draws
+        return score(logits, live.tokens, span.start, num_rows - span.is_last, num_top) + draws
 
     def decode(self, step: DecodeRound, meanwhile: Callable[[], None]) -> Sequence[Draw]:
         try:
@@ -190,6 +200,11 @@ class NativeLeaf:
             return self._leaf.decode(step.rows, step.sampling, None, meanwhile)
         except LeafError as error:
             raise step_error(error) from error
+
+    def _logits(self, num_rows: int) -> "memoryview[float]":
+        """Memory for the logits of so many positions: float32 [num_rows, vocab_size]."""
+        shape = (num_rows, self._vocab_size)
+        return memoryview(bytearray(num_rows * self._vocab_size * _FLOAT_BYTES)).cast("f", shape)
 
     def last_step(self) -> StepTimes:
         return StepTimes(*self._leaf.last_step())

@@ -8,6 +8,7 @@ from ignis.scheduler.request import (
     RequestEvent,
     RequestState,
     Submission,
+    TokenLogprob,
     Usage,
 )
 
@@ -49,6 +50,7 @@ class Live:
         "rank",
         "request_id",
         "row",
+        "scores",
         "shared_tokens",
         "source",
         "state",
@@ -80,6 +82,8 @@ class Live:
         self.source: int | None = None
         """The cached page whose head its last page gets by a copy. Held until that is done, within one step."""
         self.num_drawn = 0
+        self.scores: list[TokenLogprob] = []
+        """Of the prompt so far, where it is scored."""
         self.is_late = False
         """Its constraint is worked on: it is in no round."""
         self.submitted_at_s = now_s

@@ -4,6 +4,7 @@ Spans break at absolute multiples of the chunk, so that a prompt resumed from th
 as a cold one.
 """
 
+from ignis._core import PAGE_TOKENS
 from ignis.scheduler.live import Live
 
 
@@ -31,7 +32,10 @@ class PrefillLane:
         assert self.live is not None
         self._started_at_s = now_s
         start = self.live.filled
-        return start, min(self.live.prompt_tokens, (start // self._chunk_tokens + 1) * self._chunk_tokens)
+        # A scored span brings its logits to the host, a vocabulary for each position.
+        is_scored = self.live.submission.prompt_logprobs is not None
+        chunk_tokens = min(PAGE_TOKENS, self._chunk_tokens) if is_scored else self._chunk_tokens
+        return start, min(self.live.prompt_tokens, (start // chunk_tokens + 1) * chunk_tokens)
 
     def end(self, now_s: float, *, is_last: bool) -> None:
         """The chunk is done. After a prompt's last one nothing waits but for the round."""

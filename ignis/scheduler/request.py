@@ -64,6 +64,9 @@ class Submission:
     """Counts from submission, so that a request that waits for pages cannot wait for ever."""
     trace: str = ""
     """The exchange's request id, for the log."""
+    prompt_logprobs: int | None = None
+    """None: the prompt is not scored. n: the log probability of each of its tokens but the first, and of the n best.
+    Nothing of it is found in the cache then: every position has to be computed."""
     constraint: Constraint | None = field(default=None, compare=False)
     """What the answer may draw; one object an answer, which is the engine's from now on."""
     reasoning: ReasoningRecord | None = None
@@ -182,6 +185,8 @@ class TokenEvent:
     fault: str = ""
     """With FAULT: a line for the log; clients get the generic text. With BLOCKED: the line for the client."""
     usage: Usage | None = field(default=None)
+    scores: tuple[TokenLogprob, ...] = ()
+    """Of the prompt's tokens but the first, with the first drawn one; empty where not asked for."""
 
 
 Event = Admitted | TokenEvent

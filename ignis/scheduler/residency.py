@@ -46,7 +46,8 @@ class Residency:
         """Claims the longest cached prefix and reserves the rest of the bound; False, and nothing is held, where the
         room is missing now. At least one prompt token is left to prefill, since a draw needs its logits. Where a source
         is claimed, its copy is the next step."""
-        claim = self.index.match(live.tokens, (live.prompt_tokens - 1) // PAGE_TOKENS) if self._has_prefix_cache else []
+        may_claim = self._has_prefix_cache and live.submission.prompt_logprobs is None
+        claim = self.index.match(live.tokens, (live.prompt_tokens - 1) // PAGE_TOKENS) if may_claim else []
         num_idle = sum(map(self.index.is_idle, claim))
         for page in claim:
             self.index.retain(page)
@@ -59,7 +60,7 @@ class Residency:
         live.entered_pages = len(claim)
         live.filled = live.cached_tokens = len(claim) * PAGE_TOKENS
         live.shared_tokens = live.cached_tokens - num_idle * PAGE_TOKENS
-        if self._has_prefix_cache:
+        if may_claim:
             self._claim_source(live, claim)
         return True
 

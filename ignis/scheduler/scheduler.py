@@ -120,7 +120,8 @@ class Scheduler:
         return Idle()
 
     def commit(self, step: Step, draws: Sequence[Draw], now: float) -> list[Event]:
-        """Takes the result of a step: a round's draws in the order of its rows, a last span's one draw, else none."""
+        """Takes the result of a step: a round's draws in the order of its rows; a span's scores where its prompt is
+        scored, then a last span's one draw."""
         events = self._take_untold()
         if isinstance(step, DecodeRound):
             self._prefill.note_round()
@@ -135,11 +136,15 @@ class Scheduler:
             live.filled = step.stop
             self.residency.enter(live)
             self._prefill.end(now, is_last=step.is_last)
+            scores = draws[:-1] if step.is_last else draws
+            live.scores += [TokenLogprob(score.logprob, score.top) for score in scores]
             if step.is_last:
                 live.first_token_at_s = now
                 live.advance(RequestEvent.PROMPT_DONE)
                 self._lanes.join(live)
-                events.append(self._take_draw(live, draws[0], now))
+                event = self._take_draw(live, draws[-1], now)
+                event.scores = tuple(live.scores)
+                events.append(event)
             else:
                 live.advance(RequestEvent.SPAN)
         elif isinstance(step, CopyPage):

@@ -100,3 +100,23 @@ def test_more_prompts_than_lanes_are_answered_as_if_each_came_alone(sdk: openai.
     options = {"model": "", "temperature": 0.8, "seed": 3, "max_tokens": 6}
     together = [choice.text for choice in sdk.completions.create(prompt=prompts, **options).choices]
     assert together == [sdk.completions.create(prompt=prompt, **options).choices[0].text for prompt in prompts]
+
+
+def test_a_prompt_is_scored_as_its_tokens_were_drawn(sdk: openai.OpenAI, server: Server) -> None:
+    prompt = PROMPT + " a city. " + "It is known for its food and its art. " * 12
+    drawn = sdk.completions.create(model="", prompt=prompt, temperature=0, max_tokens=80, logprobs=2).choices[0]
+    scored = sdk.completions.create(model="", prompt=prompt + drawn.text, max_tokens=0, echo=True, logprobs=2).choices[
+        0
+    ]
+    assert drawn.logprobs is not None and scored.logprobs is not None
+    assert scored.text == prompt + drawn.text
+    assert scored.logprobs.tokens is not None and drawn.logprobs.tokens is not None
+    count = len(drawn.logprobs.tokens)
+    # The text is encoded again, so that its end may come out in other tokens than those that were drawn.
+    assert scored.logprobs.tokens[-count:] == drawn.logprobs.tokens
+    assert scored.logprobs.token_logprobs is not None and drawn.logprobs.token_logprobs is not None
+    assert scored.logprobs.token_logprobs[0] is None
+    assert scored.logprobs.token_logprobs[-count:] == pytest.approx(drawn.logprobs.token_logprobs, abs=1e-3)
+    assert scored.logprobs.top_logprobs is not None and drawn.logprobs.top_logprobs is not None
+    for mine, theirs in zip(scored.logprobs.top_logprobs[-count:], drawn.logprobs.top_logprobs, strict=True):
+        assert mine == pytest.approx(theirs, abs=1e-3)

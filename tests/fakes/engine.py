@@ -148,9 +148,18 @@ class ScriptedEngine:
         for start in range(0, len(tokens), played.tokens_per_event):
             part = tokens[start : start + played.tokens_per_event]
             logprobs = () if submission.sampling.top_logprobs is None else tuple(_logprob(t, submission) for t in part)
-            events.append(TokenEvent(request_id, part, logprobs, usage=None if start else usage))
+            scores = () if start else _scores(submission)
+            events.append(TokenEvent(request_id, part, logprobs, usage=None if start else usage, scores=scores))
         fault = played.fault if finish is FinishReason.FAULT else ""
-        return [*events, TokenEvent(request_id, finish=finish, fault=fault, usage=usage)]
+        scores = () if events else _scores(submission)
+        return [*events, TokenEvent(request_id, finish=finish, fault=fault, usage=usage, scores=scores)]
+
+
+def _scores(submission: Submission) -> tuple[TokenLogprob, ...]:
+    if submission.prompt_logprobs is None:
+        return ()
+    best = ((1, -0.1), (2, -0.2))[: submission.prompt_logprobs]
+    return tuple(TokenLogprob(-float(place), best) for place in range(1, len(submission.prompt)))
 
 
 def _logprob(token: int, submission: Submission) -> TokenLogprob:

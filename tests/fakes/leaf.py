@@ -211,10 +211,15 @@ class ScriptedLeaf:
         self._read(live.tokens, live.table, span.start)
         for position in range(span.start, span.stop):
             self._write(live.tokens, live.table, position, is_round=False)
+        scores = []
+        if live.submission.prompt_logprobs is not None:
+            # A number that says which token it is of, and of which position.
+            scored = range(span.start + 1, min(span.stop, live.prompt_tokens - 1) + 1)
+            scores = [Draw(live.tokens[position], -float(position)) for position in scored]
         if not span.is_last:
-            return ()
+            return scores
         self._opened[live.lane] = live.tokens.slice(0, span.stop)
-        return (self._draw(live.row, span.stop, span.sampling.row(live.lane)),)
+        return [*scores, self._draw(live.row, span.stop, span.sampling.row(live.lane))]
 
     def decode(self, step: DecodeRound, meanwhile: Callable[[], None] = lambda: None) -> Sequence[Draw]:
         meanwhile()

@@ -59,23 +59,26 @@ class CompletionRequest(HeldFields, kw_only=True):
         Annotated[
             int,
             honoured(
-                f"Most tokens to draw; prompt and cap must fit the context. Absent: {DEFAULT_MAX_TOKENS}, cut to fit.",
-                ge=1,
+                f"Most tokens to draw; prompt and cap must fit the context. Absent: {DEFAULT_MAX_TOKENS}, cut to fit. "
+                "0: the prompt alone, with echo.",
+                ge=0,
             ),
         ]
         | None
     ) = None
-    max_completion_tokens: Annotated[int, honoured("The same as max_tokens.", ge=1)] | None = None
+    max_completion_tokens: Annotated[int, honoured("The same as max_tokens.", ge=0)] | None = None
     n: NumChoices | None = None
     best_of: (
         Annotated[int, inert("only the value of n: every answer that is drawn is returned.", "the value of n")] | None
     ) = None
-    echo: Annotated[bool, honoured("Begin the text with the prompt. Not with logprobs.")] | None = None
+    echo: Annotated[bool, honoured("Begin the text with the prompt, and logprobs with those of its tokens.")] | None = (
+        None
+    )
     logprobs: (
         Annotated[
             int,
             sampling(
-                "Report the log probability of each drawn token, and as many of the most likely ones.",
+                "Report the log probability of each token of the text, and as many of the most likely ones.",
                 ge=0,
                 le=MAX_TOP_LOGPROBS,
             ),
@@ -117,16 +120,18 @@ CompletionFinish = Annotated[
 
 
 class CompletionLogprobs(msgspec.Struct, kw_only=True):
-    """Log probabilities of the drawn tokens, of the raw logits; the four lists go together."""
+    """Log probabilities of the text's tokens, of the raw logits; the four lists go together."""
 
     tokens: Annotated[
         list[str],
         msgspec.Meta(description="A token that is no whole characters is spelled `bytes:` and its bytes as \\x00."),
     ]
-    token_logprobs: list[float]
+    token_logprobs: Annotated[
+        list[float | None], msgspec.Meta(description="Null for a prompt's first token, which nothing stands before.")
+    ]
     top_logprobs: Annotated[
-        list[dict[str, float]],
-        msgspec.Meta(description="The most likely tokens, and the drawn one where it is none of them."),
+        list[dict[str, float] | None],
+        msgspec.Meta(description="The most likely tokens, and that of the text where it is none of them."),
     ]
     text_offset: Annotated[list[int], msgspec.Meta(description="Where each token begins in the text, in characters.")]
 

@@ -151,6 +151,41 @@ async def test_the_drawn_token_is_among_the_best_where_none_was_asked_for() -> N
     assert found["top_logprobs"] == [{"a": -0.5}]
 
 
+async def test_an_echo_has_the_log_probabilities_of_its_own_tokens() -> None:
+    rig = Rig(script("!"))
+    choice = (await complete(rig, prompt="<|im_start|>é", echo=True, logprobs=2))["choices"][0]
+    assert choice["text"] == "<|im_start|>é!"
+    assert choice["logprobs"]["tokens"] == ["<|im_start|>", "bytes:\\xc3", "bytes:\\xa9", "!"]
+    assert choice["logprobs"]["token_logprobs"] == [None, -1.0, -2.0, -0.5]
+    assert choice["logprobs"]["text_offset"] == [0, 12, 12, 13]
+    best = choice["logprobs"]["top_logprobs"]
+    assert best[0] is None and best[1] == {"\x01": -0.1, "\x02": -0.2, "bytes:\\xc3": -1.0}
+    assert rig.engine.submissions[0].prompt_logprobs == 2
+
+
+async def test_a_bos_that_was_added_takes_no_place_in_the_echo() -> None:
+    tokenizer = byte_tokenizer(["<s>"], bos="<s>", adds_bos=True)
+    rig = Rig(script("!"), model=replace(byte_model(), tokenizer=tokenizer))
+    for prompt, offsets in (("ab", [0, 0, 1, 2]), ("<s>ab", [0, 3, 4, 5])):
+        choice = (await complete(rig, prompt=prompt, echo=True, logprobs=0))["choices"][0]
+        assert choice["text"] == f"{prompt}!" and choice["logprobs"]["text_offset"] == offsets
+
+
+@pytest.mark.parametrize("prompt", ["a", "abc", [97]])
+async def test_a_cap_of_nothing_with_an_echo_is_the_prompt_alone(prompt: Any) -> None:
+    rig = Rig(script("xyz"))
+    fields = {"prompt": prompt, "echo": True, "logprobs": 1, "max_tokens": 0}
+    body = await complete(rig, **fields)
+    text = "abc"[: len(prompt)]
+    assert body["choices"][0]["text"] == text and body["choices"][0]["finish_reason"] == "length"
+    assert body["choices"][0]["logprobs"]["tokens"] == list(text)
+    assert body["usage"]["completion_tokens"] == 0
+    events = await stream(rig, **fields, stream_options={"include_usage": True})
+    assert text_of(events) == text and events[-2]["usage"] == body["usage"]
+    pieces = [choice["logprobs"] for event in events[:-1] for choice in event["choices"] if choice["logprobs"]]
+    assert pieces == [body["choices"][0]["logprobs"]]
+
+
 async def test_a_stop_string_takes_its_log_probabilities_with_it() -> None:
     choice = (await complete(Rig(script("abc")), logprobs=0, stop="b"))["choices"][0]
     assert choice["text"] == "a" and choice["logprobs"]["tokens"] == ["a"]
@@ -222,7 +257,8 @@ async def test_a_suffix_without_tokens_for_it_is_refused() -> None:
         ({"max_tokens": 4, "max_completion_tokens": 5}, "invalid_request_error", "max_completion_tokens"),
         ({"best_of": 2}, "unsupported_value", "best_of"),
         ({"n": 2, "best_of": 1}, "unsupported_value", "best_of"),
-        ({"echo": True, "logprobs": 1}, "unsupported_value", "echo"),
+        ({"echo": True, "logprobs": 1, "suffix": "b"}, "unsupported_value", "echo"),
+        ({"max_completion_tokens": 0, "max_tokens": 0}, "invalid_request_error", "max_completion_tokens"),
         ({"logprobs": True}, "invalid_sampling_parameter", "logprobs"),
         ({"logprobs": 21}, "invalid_sampling_parameter", "logprobs"),
         ({"prompt": [1], "suffix": "b"}, "unsupported_value", "suffix"),
@@ -318,9 +354,16 @@ async def test_a_client_that_leaves_takes_its_turns_with_it() -> None:
     st.integers(1, 2),
     st.integers(1, 5),
     st.sampled_from([None, 0, 2]),
+    st.booleans(),
 )
 def test_any_stream_joins_to_the_whole_body(
-    drawn: list[str | bytes], stop: list[str], max_tokens: int, n: int, tokens_per_event: int, logprobs: int | None
+    drawn: list[str | bytes],
+    stop: list[str],
+    max_tokens: int,
+    n: int,
+    tokens_per_event: int,
+    logprobs: int | None,
+    echo: bool,
 ) -> None:
     async def check() -> None:
         # Each request plays the scripts from the first one.
@@ -328,6 +371,7 @@ def test_any_stream_joins_to_the_whole_body(
             return Rig(*(script(text, tokens_per_event=tokens_per_event) for text in drawn))
 
         body = {"prompt": ["a", "bc"], "stop": stop, "max_tokens": max_tokens, "n": n, "seed": 1, "logprobs": logprobs}
+        body["echo"] = echo
         whole = await complete(rig(), **body)
         events = await stream(rig(), **body, stream_options={"include_usage": True})
         pieces = [choice for event in events[:-1] for choice in event["choices"]]

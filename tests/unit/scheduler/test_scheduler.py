@@ -52,8 +52,17 @@ class Player:
         sampling: SamplingParams = GREEDY,
         request_class: RequestClass = RequestClass.INTERACTIVE,
         timeout_s: float | None = None,
+        prompt_logprobs: int | None = None,
     ) -> int:
-        submission = Submission(tuple(prompt), max_tokens, sampling, stop_ids, request_class, timeout_s)
+        submission = Submission(
+            tuple(prompt),
+            max_tokens,
+            sampling,
+            stop_ids,
+            request_class,
+            timeout_s,
+            prompt_logprobs=prompt_logprobs,
+        )
         request_id, self._next_id = self._next_id, self._next_id + 1
         self.scheduler.submit(request_id, submission, self.now)
         return request_id
@@ -506,3 +515,28 @@ def test_a_request_is_the_same_alone_and_among_seven() -> None:
         crowd.step()
     crowd.run()
     assert crowd.tokens(ids[3]) == alone.tokens(one)
+
+
+def test_a_scored_prompt_is_computed_whole_in_short_spans_and_its_scores_come_with_the_first_token() -> None:
+    play = Player()
+    play.submit(range(1, 201))
+    play.run()
+    play.leaf.steps.clear()
+    scored = play.submit(range(1, 201), max_tokens=2, prompt_logprobs=0)
+    play.run()
+    spans = [("prefill", (0, start, min(start + 64, 200))) for start in range(0, 200, 64)]
+    assert play.leaf.steps == [*spans, ("decode", (0,))]
+    first = next(event for event in play.events if event.request_id == scored)
+    assert [score.logprob for score in first.scores] == [-float(position) for position in range(1, 200)]
+    assert first.tokens and play.cached(scored) == 0
+    assert all(not event.scores for event in play.events if event is not first)
+
+
+def test_scoring_changes_no_token_and_its_pages_serve_others() -> None:
+    play = Player()
+    scored = play.submit(range(1, 201), prompt_logprobs=2)
+    play.run()
+    plain = play.submit(range(1, 201))
+    play.run()
+    assert play.tokens(scored) == play.tokens(plain)
+    assert play.cached(plain) > 0
