@@ -122,8 +122,8 @@ class WebSocket:
     # The client's side
 
     async def _read(self) -> None:
-        if self._first_bytes:
-            await self._take(self._first_bytes)
+        first_bytes, self._first_bytes = self._first_bytes, b""
+        await self._take(first_bytes)
         # No bytes: the client left without a close frame, and the wire cancels the handler.
         while self.is_open and (data := await self._next()):
             await self._take(data)
@@ -204,13 +204,14 @@ class WebSocket:
             await self._fail(event.code, reason)
             return
         self.close_code, self.close_reason = event.code, event.reason or ""
-        await self._transmit(self._protocol.send(event.response()))
+        # First of all: the answer may have to wait for a slow client, and nobody wants the handler's work any more.
         self._cut(Cut.CLIENT_CLOSED)
+        await self._transmit(self._protocol.send(event.response()))
 
     async def _fail(self, code: int, reason: str) -> None:
         self.close_code, self.close_reason = code, reason
-        await self._transmit(self._protocol.send(CloseConnection(code, reason)))
         self._cut(Cut.CLIENT_FAULT)
+        await self._transmit(self._protocol.send(CloseConnection(code, reason)))
 
     async def _ping(self) -> None:
         """Pings a client that is silent for the interval; one that stays silent for the write timeout too is gone.

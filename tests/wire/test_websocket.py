@@ -278,6 +278,18 @@ async def test_a_client_that_takes_nothing_is_cut(autojump_clock: trio.testing.M
         assert opened.events("ignis.http.connection_cut")[0]["reason"] == "client_stalled"
 
 
+async def test_a_close_cancels_at_once_though_its_answer_waits(autojump_clock: trio.testing.MockClock) -> None:
+    async with rig(server_limits(write_timeout_s=20), is_reading=False) as opened:
+        await opened.send(opening("/socket-flood"))
+        await trio.sleep(1)
+        assert opened.handler.ends == []
+        await opened.send(close(1000))
+        await trio.sleep(1)
+        assert opened.handler.ends == ["cancelled"]
+        await trio.sleep(60)
+        assert opened.roster.num_connections == 0
+
+
 async def test_a_message_that_pauses_is_not_waited_for(autojump_clock: trio.testing.MockClock) -> None:
     async with rig(server_limits(body_timeout_s=30)) as opened:
         await _open(opened)
