@@ -15,10 +15,12 @@
 namespace ignis {
 
 static constexpr uint64_t PIECE_BYTES = 1 << 20;
+static constexpr uint64_t AHEAD_BYTES = 64 << 20;
 
 struct Store {
   const Stored *list;
-  uint32_t num, next;
+  uint32_t num, next, advised;          // matrices; those below `advised` are on their way from the disk
+  uint64_t ahead_bytes;                 // of them, those that were not fetched yet
   const ignis_load_progress *progress;  // may be null
   Arena bytes, scales;                  // of the matrix in hand
   int failure;                          // errno of a read
@@ -81,6 +83,17 @@ static uint8_t *room(Store &store, Arena *arena, uint64_t size_bytes) {
   return arena->base;
 }
 
+// Has the system read ahead: so the disk is busy while others are packed, and reads long pieces, which interleaved reads are not.
+static void advise(Store &store) {
+  for (; store.advised < store.num && store.ahead_bytes < AHEAD_BYTES; store.advised++) {
+    const Stored &stored = store.list[store.advised];
+    const uint64_t size_bytes = matrix_size(stored.matrix);
+    if (stored.matrix.source && stored.descriptor >= 0)
+      posix_fadvise(stored.descriptor, static_cast<off_t>(stored.offset), static_cast<off_t>(size_bytes), POSIX_FADV_WILLNEED);
+    store.ahead_bytes += size_bytes;
+  }
+}
+
 bool fetch(Device &device, Matrix *m, void *place) {
   if (!device.store) {
     if (place && place != m->source) read_pieces(device, ReadJob{-1, 0, static_cast<const uint8_t *>(m->source), matrix_size(*m)}, static_cast<uint8_t *>(place));
@@ -90,10 +103,8 @@ bool fetch(Device &device, Matrix *m, void *place) {
   Store &store = *device.store;
   const Stored &stored = store.list[store.next++];
   if (is_stopped(&store)) return false;
-  // So that the disk is busy while this one is packed.
-  if (store.next < store.num && store.list[store.next].descriptor >= 0)
-    posix_fadvise(store.list[store.next].descriptor, static_cast<off_t>(store.list[store.next].offset),
-                  static_cast<off_t>(matrix_size(store.list[store.next].matrix)), POSIX_FADV_WILLNEED);
+  advise(store);
+  store.ahead_bytes -= matrix_size(*m);
   uint8_t *bytes = place ? static_cast<uint8_t *>(place) : room(store, &store.bytes, matrix_size(*m));
   if (!bytes || !read_pieces(device, ReadJob{stored.descriptor, stored.offset, static_cast<const uint8_t *>(m->source), matrix_size(*m)}, bytes))
     return false;
