@@ -57,6 +57,8 @@ MAX_CHOICES = 8
 """`n`."""
 MAX_PROMPTS = 256
 """Prompts in the list of a text completion."""
+MAX_SCORED_TOKENS = 16_384
+"""Of a prompt whose own log probabilities are asked for: `echo` with `logprobs`."""
 MAX_TOKEN_IDS = 4_194_304
 """`token_ids`, and a prompt of ids."""
 MAX_STREAMS = 32

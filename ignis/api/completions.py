@@ -59,7 +59,7 @@ class Completions:
         answers = [
             _Answer(order, echo, is_silent=is_silent)
             for order, echo in zip(orders, echoes, strict=True)
-            for _ in range(fields.n or 1)
+            for _ in range(_num_drawn(fields))
         ]
         head = _Head(f"cmpl-{secrets.token_hex(12)}", unix_s(), orders[0].model.name, orders[0].sampling.seed)
         if fields.stream:
@@ -72,7 +72,10 @@ class Completions:
             id=head.id,
             created=head.created,
             model=head.model,
-            choices=[answer.choice(index) for index, answer in enumerate(answers)],
+            choices=[
+                answer.choice(index, has_logprobs=fields.logprobs is not None)
+                for index, answer in enumerate(_best(answers, _num_drawn(fields), fields.n or 1))
+            ],
             usage=_usage(outcome, is_silent=is_silent),
             timings=timings_of(outcome, head.seed),
         )
@@ -98,10 +101,13 @@ class _Head:
 
 def _wishes(fields: CompletionRequest, prompts: Sequence[str | tuple[int, ...]]) -> list[Wish]:
     """A wish for each prompt. All draw with one seed: a prompt's answers are those that it gets when it comes alone."""
-    num_answers = fields.n or 1
-    if fields.best_of is not None and fields.best_of != num_answers:
+    num_answers, num_drawn = fields.n or 1, _num_drawn(fields)
+    if num_drawn < num_answers:
+        raise InvalidRequestError(f"best_of must be at least n, {num_answers}, not {num_drawn}", "best_of")
+    if num_drawn > num_answers and fields.stream:
         raise UnsupportedValueError(
-            f"best_of must be the value of n, {num_answers}: every answer that is drawn is returned", "best_of"
+            f"best_of must be n, {num_answers}, in a stream: which answers are best is known at their end",
+            "best_of",
         )
     if fields.echo and fields.suffix is not None and fields.logprobs is not None:
         raise UnsupportedValueError("echo is not served with suffix and logprobs: the gap is not where it ends", "echo")
@@ -119,10 +125,11 @@ def _wishes(fields: CompletionRequest, prompts: Sequence[str | tuple[int, ...]])
             # To read a prompt a token has to be drawn; it is not told.
             max_tokens=1 if max_tokens == 0 else max_tokens,
             default_max_tokens=DEFAULT_MAX_TOKENS,
-            num_answers=num_answers,
+            num_answers=num_drawn,
             stop=fields.stop,
             form=form,
-            top_logprobs=fields.logprobs,
+            # What is ranked needs them, told or not.
+            top_logprobs=0 if fields.logprobs is None and num_drawn > num_answers else fields.logprobs,
             prompt_logprobs=fields.logprobs if fields.echo else None,
             names=Names(prompt="prompt" if len(prompts) == 1 else f"prompt[{index}]", max_tokens=cap_name),
         )
@@ -168,6 +175,7 @@ class _Answer:
         self._is_silent = is_silent
         self._lists = TextLogprobs(order.model.tokenizer, len(echo))
         self._pieces: list[CompletionPiece] = []
+        self._sum_logprobs, self._num_tokens = 0.0, 0
 
     def begin(self, index: int) -> CompletionPiece | None:
         """The echo; where its log probabilities are wanted it comes with them."""
@@ -194,20 +202,40 @@ class _Answer:
         return CompletionPiece(text="", index=delta.answer, finish_reason=finish)
 
     def keep(self, delta: Delta) -> None:
+        self._sum_logprobs += sum(token.logprob.logprob for token in delta.tokens)
+        self._num_tokens += len(delta.tokens)
         self._pieces += [piece for piece in (self.piece(delta), self.end(delta)) if piece is not None]
 
-    def choice(self, index: int) -> CompletionChoice:
+    def mean_logprob(self) -> float:
+        """Of the drawn tokens; one without any is as likely as can be."""
+        return self._sum_logprobs / self._num_tokens if self._num_tokens else 0.0
+
+    def choice(self, index: int, *, has_logprobs: bool) -> CompletionChoice:
         """The kept pieces as one."""
         echo = self.begin(index)
         pieces = self._pieces if echo is None else [echo, *self._pieces]
         lists = [piece.logprobs for piece in pieces if piece.logprobs is not None]
-        has_logprobs = self._order.sampling.top_logprobs is not None
         return CompletionChoice(
             text="".join(piece.text for piece in pieces),
             index=index,
             logprobs=joined(lists) if has_logprobs else None,
             finish_reason=next(piece.finish_reason for piece in pieces if piece.finish_reason is not None),
         )
+
+
+def _num_drawn(fields: CompletionRequest) -> int:
+    """Answers of each prompt, those included that are not returned."""
+    return fields.best_of or fields.n or 1
+
+
+def _best(answers: Sequence[_Answer], num_drawn: int, num_kept: int) -> list[_Answer]:
+    """Keeps of each prompt's answers the best ones, in the order in which they were drawn."""
+    kept: list[_Answer] = []
+    for start in range(0, len(answers), num_drawn):
+        own = answers[start : start + num_drawn]
+        best = sorted(range(num_drawn), key=lambda place: -own[place].mean_logprob())[:num_kept]
+        kept += [own[place] for place in sorted(best)]
+    return kept
 
 
 class _Chunks:

@@ -25,7 +25,7 @@ from ignis.errors import (
 from ignis.exchange import Exchange
 from ignis.grammar.forms import CallTarget, Freedom
 from ignis.grammar.grammar import Calls
-from ignis.limits import MAX_STOP_CHARACTERS, MAX_STOPS
+from ignis.limits import MAX_SCORED_TOKENS, MAX_STOP_CHARACTERS, MAX_STOPS
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.scheduler.constraint import Constraint
@@ -97,6 +97,12 @@ class Orders:
         if wish.fields.ignore_eos and wish.max_tokens is None:
             raise InvalidRequestError(f"ignore_eos needs {wish.names.max_tokens}", "ignore_eos")
         prompt = await self.prompt(model, wish.prompt, wish.names, max_tokens=model.max_context)
+        if wish.prompt_logprobs is not None and len(prompt) > MAX_SCORED_TOKENS:
+            raise InvalidRequestError(
+                f"{wish.names.prompt} has {len(prompt)} tokens, but log probabilities are given of at most "
+                f"{MAX_SCORED_TOKENS}",
+                wish.names.prompt,
+            )
         order = Order(
             model=model,
             prompt=prompt,

@@ -70,11 +70,20 @@ class Script:
     finish: FinishReason = FinishReason.STOP
     fault: str = ""
     tokens_per_event: int = 1
+    logprob: float = -0.5
+    """Of each token."""
 
 
-def script(text: str | bytes, finish: FinishReason = FinishReason.STOP, *, tokens_per_event: int = 1) -> Script:
+def script(
+    text: str | bytes,
+    finish: FinishReason = FinishReason.STOP,
+    *,
+    tokens_per_event: int = 1,
+    logprob: float = -0.5,
+) -> Script:
     """A script that draws the bytes of a text."""
-    return Script(tuple(text.encode() if isinstance(text, str) else text), finish, "a fault", tokens_per_event)
+    data = text.encode() if isinstance(text, str) else text
+    return Script(tuple(data), finish, "a fault", tokens_per_event, logprob)
 
 
 class ScriptedEngine:
@@ -147,7 +156,8 @@ class ScriptedEngine:
         events = []
         for start in range(0, len(tokens), played.tokens_per_event):
             part = tokens[start : start + played.tokens_per_event]
-            logprobs = () if submission.sampling.top_logprobs is None else tuple(_logprob(t, submission) for t in part)
+            has_logprobs = submission.sampling.top_logprobs is not None
+            logprobs = tuple(_logprob(token, played, submission) for token in part) if has_logprobs else ()
             scores = () if start else _scores(submission)
             events.append(TokenEvent(request_id, part, logprobs, usage=None if start else usage, scores=scores))
         fault = played.fault if finish is FinishReason.FAULT else ""
@@ -162,6 +172,6 @@ def _scores(submission: Submission) -> tuple[TokenLogprob, ...]:
     return tuple(TokenLogprob(-float(place), best) for place in range(1, len(submission.prompt)))
 
 
-def _logprob(token: int, submission: Submission) -> TokenLogprob:
-    best = [(token, -0.5), *(((token + step) % 256, -1.0 - step) for step in range(1, 20))]
-    return TokenLogprob(-0.5, tuple(best[: submission.sampling.top_logprobs]))
+def _logprob(token: int, played: Script, submission: Submission) -> TokenLogprob:
+    best = [(token, played.logprob), *(((token + step) % 256, -1.0 - step) for step in range(1, 20))]
+    return TokenLogprob(played.logprob, tuple(best[: submission.sampling.top_logprobs]))

@@ -9,7 +9,7 @@ from ignis.api.schema.held import HeldFields
 from ignis.api.schema.messages import StreamOptions
 from ignis.api.schema.sampling import NumChoices, Stops
 from ignis.api.schema.usage import CompletionUsage, Timings
-from ignis.limits import MAX_PROMPTS, MAX_TOP_LOGPROBS
+from ignis.limits import MAX_CHOICES, MAX_PROMPTS, MAX_TOP_LOGPROBS
 
 DEFAULT_MAX_TOKENS = 16
 """OpenAI's own default for this route."""
@@ -69,7 +69,16 @@ class CompletionRequest(HeldFields, kw_only=True):
     max_completion_tokens: Annotated[int, honoured("The same as max_tokens.", ge=0)] | None = None
     n: NumChoices | None = None
     best_of: (
-        Annotated[int, inert("only the value of n: every answer that is drawn is returned.", "the value of n")] | None
+        Annotated[
+            int,
+            honoured(
+                "Draw so many answers and return the n whose tokens are the most likely ones on average. At least n; "
+                "not with stream, unless it is n.",
+                ge=1,
+                le=MAX_CHOICES,
+            ),
+        ]
+        | None
     ) = None
     echo: Annotated[bool, honoured("Begin the text with the prompt, and logprobs with those of its tokens.")] | None = (
         None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ignis.api.schema.completions import DEFAULT_MAX_TOKENS, Completion, CompletionChunk
 from ignis.errors import EngineFullError
-from ignis.limits import MAX_PROMPTS
+from ignis.limits import MAX_PROMPTS, MAX_SCORED_TOKENS
 from ignis.scheduler.request import FinishReason
 from tests.fakes.engine import IM_END, IM_START, MAX_CONTEXT, VOCAB_SIZE, byte_model, script
 from tests.fakes.exchange import FakeExchange
@@ -255,8 +255,9 @@ async def test_a_suffix_without_tokens_for_it_is_refused() -> None:
         ({"max_tokens": 600}, "context_length_exceeded", "max_tokens"),
         ({"max_tokens": 0}, "invalid_request_error", "max_tokens"),
         ({"max_tokens": 4, "max_completion_tokens": 5}, "invalid_request_error", "max_completion_tokens"),
-        ({"best_of": 2}, "unsupported_value", "best_of"),
-        ({"n": 2, "best_of": 1}, "unsupported_value", "best_of"),
+        ({"best_of": 2, "stream": True}, "unsupported_value", "best_of"),
+        ({"n": 2, "best_of": 1}, "invalid_request_error", "best_of"),
+        ({"best_of": 9}, "invalid_request_error", "best_of"),
         ({"echo": True, "logprobs": 1, "suffix": "b"}, "unsupported_value", "echo"),
         ({"max_completion_tokens": 0, "max_tokens": 0}, "invalid_request_error", "max_completion_tokens"),
         ({"logprobs": True}, "invalid_sampling_parameter", "logprobs"),
@@ -275,8 +276,35 @@ async def test_what_cannot_be_served_is_refused_by_name(fields: dict[str, Any], 
     assert rig.engine.submissions == []
 
 
-async def test_best_of_may_say_what_is_done_anyway() -> None:
+async def test_the_best_of_each_prompts_answers_are_returned_in_their_order() -> None:
+    drawn = {"d": -4.0, "aa": -1.0, "ccc": -3.0, "b": -2.0, "z": -9.0, "yy": -8.0, "x": -7.0, "wwww": -6.0}
+    rig = Rig(*(script(text, logprob=logprob) for text, logprob in drawn.items()))
+    body = await complete(rig, prompt=["p", "q"], n=2, best_of=4, seed=1)
+    assert [(choice["index"], choice["text"]) for choice in body["choices"]] == [
+        (0, "aa"),
+        (1, "b"),
+        (2, "x"),
+        (3, "wwww"),
+    ]
+    assert all(choice["logprobs"] is None for choice in body["choices"])
+    assert [s.sampling.seed for s in rig.engine.submissions] == [1, 2, 3, 4] * 2
+    assert body["usage"]["completion_tokens"] == sum(len(text) + 1 for text in drawn)
+
+
+async def test_best_of_n_is_every_answer_streamed_or_not() -> None:
     assert len((await complete(Rig(), n=2, best_of=2))["choices"]) == 2
+    assert text_of(await stream(Rig(script("Hi")), best_of=1)) == "Hi"
+
+
+async def test_a_prompt_too_long_to_be_scored_is_refused_by_name() -> None:
+    rig = Rig(model=replace(byte_model(), max_context=MAX_SCORED_TOKENS + 64))
+    fields = {"echo": True, "logprobs": 0, "max_tokens": 1}
+    assert await refusal(rig, prompt=[1] * (MAX_SCORED_TOKENS + 1), **fields) == (
+        400,
+        "invalid_request_error",
+        "prompt",
+    )
+    assert (await rig.answer("POST", COMPLETIONS, {"prompt": [1] * MAX_SCORED_TOKENS, **fields})).status == 200
 
 
 async def take_turns(rig: Rig, num_lanes: int, body: dict[str, Any]) -> FakeExchange:

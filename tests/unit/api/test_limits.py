@@ -314,6 +314,7 @@ def test_every_limit_is_tried() -> None:
         "MAX_SCHEMA_COST",
         "MAX_HELD_BYTES",
         "MAX_FORCED_CALLS",
+        "MAX_SCORED_TOKENS",
         "MAX_STREAMS",
         "MAX_STREAM_ID_CHARACTERS",
         "MAX_ACTIVE_RESPONSES",
