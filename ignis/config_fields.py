@@ -392,7 +392,7 @@ FIELDS: tuple[Field, ...] = (
         "max_connections",
         Kind.INTEGER,
         "512",
-        "connections at once; more are answered 503",
+        "connections at once, WebSockets among them, for each address; more are answered 503",
         minimum=1,
         maximum=65536,
     ),
