@@ -7,8 +7,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from llguidance import regex_to_lark
+
 from ignis.errors import UnsupportedValueError
-from ignis.stream.schema_kinds import kinds_of
+from ignis.stream.schema_kinds import json_text, kinds_of, resolve
 
 Schema = Mapping[str, Any]
 
@@ -26,6 +28,24 @@ _ANY_SCHEMA: Schema = {
     ]
 }
 _END = "\n</parameter>\n"
+_FREE = "(?s:.*)"
+_MAX_DEPTH = 16
+_SAID_ELSEWHERE = frozenset({"$defs", "definitions"})
+_DATE, _OFFSET = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])", r"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+_TIME = rf"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{{1,9}})?{_OFFSET}"
+_BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_LABEL = "[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_FORMATS = {
+    "date": _DATE,
+    "time": _TIME,
+    "date-time": f"{_DATE}T{_TIME}",
+    "uuid": "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    "ipv4": rf"{_BYTE}(\.{_BYTE}){{3}}",
+    "hostname": rf"{_LABEL}(\.{_LABEL}){{0,9}}",
+    "email": rf"[a-zA-Z0-9_%+-]+(\.[a-zA-Z0-9_%+-]+)*@{_LABEL}(\.{_LABEL}){{1,9}}",
+    "uri": r"[a-z][a-z0-9+.-]{0,20}://[a-zA-Z0-9._~:/?#@!$&'()*+,;=%-]+",
+}
+"""Of bare texts; llguidance knows them inside JSON only."""
 
 
 class XmlValues:
@@ -68,61 +88,97 @@ class XmlValues:
                 f"{self._param}.properties has {name[:60]!r}, which cannot be written as XML", self._param
             )
         kinds = kinds_of(root, name)
-        forms: list[str] = []
-        rules: list[str] = []
         place = f"{self._param}.properties.{name}"
-        if "string" in kinds:
-            rules += self._text(f"{rule}_text", inner, kinds, place)
-            forms.append(f"{rule}_text")
-        if kinds != {"string"}:
-            value = _without_text(inner)
-            value["$defs"] = {_ANY: _ANY_SCHEMA, **_untagged_inside("$defs", root.get("$defs", {}))}
-            if "definitions" in root:
-                value["definitions"] = _untagged_inside("definitions", root["definitions"])
-            rules.append(
-                f"{rule}_json: %json {json.dumps({**value, 'x-guidance': _STYLE}, ensure_ascii=False)} {_lit(_END)}"
-            )
-            forms.append(f"{rule}_json")
-        opening = _lit(f"<parameter={name}>\n")
-        return [f"{rule}: {opening} ({' | '.join(forms)})", *rules]
-
-    def _text(self, rule: str, inner: Schema, kinds: frozenset[str], place: str) -> list[str]:
-        """A bare text with its end. Beside other types it must not look like theirs."""
-        if kinds - _WORDS != {"string"}:
+        if "string" in kinds and kinds - _WORDS != {"string"}:
             raise UnsupportedValueError(
                 f"{place} is not served where the model writes calls as XML: a text that may also be a number, an "
                 "array or an object cannot be told from one",
                 self._param,
             )
-        texts = inner.get("enum", [inner["const"]] if "const" in inner else None)
-        if texts is not None:
-            listed = [text for text in texts if isinstance(text, str)]
-            if any("<" in text for text in listed) or not listed:
-                raise UnsupportedValueError(f"{place} allows a text that cannot be written as XML", self._param)
-            return [f"{rule}: ({' | '.join(map(_lit, listed))}) {_lit(_END)}"]
-        if any(name in inner for name in _TEXT_RULES) or "anyOf" in inner or "$ref" in inner or "allOf" in inner:
-            return self._ruled_text(rule, inner, place)
-        # It ends with the first closing tag; what else the splitter would take for its end is not in it.
-        other_ends = r"<parameter=|<\/function>|<\/parameter>[^\n]"
-        return [rf"{rule}[lazy]: /(?s:.*)<\/parameter>\n/ & ~/(?s:.*)({other_ends})(?s:.*)/"]
+        variants = [(one, kinds_of({**root, "properties": {"": one}}, "")) for one in _variants(inner, root)]
+        texts = [self._text(one, kinds, place) for one, own in variants if "string" in own]
+        values = [_without_text(one) for one, own in variants if own != {"string"}] if kinds != {"string"} else []
+        forms: list[str] = []
+        rules: list[str] = []
+        for number, text in enumerate(texts):
+            forms.append(f"{rule}_text_{number}")
+            rules.append(f"{forms[-1]}{text}")
+        if values:
+            forms.append(f"{rule}_json")
+            value: dict[str, Any] = {
+                "anyOf": values,
+                "$defs": {_ANY: _ANY_SCHEMA, **_untagged_inside("$defs", root.get("$defs", {}))},
+                "x-guidance": _STYLE,
+            }
+            if "definitions" in root:
+                value["definitions"] = _untagged_inside("definitions", root["definitions"])
+            rules.append(f"{rule}_json: %json {json.dumps(value, ensure_ascii=False)} {_lit(_END)}")
+        opening = _lit(f"<parameter={name}>\n")
+        return [f"{rule}: {opening} ({' | '.join(forms)})", *rules]
 
-    def _ruled_text(self, rule: str, inner: Schema, place: str) -> list[str]:
-        variants = inner.get("anyOf")
-        if isinstance(variants, list):
-            strings = [one for one in variants if isinstance(one, Mapping) and one.get("type") == "string"]
-            others = [
-                one for one in variants if not (isinstance(one, Mapping) and one.get("type") in ("string", *_WORDS))
-            ]
-            if len(strings) == 1 and not others:
-                return self._text(rule, strings[0], frozenset({"string"}), place)
-        if set(inner) & {"anyOf", "$ref", "allOf", "pattern", "format"}:
+    def _text(self, inner: Schema, kinds: frozenset[str], place: str) -> str:
+        """A bare text with its end: a rule without its name."""
+        listed = inner.get("enum", [inner["const"]] if "const" in inner else None)
+        if listed is not None:
+            texts = [text for text in listed if isinstance(text, str)]
+            for text in texts:
+                if "<" in text or json.loads(json_text(text, kinds)) != text:
+                    raise UnsupportedValueError(f"{place} allows {text[:60]!r}, which XML cannot say", self._param)
+            return f": ({' | '.join(map(_lit, texts))}) {_lit(_END)}"
+        if not any(name in inner for name in (*_TEXT_RULES, "anyOf", "allOf", "$ref")):
+            # It ends with the first closing tag; what else the splitter would take for its end is not in it.
+            other_ends = r"<parameter=|<\/function>|<\/parameter>[^\n]"
+            return rf"[lazy]: /(?s:.*)<\/parameter>\n/ & ~/(?s:.*)({other_ends})(?s:.*)/"
+        expressions = [f"[^<]{{{inner.get('minLength', 0)},{inner.get('maxLength', '')}}}"]
+        if "format" in inner:
+            expressions.append(_FORMATS.get(inner["format"], ""))
+        if "pattern" in inner:
+            expressions.append(_whole(inner["pattern"]))
+        if "" in expressions or any(name in inner for name in ("anyOf", "allOf", "$ref")):
             raise UnsupportedValueError(
                 f"{place} is not served where the model writes calls as XML: its text is bare, and not held to it",
                 self._param,
             )
-        most = inner.get("maxLength", "")
-        # One expression with its end: a text alone would take the line break before the tag.
-        return [rf"{rule}: /[^<]{{{inner.get('minLength', 0)},{most}}}\n<\/parameter>\n/"]
+        # With its end each: a text alone would take the line break before the tag.
+        return "[lazy]: " + " & ".join(
+            rf"/({regex_to_lark(expression, use_ascii='dw')})\n<\/parameter>\n/" for expression in expressions
+        )
+
+
+def _variants(schema: Schema, root: Schema, depth: int = 0) -> list[Schema]:
+    """The schemas of which a value has to fit one. References are followed."""
+    rest = {name: value for name, value in schema.items() if name not in _SAID_ELSEWHERE}
+    if depth < _MAX_DEPTH and len(rest) == 1:
+        match rest:
+            case {"$ref": str(reference)}:
+                found = resolve(reference, root)
+                return _variants(found, root, depth + 1) if isinstance(found, Mapping) else [schema]
+            case {"anyOf": list(inner)}:
+                return [
+                    variant for one in inner if isinstance(one, Mapping) for variant in _variants(one, root, depth + 1)
+                ]
+            case {"allOf": [Mapping() as only]}:
+                return _variants(only, root, depth + 1)
+    return [schema]
+
+
+def _whole(pattern: str) -> str:
+    """An expression that matches whole texts, of one that is looked for in them; "" where it cannot be made."""
+    num_escapes = len(pattern[:-1]) - len(pattern[:-1].rstrip("\\"))
+    has_start, has_end = pattern.startswith("^"), pattern.endswith("$") and num_escapes % 2 == 0
+    body = pattern[has_start : len(pattern) - has_end]
+    depth, index, in_class = 0, 0, False
+    while index < len(body):
+        character = body[index]
+        if in_class:
+            in_class = character != "]"
+        elif character in "^$" or (character == "|" and depth == 0 and (has_start or has_end)):
+            return ""
+        else:
+            in_class = character == "["
+            depth += (character == "(") - (character == ")")
+        index += 2 if character == "\\" else 1
+    return f"{'' if has_start else _FREE}({body}){'' if has_end else _FREE}"
 
 
 def _lit(text: str) -> str:
@@ -130,16 +186,12 @@ def _lit(text: str) -> str:
 
 
 def _without_text(schema: Schema) -> dict[str, Any]:
-    """The schema without the type "string" at its top, and without tags in the texts inside it."""
-    kind = schema.get("type")
+    """The schema without the texts that it allows at its top, and without tags in those inside it."""
     read = dict(_untagged(schema))
-    if isinstance(kind, list):
-        read["type"] = [name for name in kind if name != "string"]
-    variants = schema.get("anyOf")
-    if isinstance(variants, list):
-        read["anyOf"] = [
-            _untagged(one) for one in variants if not (isinstance(one, Mapping) and one.get("type") == "string")
-        ]
+    if isinstance(schema.get("type"), list):
+        read["type"] = [name for name in schema["type"] if name != "string"]
+    if isinstance(schema.get("enum"), list):
+        read["enum"] = [value for value in schema["enum"] if not isinstance(value, str)]
     return read
 
 

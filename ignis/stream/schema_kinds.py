@@ -73,7 +73,7 @@ def _kinds(declared: object, root: Mapping[str, object]) -> frozenset[str]:
         reference = schema.get("$ref")
         union = next((schema[name] for name in _UNIONS if isinstance(schema.get(name), list)), None)
         if isinstance(reference, str):
-            pending.append(_resolve(reference, root))
+            pending.append(resolve(reference, root))
         elif "type" in schema or union is None:
             found |= _own_kinds(schema)
         else:
@@ -90,7 +90,7 @@ def _own_kinds(schema: Mapping[str, object]) -> set[str]:
     return set(map(_kind_of_value, values)) if isinstance(values, list) else set()
 
 
-def _resolve(reference: str, root: Mapping[str, object]) -> object:
+def resolve(reference: str, root: Mapping[str, object]) -> object:
     """What a reference inside the same schema stands for: #/$defs/Name."""
     found: object = root
     for step in reference.removeprefix("#/").split("/"):

@@ -232,9 +232,13 @@ def test_texts_inside_values_hold_no_tag(seed: int) -> None:
 @pytest.mark.parametrize(
     "inner",
     [
-        {"type": "string", "pattern": "^a"},
+        {"type": "string", "pattern": "^a|b$"},
+        {"type": "string", "pattern": "a$b"},
+        {"type": "string", "format": "ipv6"},
         {"type": ["string", "object"]},
+        {"type": "string", "allOf": [{"pattern": "a"}, {"pattern": "b"}]},
         {"enum": ["<a>"]},
+        {"type": ["string", "boolean"], "enum": ["true", False]},
     ],
 )
 def test_a_bare_text_that_cannot_be_held_is_refused_with_its_place(inner: dict[str, Any]) -> None:
@@ -259,3 +263,39 @@ def test_the_schemas_of_all_tools_together_have_a_bound() -> None:
     with pytest.raises(RequestError, match=str(MAX_HELD_BYTES)) as caught:
         held(calls=Calls(targets, HERMES, is_single=True))
     assert caught.value.param == "tools"
+
+
+@pytest.mark.parametrize(
+    ("inner", "good", "bad"),
+    [
+        ({"type": "string", "pattern": "^[a-c]+$"}, "abc", "abd"),
+        ({"type": "string", "pattern": "(a|b)c"}, "x ac y", "x a y"),
+        ({"type": "string", "pattern": r"^[$^]\$$"}, "$$", "$x"),
+        ({"type": "string", "pattern": r"^a\\$"}, "a\\", "a"),
+        ({"type": "string", "pattern": "^a", "maxLength": 3}, "abc", "abcd"),
+        ({"type": "string", "minLength": 2}, "a\nb", "a"),
+        ({"type": "string", "format": "date"}, "2026-11-29", "2026-13-29"),
+        ({"type": "string", "format": "uri"}, "https://example.com/a?b=1", "no uri"),
+        ({"$ref": "#/$defs/Kind"}, "cat", "cow"),
+        ({"allOf": [{"$ref": "#/$defs/Kind"}]}, "dog", "cow"),
+        ({"anyOf": [{"$ref": "#/$defs/Kind"}, {"type": "null"}]}, "null", "nil"),
+        ({"anyOf": [{"type": "string", "maxLength": 3}, {"type": "null"}]}, "abc", "abcd"),
+        ({"anyOf": [{"const": "a"}, {"const": "b"}]}, "b", "c"),
+        ({"type": ["integer", "null"]}, "12", "x"),
+        ({"$ref": "#/$defs/Point"}, '{"x": 1}', '{"x": "1"}'),
+    ],
+)
+def test_a_parameter_that_is_written_bare_is_held_all_the_same(inner: dict[str, Any], good: str, bad: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"v": inner},
+        "required": ["v"],
+        "$defs": {
+            "Kind": {"type": "string", "enum": ["cat", "dog"]},
+            "Point": {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]},
+        },
+    }
+    calls = Calls((CallTarget("f", "p", schema),), QWEN_XML, is_single=True)
+    text = "<tool_call>\n<function=f>\n<parameter=v>\n{}\n</parameter>\n</function>\n</tool_call>"
+    assert accepts(held(calls=calls), text.replace("{}", good))
+    assert not accepts(held(calls=calls), text.replace("{}", bad))
