@@ -9,6 +9,7 @@ import msgspec
 from ignis.api.answering import Answering, Event
 from ignis.api.body import opening, read_body
 from ignis.api.chunks import DONE, text_frame
+from ignis.api.completion_answer import CompletionAnswer, best_answers
 from ignis.api.figures import timings_of, usage_of
 from ignis.api.generation import Delta, Order, Outcome, fresh_seed
 from ignis.api.held import held_form
@@ -17,24 +18,17 @@ from ignis.api.prompt import Prompts
 from ignis.api.schema.completions import (
     DEFAULT_MAX_TOKENS,
     Completion,
-    CompletionChoice,
     CompletionChunk,
-    CompletionFinish,
     CompletionPiece,
     CompletionRequest,
 )
 from ignis.api.schema.usage import CompletionUsage
-from ignis.api.text_logprobs import TextLogprobs, joined
 from ignis.api.wish import FillIn, Names, Wish, explicit_cap
 from ignis.clock import unix_s
 from ignis.error_body import encode
 from ignis.errors import IgnisError, InvalidRequestError, UnsupportedValueError
 from ignis.exchange import Exchange
 from ignis.limits import MAX_PROMPTS
-from ignis.scheduler.request import FinishReason
-from ignis.stream.parts import Content
-
-_FINISH: dict[FinishReason, CompletionFinish] = {FinishReason.STOP: "stop", FinishReason.LENGTH: "length"}
 
 
 class Completions:
@@ -57,7 +51,7 @@ class Completions:
             echoes = await self._echoes(orders, texts) if fields.echo else [""] * len(orders)
         is_silent = 0 in (fields.max_tokens, fields.max_completion_tokens)
         answers = [
-            _Answer(order, echo, is_silent=is_silent)
+            CompletionAnswer(order, echo, is_silent=is_silent)
             for order, echo in zip(orders, echoes, strict=True)
             for _ in range(_num_drawn(fields))
         ]
@@ -74,7 +68,7 @@ class Completions:
             model=head.model,
             choices=[
                 answer.choice(index, has_logprobs=fields.logprobs is not None)
-                for index, answer in enumerate(_best(answers, _num_drawn(fields), fields.n or 1))
+                for index, answer in enumerate(best_answers(answers, _num_drawn(fields), fields.n or 1))
             ],
             usage=_usage(outcome, is_silent=is_silent),
             timings=timings_of(outcome, head.seed),
@@ -109,7 +103,7 @@ def _wishes(fields: CompletionRequest, prompts: Sequence[str | tuple[int, ...]])
             f"best_of must be n, {num_answers}, in a stream: which answers are best is known at their end",
             "best_of",
         )
-    if fields.echo and fields.suffix is not None and fields.logprobs is not None:
+    if fields.echo and fields.suffix and fields.logprobs is not None:
         raise UnsupportedValueError("echo is not served with suffix and logprobs: the gap is not where it ends", "echo")
     max_tokens, cap_name = explicit_cap(
         max_tokens=fields.max_tokens, max_completion_tokens=fields.max_completion_tokens
@@ -121,7 +115,7 @@ def _wishes(fields: CompletionRequest, prompts: Sequence[str | tuple[int, ...]])
     return [
         Wish(
             fields=seeded,
-            prompt=prompt if fields.suffix is None else _fill_in(prompt, fields.suffix),
+            prompt=_fill_in(prompt, fields.suffix) if fields.suffix else prompt,
             # To read a prompt a token has to be drawn; it is not told.
             max_tokens=1 if max_tokens == 0 else max_tokens,
             default_max_tokens=DEFAULT_MAX_TOKENS,
@@ -155,9 +149,9 @@ def _prompts(fields: CompletionRequest) -> list[str | tuple[int, ...]]:
     if not prompt:
         raise InvalidRequestError("prompt must hold a prompt at least, not an empty array", "prompt")
     kind = type(prompt[0])
-    for index, item in enumerate(prompt):
-        if type(item) is not kind:
-            raise InvalidRequestError(f"prompt[{index}] must be of the kind of prompt[0]: one kind a list", "prompt")
+    if len(set(map(type, prompt))) > 1:
+        index = next(index for index, item in enumerate(prompt) if type(item) is not kind)
+        raise InvalidRequestError(f"prompt[{index}] must be of the kind of prompt[0]: one kind a list", "prompt")
     if kind is int:
         return [tuple(prompt)]  # type: ignore[arg-type]
     if len(prompt) > MAX_PROMPTS:
@@ -165,83 +159,15 @@ def _prompts(fields: CompletionRequest) -> list[str | tuple[int, ...]]:
     return [item if isinstance(item, str) else tuple(item) for item in prompt]  # type: ignore[arg-type]
 
 
-class _Answer:
-    """One answer while it comes: its pieces for a stream, or kept for a body."""
-
-    def __init__(self, order: Order, echo: str, *, is_silent: bool) -> None:
-        """`is_silent`: the prompt is all that is wanted; what is drawn is not told."""
-        self._order = order
-        self._echo = echo
-        self._is_silent = is_silent
-        self._lists = TextLogprobs(order.model.tokenizer, len(echo))
-        self._pieces: list[CompletionPiece] = []
-        self._sum_logprobs, self._num_tokens = 0.0, 0
-
-    def begin(self, index: int) -> CompletionPiece | None:
-        """The echo; where its log probabilities are wanted it comes with them."""
-        if not self._echo or self._order.prompt_logprobs is not None:
-            return None
-        return CompletionPiece(text=self._echo, index=index)
-
-    def piece(self, delta: Delta) -> CompletionPiece | None:
-        """What a delta adds; None where that is nothing."""
-        if delta.scores is not None:
-            logprobs = self._lists.prompt(self._order.prompt, delta.scores, self._echo)
-            return CompletionPiece(text=self._echo, index=delta.answer, logprobs=logprobs)
-        text = "".join(part.text for part in delta.parts if isinstance(part, Content))
-        if self._is_silent or not (text or delta.tokens):
-            return None
-        drawn = self._lists.take(delta.tokens) if delta.tokens else None
-        return CompletionPiece(text=text, index=delta.answer, logprobs=drawn)
-
-    def end(self, delta: Delta) -> CompletionPiece | None:
-        """How a last delta ends the answer."""
-        if delta.finish is None:
-            return None
-        finish = "length" if self._is_silent else _FINISH[delta.finish]
-        return CompletionPiece(text="", index=delta.answer, finish_reason=finish)
-
-    def keep(self, delta: Delta) -> None:
-        self._sum_logprobs += sum(token.logprob.logprob for token in delta.tokens)
-        self._num_tokens += len(delta.tokens)
-        self._pieces += [piece for piece in (self.piece(delta), self.end(delta)) if piece is not None]
-
-    def mean_logprob(self) -> float:
-        """Of the drawn tokens; one without any is as likely as can be."""
-        return self._sum_logprobs / self._num_tokens if self._num_tokens else 0.0
-
-    def choice(self, index: int, *, has_logprobs: bool) -> CompletionChoice:
-        """The kept pieces as one."""
-        echo = self.begin(index)
-        pieces = self._pieces if echo is None else [echo, *self._pieces]
-        lists = [piece.logprobs for piece in pieces if piece.logprobs is not None]
-        return CompletionChoice(
-            text="".join(piece.text for piece in pieces),
-            index=index,
-            logprobs=joined(lists) if has_logprobs else None,
-            finish_reason=next(piece.finish_reason for piece in pieces if piece.finish_reason is not None),
-        )
-
-
 def _num_drawn(fields: CompletionRequest) -> int:
     """Answers of each prompt, those included that are not returned."""
     return fields.best_of or fields.n or 1
 
 
-def _best(answers: Sequence[_Answer], num_drawn: int, num_kept: int) -> list[_Answer]:
-    """Keeps of each prompt's answers the best ones, in the order in which they were drawn."""
-    kept: list[_Answer] = []
-    for start in range(0, len(answers), num_drawn):
-        own = answers[start : start + num_drawn]
-        best = sorted(range(num_drawn), key=lambda place: -own[place].mean_logprob())[:num_kept]
-        kept += [own[place] for place in sorted(best)]
-    return kept
-
-
 class _Chunks:
     """The shape of the stream."""
 
-    def __init__(self, answers: Sequence[_Answer], head: _Head, *, has_usage: bool, is_silent: bool) -> None:
+    def __init__(self, answers: Sequence[CompletionAnswer], head: _Head, *, has_usage: bool, is_silent: bool) -> None:
         self._answers = answers
         self._is_silent = is_silent
         self._seed = head.seed

@@ -187,6 +187,11 @@ class Orders:
             case FillIn(prefix, suffix):
                 return await self._prompts.fill_in(model, prefix, suffix)
             case tuple():
+                if max_tokens is not None and len(prompt) > max_tokens:
+                    raise ContextLengthExceededError(
+                        f"the prompt has {len(prompt)} tokens, the context holds {max_tokens} with the answer",
+                        names.prompt,
+                    )
                 _check_ids(prompt, model.vocab_size, names.prompt)
                 return prompt
         source = model.template or ""

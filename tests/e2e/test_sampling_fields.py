@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.client import Client
 from tests.e2e.server import Server
 
-CAP = 24
+CAP = 16
 PARIS = "What is the capital of France?"
 YES = "Repeat after me: yes yes yes yes yes yes yes yes"
 

@@ -49,8 +49,8 @@ class CompletionRequest(HeldFields, kw_only=True):
         Annotated[
             str,
             honoured(
-                "Text behind the answer, which fills the gap. Refused where the model has no tokens for that, and with "
-                "a prompt of ids."
+                "Text behind the answer, which fills the gap. Empty: there is none. Refused where the model has no "
+                "tokens for that, and with a prompt of ids."
             ),
         ]
         | None

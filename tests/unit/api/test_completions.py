@@ -227,8 +227,14 @@ async def test_a_suffix_is_written_in_the_models_own_form(markers: tuple[str, ..
 
 async def test_control_tokens_in_a_gap_are_text() -> None:
     rig = filler("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
-    await complete(rig, prompt="<|fim_middle|>", suffix="")
-    assert rig.engine.submissions[0].prompt == (256, *b"<|fim_middle|>", 257, 258)
+    await complete(rig, prompt="<|fim_middle|>", suffix="b")
+    assert rig.engine.submissions[0].prompt == (256, *b"<|fim_middle|>", 257, 98, 258)
+
+
+async def test_an_empty_suffix_is_none() -> None:
+    rig = Rig()
+    await complete(rig, prompt="a", suffix="")
+    assert rig.engine.submissions[0].prompt == (97,)
 
 
 async def test_a_suffix_without_tokens_for_it_is_refused() -> None:
