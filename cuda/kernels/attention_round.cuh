@@ -282,11 +282,15 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
         float factor[2];
 #pragma unroll
         for (uint32_t i = 0; i < 4; i++) s[i] *= RAISED;
+        // Both columns' maxima in turns: a shuffle hides the other's latency.
+        float largests[2] = {fmaxf(s[0], s[2]), fmaxf(s[1], s[3])};
+#pragma unroll
+        for (uint32_t i = 4; i < 32; i <<= 1)
+#pragma unroll
+          for (uint32_t e = 0; e < 2; e++) largests[e] = fmaxf(largests[e], __shfl_xor_sync(~0u, largests[e], i));
 #pragma unroll
         for (uint32_t e = 0; e < 2; e++) {
-          float largest = fmaxf(s[e], s[2 + e]);
-#pragma unroll
-          for (uint32_t i = 4; i < 32; i <<= 1) largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, i));
+          float largest = largests[e];
           // Weights of at most 2^8 keep their bits: the output is scaled anew seldom.
           largest = largest > maximum[e] + 8.0f ? largest : maximum[e];
           const float used = largest == -CUDART_INF_F ? 0.0f : largest;  // a tile that sees nothing yet
@@ -318,10 +322,12 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
       if (count > 0) barrier_wait(merge_empty, (count - 1) % 2);
       float *outputs = reinterpret_cast<float *>(merge + warp * layout.merge_stride);
 #pragma unroll
+      for (uint32_t i = 4; i < 32; i <<= 1)
+#pragma unroll
+        for (uint32_t e = 0; e < 2; e++) sum[e] += __shfl_xor_sync(~0u, sum[e], i);
+#pragma unroll
       for (uint32_t e = 0; e < 2; e++) {
         const uint32_t column = 2 * t + e;
-#pragma unroll
-        for (uint32_t i = 4; i < 32; i <<= 1) sum[e] += __shfl_xor_sync(~0u, sum[e], i);
         if (column < item.num_heads) {
 #pragma unroll
           for (uint32_t i = 0; i < NUM; i++) {

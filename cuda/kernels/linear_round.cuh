@@ -37,13 +37,12 @@ static __device__ __forceinline__ void constant_fragment(uint32_t a[4], volatile
   constexpr uint32_t offset = static_cast<uint32_t>(code_offset(DTYPE));
   a[0] = a[1] = (offset > 0 ? 0x8000u | offset : 1u) * 0x10001u;
   a[2] = a[3] = (offset > 0 ? 0x8000u | offset * 16 : 16u) * 0x10001u;
-  // Through memory, so that the compiler does not know it: it would make it anew for every product.
+  // Through a place of the thread's own, so that the compiler does not know it: it would make it anew for every product.
 #pragma unroll
   for (uint32_t i = 0; i < 4; i++) {
     *place = a[i];
     a[i] = *place;
   }
-  __syncwarp();  // other lanes write to the place later
 }
 
 // acc += 64 columns of every tile, or to `chain` what acc is added of it later. `units` are the tiles' in the ring.
@@ -53,7 +52,6 @@ static __device__ __forceinline__ void multiply_piece(float (&acc)[TILES][4], fl
   constexpr WeightLayout layout = weight_layout(DTYPE);
   constexpr uint32_t PIECE = piece_bytes(DTYPE), PIECES = unit_pieces(DTYPE);
   constexpr uint32_t offset = static_cast<uint32_t>(code_offset(DTYPE));
-  constexpr bool has_constant = offset > 0 || has_minimum(DTYPE);
   const float zeros[4] = {};
   Piece<DTYPE> codes[TILES];
 #pragma unroll
@@ -61,7 +59,7 @@ static __device__ __forceinline__ void multiply_piece(float (&acc)[TILES][4], fl
 #pragma unroll
   for (uint32_t block = 0; block < 2; block++) {
     float start[2][4] = {};  // of the first 16 columns, of the second where each has a chain of its own
-    if constexpr (has_constant) {
+    if constexpr (has_constant(DTYPE)) {
       multiply_add(start[0], constant, b[block].x, b[block].y, zeros);
       multiply_add(start[DTYPE == IGNIS_Q6_K], constant, b[block].z, b[block].w, DTYPE == IGNIS_Q6_K ? zeros : start[0]);
     }
@@ -162,8 +160,7 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
   }
 
   uint32_t constant[4];
-  if constexpr (code_offset(DTYPE) > 0.0f || has_minimum(DTYPE))
-    constant_fragment<DTYPE>(constant, reinterpret_cast<uint32_t *>(partials) + warp * (TILES * PARTIAL_FLOATS) + lane);
+  if constexpr (has_constant(DTYPE)) constant_fragment<DTYPE>(constant, reinterpret_cast<uint32_t *>(ring.row_scales) + threadIdx.x);
   uint4 b[PIECES * 2];  // absent tokens' stay zeros
 #pragma unroll
   for (uint32_t i = 0; i < PIECES * 2; i++) b[i] = make_uint4(0, 0, 0, 0);

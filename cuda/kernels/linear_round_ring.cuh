@@ -39,20 +39,24 @@ __host__ __device__ constexpr uint32_t slot_bytes(ignis_dtype dtype) {
   return (unit_bytes(dtype) + most_shift(unit_bytes(dtype)) + 127) / 128 * 128;
 }
 
+// Types whose sums start with the tokens' values times a constant: all but those whose codes are numbers as they are.
+__host__ __device__ constexpr bool has_constant(ignis_dtype dtype) { return code_offset(dtype) > 0.0f || has_minimum(dtype); }
+
 inline constexpr uint32_t PARTIAL_FLOATS = ROUND_TOKENS * TILE_ROWS;
 
 // Blocks that are meant to share a multiprocessor.
 __host__ __device__ constexpr uint32_t round_blocks(uint32_t tiles) { return tiles == 3 ? 1 : 2; }
 
 // What a block has in shared memory, in this order: each warp's ring, the warps' partial tiles, factors and scales of tokens, a barrier for
-// each slot of a ring, and the row scales of the items in the ring. All of it is dynamic: a static array before the ring moves it off its
-// alignment.
+// each slot of a ring, and the row scales of the items in the ring or a word for each thread, as the type needs. All of it is dynamic: a
+// static array before the ring moves it off its alignment.
 template <ignis_dtype DTYPE, uint32_t TILES>
 struct RoundMemory {
   static constexpr uint32_t WARP_STAGE = TILES * slot_bytes(DTYPE), PARTIALS = ROUND_WARPS * TILES * PARTIAL_FLOATS * 4;
   static constexpr uint32_t TOKENS = ROUND_TOKENS * (sizeof(float) + sizeof(uint32_t));
   static constexpr uint32_t ROW_SCALES = weight_layout(DTYPE).has_row_scales ? TILES * TILE_ROWS * 4 : 0;  // of an item
-  static constexpr uint32_t A_STAGE = ROUND_WARPS * (WARP_STAGE + 8) + ROW_SCALES, OTHERS = PARTIALS + TOKENS + ROW_SCALES;
+  static constexpr uint32_t CONSTANTS = has_constant(DTYPE) ? ROUND_WARPS * 32 * 4 : 0;
+  static constexpr uint32_t A_STAGE = ROUND_WARPS * (WARP_STAGE + 8) + ROW_SCALES, OTHERS = PARTIALS + TOKENS + ROW_SCALES + CONSTANTS;
   __host__ __device__ static constexpr uint32_t stages(uint32_t code) {
     const uint32_t most = shared_bytes_of(code, shared_kb(code) >= 227 ? round_blocks(TILES) : 1), room = most > OTHERS ? most - OTHERS : 0;
     return room / A_STAGE < 2 ? 2 : room / A_STAGE > 6 ? 6 : room / A_STAGE;
