@@ -4,8 +4,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ignis.engine.leaf import NativeLeaf
+from ignis.scheduler.constraint import Constraint
+from ignis.scheduler.live import Live
 from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan
-from ignis.scheduler.request import FinishReason, SamplingParams, Submission, TokenEvent, TokenLogprob
+from ignis.scheduler.request import (
+    Event,
+    FinishReason,
+    SamplingParams,
+    Submission,
+    TokenEvent,
+    TokenLogprob,
+)
 from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
 
 
@@ -15,13 +24,15 @@ class Answer:
 
     tokens: list[int] = field(default_factory=list)
     logprobs: list[TokenLogprob] = field(default_factory=list)
+    scores: list[TokenLogprob] = field(default_factory=list)
+    """Of its prompt, where that was asked for."""
     finish: FinishReason | None = None
     cached_tokens: int = 0
 
     @property
-    def digest(self) -> tuple[tuple[int, ...], tuple[TokenLogprob, ...], FinishReason | None]:
+    def digest(self) -> tuple[object, ...]:
         """All that must not depend on how it was served; log probabilities show every bit of the logits."""
-        return tuple(self.tokens), tuple(self.logprobs), self.finish
+        return tuple(self.tokens), tuple(self.logprobs), tuple(self.scores), self.finish
 
 
 class Player:
@@ -42,21 +53,43 @@ class Player:
             )
         )
         self._answers: dict[int, Answer] = {}
+        self._late: list[tuple[float, Live]] = []
+        """Whose constraint is to be worked out, from when on."""
         self._now = 0.0
 
-    def submit(self, prompt: Sequence[int], max_tokens: int, sampling: SamplingParams) -> int:
+    def submit(
+        self,
+        prompt: Sequence[int],
+        max_tokens: int,
+        sampling: SamplingParams,
+        *,
+        constraint: Constraint | None = None,
+        prompt_logprobs: int | None = None,
+    ) -> int:
         request_id = len(self._answers)
         self._answers[request_id] = Answer()
-        self._scheduler.submit(request_id, Submission(tuple(prompt), max_tokens, sampling, frozenset()), self._now)
+        submission = Submission(
+            tuple(prompt),
+            max_tokens,
+            sampling,
+            frozenset(),
+            constraint=constraint,
+            prompt_logprobs=prompt_logprobs,
+        )
+        self._scheduler.submit(request_id, submission, self._now)
         return request_id
 
     def step(self) -> bool:
-        """Plans, runs and commits one step of a second; returns whether there was one."""
+        """Plans, runs and commits one step of a second; returns whether there was one.
+
+        A late constraint is worked out after none to two further steps, or when nothing else can run.
+        """
+        self._work_late()
         step = self._scheduler.plan(self._now)
         self._now += 1.0
         if isinstance(step, Idle):
             self._take(self._scheduler.commit(step, (), self._now))
-            return False
+            return bool(self._late)
         if isinstance(step, CopyPage):
             self._leaf.copy_page(step)
             self._take(self._scheduler.commit(step, (), self._now))
@@ -65,6 +98,8 @@ class Player:
         else:
             assert isinstance(step, DecodeRound)
             self._take(self._scheduler.commit(step, self._leaf.decode(step, lambda: None), self._now))
+        for live in self._scheduler.take_late():
+            self._late.append((self._now + (live.request_id + live.num_drawn) % 3, live))
         self._scheduler.check()
         return True
 
@@ -74,21 +109,44 @@ class Player:
             assert self.step()
         return self._answers[request_id]
 
-    def answer(self, prompt: Sequence[int], max_tokens: int, sampling: SamplingParams) -> Answer:
-        return self.run(self.submit(prompt, max_tokens, sampling))
+    def answer(
+        self,
+        prompt: Sequence[int],
+        max_tokens: int,
+        sampling: SamplingParams,
+        *,
+        constraint: Constraint | None = None,
+        prompt_logprobs: int | None = None,
+    ) -> Answer:
+        return self.run(
+            self.submit(prompt, max_tokens, sampling, constraint=constraint, prompt_logprobs=prompt_logprobs)
+        )
 
     def rest(self) -> None:
         """Steps until nobody is left."""
         while self.step():
             pass
 
-    def _take(self, events: Iterable[object]) -> None:
+    def _work_late(self) -> None:
+        due = [item for item in self._late if item[0] <= self._now]
+        if not due and not self._scheduler.num_ready:
+            due = self._late[:1]
+        for item in due:
+            self._late.remove(item)
+            _, live = item
+            assert live.constraint is not None
+            if not live.is_finished:
+                live.constraint.work()
+            self._scheduler.end_work(live.request_id, None, "", self._now)
+
+    def _take(self, events: Iterable[Event]) -> None:
         for event in events:
             if not isinstance(event, TokenEvent):
                 continue
             answer = self._answers[event.request_id]
             answer.tokens += event.tokens
             answer.logprobs += event.logprobs
+            answer.scores += event.scores
             if event.usage is not None:
                 answer.cached_tokens = event.usage.cached_tokens
             if event.finish is not None:

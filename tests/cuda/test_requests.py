@@ -1,6 +1,7 @@
 """Promise 1 on the card: a request's tokens and log probabilities are its own, however it is served, bit for bit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ _core = pytest.importorskip("ignis._core", reason="ignis._core was not built for
 from ignis.config_fields import ModelKvFormat  # noqa: E402
 from ignis.engine.leaf import Layout, NativeLeaf  # noqa: E402
 from ignis.models.registry import open_weights  # noqa: E402
+from ignis.scheduler.constraint import Constraint  # noqa: E402
 from ignis.scheduler.request import SamplingParams  # noqa: E402
 from tests.cuda.player import Answer, Player  # noqa: E402
+from tests.fakes.constraint import Replacing, Rewinding, RuledConstraint  # noqa: E402
 from tests.models import files, tiny  # noqa: E402
 
 NUM_PAGES = 96
@@ -26,6 +29,21 @@ SEEDED = SamplingParams(
 )
 COUNT = 90
 """Tokens of an answer: it begins and ends inside pages and fills one."""
+NEAR = 0.1
+"""Nats. Between a prompt's phase and the rounds' only tolerance is promised, and a page stores float16."""
+
+
+def permitted(config: tiny.TinyConfig, tokens: list[int]) -> Sequence[int] | None:
+    """A rule that shows a mask of every kind: none, one token, a few in several words, half of them, all but a few."""
+    vocab, place = config.vocab_size, len(tokens) + sum(tokens[-1:])
+    some = sorted({(place * 37 + 61 * index) % vocab for index in range(5)})
+    rules = (None, some[:1], some, range(place % 2, vocab, 2), range(3, vocab - 2))
+    return rules[place % len(rules)]
+
+
+def held(config: tiny.TinyConfig, *, is_slow: bool) -> RuledConstraint:
+    """A constraint of that rule. Its take refuses what is not permitted."""
+    return RuledConstraint(partial(permitted, config), is_slow=is_slow, vocab_size=config.vocab_size)
 
 
 def prompt(config: tiny.TinyConfig, length: int, seed: int = 0) -> list[int]:
@@ -63,16 +81,26 @@ def leaf(
     checkpoint.close()
 
 
-def among_seven(player: Player, config: tiny.TinyConfig, wanted: list[int], sampling: SamplingParams) -> Answer:
+def among_seven(
+    player: Player,
+    config: tiny.TinyConfig,
+    wanted: list[int],
+    sampling: SamplingParams,
+    *,
+    count: int = COUNT,
+    constraint: Constraint | None = None,
+    prompt_logprobs: int | None = None,
+) -> Answer:
     """Runs it while others start before, with and after it, and end before and after it."""
     others = [(prompt(config, 20 + 37 * i, seed=50 + i), 10 + 20 * i, SamplingParams(seed=i)) for i in range(7)]
     for other in others[:3]:
         player.submit(*other)
     for _ in range(9):
         player.step()
-    request_id = player.submit(wanted, COUNT, sampling)
-    for other in others[3:]:
-        player.submit(*other)
+    request_id = player.submit(wanted, count, sampling, constraint=constraint, prompt_logprobs=prompt_logprobs)
+    for index, other in enumerate(others[3:]):
+        # Every other one is held too, and all of them late after each token.
+        player.submit(*other, constraint=held(config, is_slow=True) if constraint and index % 2 else None)
         player.step()
     answer = player.run(request_id)
     player.rest()
@@ -131,3 +159,82 @@ def test_the_next_turn_is_the_prompt_prefilled(leaf: NativeLeaf, config: tiny.Ti
     cold = Player(leaf, num_pages=NUM_PAGES).answer(turns, COUNT, SEEDED)
     assert [answer.cached_tokens for answer in (second, again, cold)] == [100, len(turns) - 1, 0]
     assert second.digest == again.digest == cold.digest
+
+
+@pytest.mark.parametrize("sampling", [GREEDY, SEEDED], ids=["greedy", "seeded"])
+def test_a_held_answer_has_one_digest_however_it_is_served(
+    leaf: NativeLeaf, config: tiny.TinyConfig, sampling: SamplingParams
+) -> None:
+    wanted = prompt(config, 100)
+    player = Player(leaf, num_pages=NUM_PAGES)
+    cold = player.answer(wanted, COUNT, sampling, constraint=held(config, is_slow=False))
+    answers = {
+        "cached": player.answer(wanted, COUNT, sampling, constraint=held(config, is_slow=False)),
+        "late": player.answer(wanted, COUNT, sampling, constraint=held(config, is_slow=True)),
+    }
+    for chunk in (64, 512):
+        for is_slow in (False, True):
+            player = Player(leaf, num_pages=NUM_PAGES, chunk=chunk)
+            constraint = held(config, is_slow=is_slow)
+            answers[f"chunk {chunk}, slow {is_slow}"] = among_seven(
+                player, config, wanted, sampling, constraint=constraint
+            )
+    assert answers["cached"].cached_tokens == 99
+    assert {name: answer.digest for name, answer in answers.items()} == dict.fromkeys(answers, cold.digest)
+    for place, token in enumerate(cold.tokens):
+        allowed = permitted(config, cold.tokens[:place])
+        assert allowed is None or token in allowed
+    assert cold.tokens != player.answer(wanted, COUNT, sampling).tokens
+
+
+@pytest.mark.parametrize("surplus", [150, 100, 40])
+@pytest.mark.parametrize("sampling", [GREEDY, SEEDED], ids=["greedy", "seeded"])
+def test_what_follows_a_loop_never_saw_it(
+    leaf: NativeLeaf, config: tiny.TinyConfig, sampling: SamplingParams, surplus: int
+) -> None:
+    """One answer gives up its end, in whole pages, and goes on with another token; the other had that token there."""
+    wanted, place, token = prompt(config, 100), 190, 7
+    kept = -(-(len(wanted) + place - surplus) // 64) * 64 - len(wanted)
+    assert kept < place
+    straight = Player(leaf, num_pages=NUM_PAGES).answer(
+        wanted, kept + 1 + COUNT, sampling, constraint=Replacing({kept: token})
+    )
+    count = place + 1 + COUNT
+    player = Player(leaf, num_pages=NUM_PAGES)
+    answers = {
+        "alone": player.answer(wanted, count, sampling, constraint=Rewinding(place, surplus, token)),
+        "again": player.answer(wanted, count, sampling, constraint=Rewinding(place, surplus, token)),
+        "among seven": among_seven(
+            Player(leaf, num_pages=NUM_PAGES),
+            config,
+            wanted,
+            sampling,
+            count=count,
+            constraint=Rewinding(place, surplus, token),
+        ),
+    }
+    assert {name: answer.digest for name, answer in answers.items()} == dict.fromkeys(answers, answers["alone"].digest)
+    looped = answers["alone"]
+    assert looped.tokens[:kept] == straight.tokens[:kept]
+    assert looped.tokens[place] == token
+    assert looped.tokens[place + 1 :] == straight.tokens[kept + 1 :]
+    assert looped.logprobs[place + 1 :] == straight.logprobs[kept + 1 :]
+
+
+def test_the_log_probabilities_of_a_prompt_are_its_own_and_leave_its_answer_alone(
+    leaf: NativeLeaf, config: tiny.TinyConfig
+) -> None:
+    # An answer as a prompt: what each of its tokens was drawn with is known.
+    drawn = Player(leaf, num_pages=NUM_PAGES).answer(prompt(config, 1), 240, SEEDED)
+    wanted = prompt(config, 1) + drawn.tokens
+    player = Player(leaf, num_pages=NUM_PAGES)
+    unscored = player.answer(wanted, COUNT, SEEDED)
+    cold = player.answer(wanted, COUNT, SEEDED, prompt_logprobs=3)
+    answers = {"again": player.answer(wanted, COUNT, SEEDED, prompt_logprobs=3)}
+    for chunk in (64, 512):
+        player = Player(leaf, num_pages=NUM_PAGES, chunk=chunk)
+        answers[f"chunk {chunk}"] = among_seven(player, config, wanted, SEEDED, prompt_logprobs=3)
+    assert {name: answer.digest for name, answer in answers.items()} == dict.fromkeys(answers, cold.digest)
+    assert (cold.tokens, cold.logprobs) == (unscored.tokens, unscored.logprobs)
+    for score, of_draw in zip(cold.scores, drawn.logprobs, strict=True):
+        assert abs(score.logprob - of_draw.logprob) < NEAR

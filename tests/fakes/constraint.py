@@ -22,7 +22,13 @@ class RuledConstraint:
     surplus = 0
 
     def __init__(
-        self, rule: Rule, *, is_slow: bool = False, fails_at: int | None = None, error: BaseException | None = None
+        self,
+        rule: Rule,
+        *,
+        is_slow: bool = False,
+        fails_at: int | None = None,
+        error: BaseException | None = None,
+        vocab_size: int = VOCAB_SIZE,
     ) -> None:
         """`is_slow`: it is late after every token. `fails_at`: the work after so many tokens raises `error`."""
         self.tokens: list[int] = []
@@ -32,6 +38,7 @@ class RuledConstraint:
         """One is taken for each work; a test may take all."""
         self._rule = rule
         self._is_slow = is_slow
+        self._vocab_size = vocab_size
         self._fails_at = fails_at
         self._error = error or ConstraintError("the grammar is too large")
         self.is_late = False
@@ -60,7 +67,7 @@ class RuledConstraint:
         permitted = self._rule(self.tokens)
         if permitted is None:
             return None
-        mask = Mask(VOCAB_SIZE)
+        mask = Mask(self._vocab_size)
         for token in permitted:
             mask.permit(token)
         return mask
