@@ -120,3 +120,11 @@ def test_a_prompt_is_scored_as_its_tokens_were_drawn(sdk: openai.OpenAI, server:
     assert scored.logprobs.top_logprobs is not None and drawn.logprobs.top_logprobs is not None
     for mine, theirs in zip(scored.logprobs.top_logprobs[-count:], drawn.logprobs.top_logprobs, strict=True):
         assert mine == pytest.approx(theirs, abs=1e-3)
+
+
+def test_scoring_a_prompt_changes_nothing_of_its_answer(sdk: openai.OpenAI) -> None:
+    prompt = "Water is made of " * 30
+    options = {"model": "", "prompt": prompt, "temperature": 1, "seed": 8, "max_tokens": 20}
+    plain = sdk.completions.create(**options).choices[0].text
+    assert sdk.completions.create(echo=True, logprobs=1, **options).choices[0].text == prompt + plain
+    assert sdk.completions.create(**options).choices[0].text == plain
