@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ignis.api.schema.fields import honoured, inert, refused, sampling
+from ignis.api.schema.fields import honoured, inert, off, refused, sampling
 from ignis.api.schema.held import HeldFields
 from ignis.api.schema.messages import Message, StreamOptions, ToolList
 from ignis.api.schema.sampling import NumChoices, Stops, TopLogprobs
@@ -101,13 +101,13 @@ class ChatFields(HeldFields, kw_only=True):
     web_search_options: Annotated[None, refused("the server searches nothing")] = None
     functions: Annotated[None, refused("replaced by tools")] = None
     function_call: Annotated[None, refused("replaced by tool_choice")] = None
-    best_of: Annotated[None, refused("use n")] = None
-    echo: Annotated[None, refused("the prompt is not repeated")] = None
+    best_of: Annotated[int, off("1", "use n", ge=1, le=1)] | None = None
+    echo: Annotated[Literal[False], off("false", "the prompt is not repeated")] | None = None
     suffix: Annotated[None, refused("only chat completions are served")] = None
     n_predict: Annotated[None, refused("use max_completion_tokens")] = None
     max_new_tokens: Annotated[None, refused("use max_completion_tokens")] = None
-    add_generation_prompt: Annotated[None, refused("an answer is always begun")] = None
-    continue_final_message: Annotated[None, refused("an answer is always a new message")] = None
+    add_generation_prompt: Annotated[Literal[True], off("true", "an answer is always begun")] | None = None
+    continue_final_message: Annotated[Literal[False], off("false", "an answer is always a new message")] | None = None
     chat_template: Annotated[None, refused("the model's own template is used")] = None
     documents: Annotated[None, refused("the template is given messages only")] = None
 

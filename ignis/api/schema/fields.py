@@ -42,6 +42,11 @@ def inert(description: str, allowed: str | None = None, **constraints: Any) -> m
     )
 
 
+def off(value: str, why: str, **constraints: Any) -> msgspec.Meta:
+    """A field of which one value is taken, that which switches it off: some clients send all that they know."""
+    return inert(f"only {value}: {why}.", f"{value} ({why})", **constraints)
+
+
 def refused(why: str) -> msgspec.Meta:
     """A field that is refused by name unless it is null; its type is None."""
     return msgspec.Meta(

@@ -3,11 +3,11 @@
 A body inherits SamplingFields. A msgspec struct has one base, so what only some routes share is an alias of a type.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
-from ignis.api.schema.fields import honoured, refused, sampling
+from ignis.api.schema.fields import honoured, off, refused, sampling
 from ignis.limits import MAX_CHOICES, MAX_LOGIT_BIAS, MAX_STOPS, MAX_TOP_LOGPROBS
 
 NumChoices = Annotated[int, honoured("How many answers; answer i uses seed + i.", ge=1, le=MAX_CHOICES)]
@@ -20,26 +20,34 @@ TopLogprobs = Annotated[
 ]
 
 
-class ForeignFields(msgspec.Struct, kw_only=True):
-    """What other servers take to shape the drawing and this one does not: refused by name on every route."""
+_SAMPLER = "this sampler is not served"
+_ONE_BY_ONE = "tokens are drawn one after the other"
 
-    repeat_penalty: Annotated[None, refused("use repetition_penalty")] = None
+
+class ForeignFields(msgspec.Struct, kw_only=True):
+    """What other servers take to shape the drawing and this one does not: refused by name on every route, but for the
+    value that switches it off.
+    """
+
+    repeat_penalty: Annotated[float, off("1", "use repetition_penalty", ge=1, le=1)] | None = None
     repeat_last_n: Annotated[None, refused("penalties look at the whole prompt and output")] = None
-    typical_p: Annotated[None, refused("this sampler is not served")] = None
-    tfs_z: Annotated[None, refused("this sampler is not served")] = None
-    mirostat: Annotated[None, refused("this sampler is not served")] = None
-    xtc_probability: Annotated[None, refused("this sampler is not served")] = None
-    dry_multiplier: Annotated[None, refused("this sampler is not served")] = None
+    typical_p: Annotated[float, off("1", _SAMPLER, ge=1, le=1)] | None = None
+    tfs_z: Annotated[float, off("1", _SAMPLER, ge=1, le=1)] | None = None
+    mirostat: Annotated[int, off("0", _SAMPLER, ge=0, le=0)] | None = None
+    xtc_probability: Annotated[float, off("0", _SAMPLER, ge=0, le=0)] | None = None
+    dry_multiplier: Annotated[float, off("0", _SAMPLER, ge=0, le=0)] | None = None
     samplers: Annotated[None, refused("the order of the samplers is fixed")] = None
-    dynatemp_range: Annotated[None, refused("the temperature is fixed")] = None
-    use_beam_search: Annotated[None, refused("tokens are drawn one after the other")] = None
-    length_penalty: Annotated[None, refused("tokens are drawn one after the other")] = None
+    dynatemp_range: Annotated[float, off("0", "the temperature is fixed", ge=0, le=0)] | None = None
+    use_beam_search: Annotated[Literal[False], off("false", _ONE_BY_ONE)] | None = None
+    length_penalty: Annotated[float, off("1", _ONE_BY_ONE, ge=1, le=1)] | None = None
     allowed_token_ids: Annotated[None, refused("use logit_bias")] = None
-    min_tokens: Annotated[None, refused("a least length is not served")] = None
-    stop_token_ids: Annotated[None, refused("stop strings are served, ids are not")] = None
-    bad_words: Annotated[None, refused("use logit_bias")] = None
-    include_stop_str_in_output: Annotated[None, refused("a stop string is not part of the text")] = None
-    prompt_logprobs: Annotated[None, refused("log probabilities are of drawn tokens")] = None
+    min_tokens: Annotated[int, off("0", "a least length is not served", ge=0, le=0)] | None = None
+    stop_token_ids: Annotated[list[int], off("[]", "stop strings are served, ids are not", max_length=0)] | None = None
+    bad_words: Annotated[list[str], off("[]", "use logit_bias", max_length=0)] | None = None
+    include_stop_str_in_output: (
+        Annotated[Literal[False], off("false", "a stop string is not part of the text")] | None
+    ) = None
+    prompt_logprobs: Annotated[None, refused("use echo and logprobs of /v1/completions")] = None
     truncate_prompt_tokens: Annotated[None, refused("a prompt is never cut")] = None
     num_ctx: Annotated[None, refused("the server's model.max_context decides")] = None
 
