@@ -24,28 +24,47 @@ static Isa best_isa() {
   return __builtin_cpu_supports("avx512bf16") ? Isa::AVX512_VNNI_BF16 : Isa::AVX512_VNNI;
 }
 
-static Isa choose_isa() {
-  const Isa best = best_isa();
+// NUM_ISAS where the environment names none of this machine's.
+static uint32_t choose_isa() {
+  const uint32_t best = static_cast<uint32_t>(best_isa());
   const char *wanted = getenv("IGNIS_ISA");
   if (!wanted) return best;
-  for (uint32_t i = 0; i <= static_cast<uint32_t>(best); i++)
-    if (strcmp(wanted, NAMES[i]) == 0) return static_cast<Isa>(i);
-  return best;
+  for (uint32_t i = 0; i <= best; i++)
+    if (strcmp(wanted, NAMES[i]) == 0) return i;
+  return NUM_ISAS;
+}
+
+static uint32_t chosen() {
+  static int32_t kept = -1;
+  int32_t isa = __atomic_load_n(&kept, __ATOMIC_RELAXED);
+  if (isa < 0) {  // two threads that race here find the same answer
+    isa = static_cast<int32_t>(choose_isa());
+    __atomic_store_n(&kept, isa, __ATOMIC_RELAXED);
+  }
+  return static_cast<uint32_t>(isa);
 }
 
 Isa isa_chosen() {
-  static int32_t chosen = -1;
-  int32_t isa = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
-  if (isa < 0) {  // two threads that race here find the same answer
-    isa = static_cast<int32_t>(choose_isa());
-    __atomic_store_n(&chosen, isa, __ATOMIC_RELAXED);
-  }
-  return static_cast<Isa>(isa);
+  const uint32_t isa = chosen();
+  return isa < NUM_ISAS ? static_cast<Isa>(isa) : best_isa();
+}
+
+// A word of the operator's that cannot be gone by is refused before anything runs on another set.
+static ignis_status check_isa() {
+  if (chosen() < NUM_ISAS) return IGNIS_OK;
+  char had[96];
+  int length = 0;
+  for (uint32_t i = 0; i <= static_cast<uint32_t>(best_isa()); i++)
+    length += snprintf(had + length, sizeof had - static_cast<size_t>(length), i ? ", %s" : "%s", NAMES[i]);
+  const char *wanted = getenv("IGNIS_ISA");
+  return fail(IGNIS_INVALID, "IGNIS_ISA is %.40s; this machine has %s", wanted ? wanted : "another", had);
 }
 
 const char *isa_name(Isa isa) { return NAMES[static_cast<uint32_t>(isa)]; }
 
 ignis_status device_probe(ignis_device_info *info) {
+  const ignis_status status = check_isa();
+  if (status != IGNIS_OK) return status;
   info->num_cores = usable_cores();
   info->memory_bytes = info->free_bytes = usable_memory_bytes();
   processor_name(info->name);
@@ -55,6 +74,8 @@ ignis_status device_probe(ignis_device_info *info) {
 }
 
 ignis_status device_open(Device **device, uint32_t num_threads) {
+  const ignis_status status = check_isa();
+  if (status != IGNIS_OK) return status;
   Device *made = static_cast<Device *>(calloc(1, sizeof(Device)));
   if (!made) return fail(IGNIS_NO_MEMORY, "no memory for the device's record");
   made->isa = isa_chosen();

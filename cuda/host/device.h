@@ -11,7 +11,8 @@ namespace ignis {
 enum class Isa : uint32_t { PORTABLE, AVX2, AVX512, AVX512_VNNI, AVX512_VNNI_BF16 };
 inline constexpr uint32_t NUM_ISAS = 5;
 
-// The best that this machine has, or what the environment variable IGNIS_ISA names if the machine has it. Decided once a process.
+// The best that this machine has, or what the environment variable IGNIS_ISA names if the machine has it: probing and opening
+// the device refuse another name. Decided once a process.
 Isa isa_chosen();
 const char *isa_name(Isa isa);
 

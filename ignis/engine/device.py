@@ -13,18 +13,17 @@ def open_leaf(wanted: DeviceKind, log: Log) -> NativeLeaf:
     """Opens the leaf of the device that the operator wants.
 
     Raises:
-        LoadPlanError: a card is wanted and cannot be used.
-        ModelLoadError: the leaf cannot be used.
+        LoadPlanError: the leaf that is wanted cannot be used, or none can.
     """
-    if wanted is not DeviceKind.AUTO:
-        try:
-            return _opened(wanted, log, None)
-        except ModelLoadError as error:
-            raise LoadPlanError(f"--device {wanted}: {error.message}") from error
     try:
-        return _opened(DeviceKind.CUDA, log, None)
+        if wanted is not DeviceKind.AUTO:
+            return _opened(wanted, log, None)
+        try:
+            return _opened(DeviceKind.CUDA, log, None)
+        except ModelLoadError as no_card:
+            return _opened(DeviceKind.CPU, log, no_card.message)
     except ModelLoadError as error:
-        return _opened(DeviceKind.CPU, log, error.message)
+        raise LoadPlanError(f"--device {wanted}: {error.message}") from error
 
 
 def _opened(kind: DeviceKind, log: Log, reason: str | None) -> NativeLeaf:
@@ -33,6 +32,8 @@ def _opened(kind: DeviceKind, log: Log, reason: str | None) -> NativeLeaf:
         raise ModelLoadError(f"this build has no {kind.upper()} leaf")
     leaf = NativeLeaf(path)
     device = leaf.probe()
+    if device.has_own_memory != (kind is DeviceKind.CUDA):
+        raise ModelLoadError(f"{path.name} is the leaf of another kind of device: {device.name} ({device.isa})")
     log.emit(
         "ignis.runtime.device",
         kind=kind.value,

@@ -157,7 +157,7 @@ class NativeLeaf:
         try:
             return Footprint(*self._leaf.plan(_params(checkpoint, layout)))
         except LeafError as error:
-            raise ModelLoadError(f"{checkpoint.path}: {error.text}") from error
+            raise ModelLoadError(f"{checkpoint.path.name}: {error.text}") from error
 
     def load(self, checkpoint: Checkpoint, layout: Layout, progress: LoadProgress) -> None:
         try:
@@ -165,7 +165,7 @@ class NativeLeaf:
             self._vocab_size = checkpoint.shape.vocab_size
         except LeafError as error:
             kind = DeviceLoadError if error.status in _DEVICE_FAILURES else ModelLoadError
-            raise kind(f"{checkpoint.path}: {error.text}") from error
+            raise kind(f"{checkpoint.path.name}: {error.text}") from error
 
     def unload(self) -> None:
         self._leaf.unload()

@@ -1,5 +1,6 @@
 """The ABI's caller, where it refuses before it calls."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,14 @@ def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_library_that_is_no_leaf_is_refused() -> None:
     with pytest.raises(LeafError, match="ignis_abi_version"):
         Leaf("libm.so.6")
+
+
+def test_a_leaf_of_another_version_is_refused_by_both_numbers(tmp_path: Path) -> None:
+    library = tmp_path / "old.so"
+    source = "unsigned ignis_abi_version(void) { return 1; }"
+    subprocess.run(["gcc", "-shared", "-x", "c", "-", "-o", library], input=source, text=True, check=True)
+    with pytest.raises(ModelLoadError, match=rf"old\.so .*speaks step ABI 1, not {_core.ABI_VERSION}"):
+        NativeLeaf(library)
 
 
 def test_the_border_says_which_leaf_cannot_be_used(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from io import StringIO
@@ -40,6 +41,35 @@ def test_the_cpu_as_wanted_needs_no_reason() -> None:
 def test_a_card_that_is_wanted_and_cannot_be_used_is_refused() -> None:
     with pytest.raises(LoadPlanError, match="--device cuda: this build has no CUDA leaf"):
         opened(DeviceKind.CUDA)
+
+
+def test_a_leaf_of_the_host_is_no_card_whatever_it_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_cpu = bundle.library("libignis_cpu.so")
+    monkeypatch.setattr(bundle, "library", lambda name: on_cpu)
+    with pytest.raises(LoadPlanError, match=r"--device cuda: .* another kind of device"):
+        opened(DeviceKind.CUDA)
+    assert "another kind of device" in opened(DeviceKind.AUTO)
+
+
+@pytest.mark.parametrize("device", ["cpu", "auto"])
+def test_an_instruction_set_that_is_not_there_is_refused_with_those_that_are(device: str) -> None:
+    # In a process of its own: a leaf decides once.
+    code = (
+        "import sys; from ignis import bundle; from pathlib import Path; from ignis.config_fields import DeviceKind\n"
+        "from ignis.engine.device import open_leaf; from ignis.log import LogFormat, open_log\n"
+        "library = bundle.library\n"
+        "bundle.library = lambda name: Path('/nowhere') if 'cuda' in name else library(name)\n"
+        f"open_leaf(DeviceKind({device!r}), open_log(sys.stdout, LogFormat.JSON))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "IGNIS_ISA": "avx1024"},
+        capture_output=True,
+        text=True,
+        cwd=bundle.ROOT,
+        check=False,
+    )
+    assert f"LoadPlanError: --device {device}: IGNIS_ISA is avx1024; this machine has portable" in ended.stderr
 
 
 def test_the_cuda_leaf_loads_without_a_driver_and_says_what_is_missing() -> None:
