@@ -4,6 +4,7 @@
 // `rounds check` ends with 0 where everything holds, `rounds race` is a short part of it; `rounds time <layers>` prints figures for Qwen3-8B's shapes, `rounds large <layers>`
 // for Qwen3-32B's.
 #include "harness.cuh"
+#include "shapes.cuh"
 
 #include "../../cuda/kernels/linear_round.h"
 
@@ -134,22 +135,11 @@ static void check_rounds() {
   }
 }
 
-struct Operator {
-  const char *name;
-  uint32_t num;
-  uint32_t rows[3], K;
-};
-struct Shapes {
-  const char *name;
-  uint32_t H, Q, KV, F, V, num_layers;
-};
-static const Shapes SHAPES[] = {{"Qwen3-8B", 4096, 4096, 1024, 12288, 151936, 36}, {"Qwen3-32B", 5120, 8192, 1024, 25600, 151936, 64}};
-
 // Decode rounds: every linear layer by itself, and those of `num_layers` layers and the head in a chain: with a preparation before each, and
 // with results that go where the next one reads them (but those of attention, which is not here).
 static void time_rounds(const Shapes &shapes, uint32_t num_layers, std::vector<ignis_dtype> dtypes, std::vector<uint32_t> widths) {
-  const uint32_t H = shapes.H, Q = shapes.Q, KV = shapes.KV, F = shapes.F;
-  const Operator ops[5] = {{"qkv", 3, {Q, KV, KV}, H}, {"o", 1, {H, 0, 0}, Q}, {"gate_up", 2, {F, F, 0}, H}, {"down", 1, {H, 0, 0}, F}, {"head", 1, {shapes.V, 0, 0}, H}};
+  const uint32_t H = shapes.H, Q = shapes.Q, F = shapes.F;
+  const auto ops = operators_of(shapes);
   float *x = device_memory<float>(8ull * H), *wide = device_memory<float>(16ull * F), *y = device_memory<float>(8ull * shapes.V), *norm = device_memory<float>(H);
   fill_floats<<<256, 256, 0, stream>>>(x, 8ull * H, 9, false);
   fill_floats<<<256, 256, 0, stream>>>(wide, 16ull * F, 10, false);
