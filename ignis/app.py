@@ -107,6 +107,7 @@ class _App:
             self._engine.give_up,
             lambda family, label: self._metrics.count(family, label=label),
         )
+        self._metrics.read_gauge_from("ignis_process_resident_bytes", _resident_bytes)
         self._metrics.read_gauge_from("ignis_http_connections", lambda: self._server.statistics().num_connections)
         self._metrics.read_gauge_from("ignis_http_websockets", lambda: self._server.statistics().num_websockets)
 
@@ -276,6 +277,15 @@ def _raise_file_limit() -> None:
     """Takes all the descriptors that the system allows: two listeners at their cap need more than the usual 1,024."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _resident_bytes() -> float:
+    """Of this process, by the kernel; 0 where /proc is not mounted."""
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    except OSError:
+        return 0
+    return int(pages) * resource.getpagesize()
 
 
 def _age_ms() -> float | None:

@@ -175,6 +175,10 @@ FAMILIES: dict[str, Family] = {
         text="How long the load of the model that serves took on the device.",
         snapshot=(("", "load_s"),),
     ),
+    "ignis_process_resident_bytes": Family(
+        kind="gauge",
+        text="Memory that the process has in RAM, mapped files included.",
+    ),
     "ignis_model_state": Family(
         kind="gauge",
         text="1 for the state that the model is in.",

@@ -34,7 +34,8 @@ export class ModelStatus {
       this.id = models.data[0]?.id ?? null;
       const state = models.status ?? "serving";
       this.#show(state, this.id && (state === "serving" ? this.id : `${this.id}: ${state}`));
-      return state === "serving";
+      // One that is unloaded waits for the next question.
+      return state === "serving" || state === "unloaded";
     } catch (error) {
       if (error.name === "AbortError") return true;
       const isLocked = error.status === 401;

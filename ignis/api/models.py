@@ -100,6 +100,7 @@ class Models:
         events = await exchange.open_events()
         sent = b""
         while True:
+            changed = self._serving.keeper.course.next_change
             state = self._state()
             data = msgspec.json.encode(state)
             if data != sent:
@@ -109,7 +110,7 @@ class Models:
                 break
             # A load moves without telling; everything else is a change.
             with trio.move_on_after(_PROGRESS_INTERVAL_S if state.loading is not None else math.inf):
-                await self._serving.keeper.course.wait_change()
+                await changed.wait()
             # Requests come and go by the hundred: one look for all that happened in a moment.
             await trio.sleep(_PROGRESS_INTERVAL_S / 10)
         await events.close()
@@ -130,9 +131,12 @@ class Models:
 
     async def _entries(self) -> Sequence[ModelEntry]:
         locals_ = await trio.to_thread.run_sync(self._serving.keeper.models.all, abandon_on_cancel=True)
-        model = self._serving.model
-        entries = [] if model is None else [await self._loaded_entry(model)]
-        return [*entries, *(self._entry(local) for local in locals_ if model is None or local.name != model.name)]
+        model, home = self._serving.model, self._serving.keeper.course.home
+        if model is not None:
+            others = [self._entry(local) for local in locals_ if local.name != model.name]
+            return [await self._loaded_entry(model), *others]
+        # First the one that the next request wakes.
+        return [self._entry(local) for local in sorted(locals_, key=lambda local: local != home)]
 
     def _entry(self, local: LocalModel) -> ModelEntry:
         return ModelEntry(

@@ -101,6 +101,12 @@ class Course:
         self._changed.set()
         self._changed = trio.Event()
 
+    @property
+    def next_change(self) -> trio.Event:
+        """Set when anything of this, or who uses the model, may have changed since now."""
+        return self._changed
+
     async def wait_change(self) -> None:
-        """Returns when anything of this, or who uses the model, may have changed."""
+        """Waits for the next change. What changed before the call is not waited for: look, then wait, without a
+        checkpoint between the two."""
         await self._changed.wait()

@@ -182,6 +182,7 @@ def test_an_idle_model_gives_its_memory_back_and_the_next_request_wakes_it(start
         assert server.metric("ignis_kv_pool_pages") == 0
         assert server.client.request("GET", "/health")[0] == 200
         assert idle_bytes < serving_bytes - (80 << 20), (serving_bytes, idle_bytes)
+        assert abs(server.metric("ignis_process_resident_bytes") - idle_bytes) < 20 << 20
         assert server.client.chat(messages=HI, max_tokens=1).finish == "length"
         (reason,) = {event["reason"] for event in parse_events(server.log_text(), "ignis.model.unloaded")}
         assert reason == "idle"

@@ -48,6 +48,13 @@ async def test_the_others_are_listed_behind_the_one_that_serves(tmp_path: Path) 
     assert (await rig.answer("GET", "/v1/models/third")).status == 404
 
 
+async def test_of_an_idle_server_the_model_that_wakes_is_listed_first(tmp_path: Path) -> None:
+    for name in ("tiny", "first"):
+        (tmp_path / f"{name}.gguf").write_bytes(bytes(7))
+    body = (await asleep(tmp_path).answer("GET", "/v1/models")).json()
+    assert (body["status"], [entry["id"] for entry in body["data"]]) == ("unloaded", ["tiny", "first"])
+
+
 async def test_a_switch_is_taken_or_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "other.gguf").write_bytes(bytes(7))
     rig = Rig(folder=tmp_path)
