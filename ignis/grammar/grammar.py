@@ -34,6 +34,7 @@ _MAX_TRIES = 64
 """Inner schemas that are compiled alone to find the one that is wrong."""
 _MAX_ERROR_CHARACTERS = 300
 _GRAMMAR_PART = re.compile(r"[\n(\[{?*+|&~]")
+_OWN_LINE = re.compile(r"at \d+\(\d+\): | 1 \| start: .*$")
 _SCHEMA_MARK = re.compile(r"%json\s*")
 
 
@@ -101,8 +102,11 @@ def compile_grammar(vocabulary: Vocabulary, form: Form | None, calls: Calls | No
     lark = "\n".join([f"%llguidance {options}", f"start: {' | '.join(starts)}", *rules, ""])
     try:
         return Grammar(json.dumps({"grammars": [{"lark_grammar": lark}, *grammars]}), vocabulary, param)
-    except InvalidRequestError:
+    except InvalidRequestError as error:
         _blame(vocabulary, form, calls)
+        if isinstance(form, RegexForm):
+            # The line around the expression is ours.
+            raise InvalidRequestError(_OWN_LINE.sub("", error.message), form.param) from error
         raise
 
 
