@@ -171,19 +171,23 @@ def test_a_code_that_is_nan_gives_nan(cuda: Operators, code: int) -> None:
 
 
 @pytest.mark.parametrize("size", [48, 72, 576, 4096, 5120])
-def test_a_norm_is_close_to_float64(cuda: Operators, size: int) -> None:
+def test_a_norm_is_close_to_float64_and_its_rows_know_nothing_of_each_other(cuda: Operators, size: int) -> None:
     x, weight = outliers(9, 33, size), randoms(10, size)
     wide = x.astype(np.float64)
     expected = weight * wide / np.sqrt(np.mean(wide * wide, axis=1, keepdims=True) + 1e-5)
     whole = cuda.rms_norm(x, weight, 1e-5)
     assert error(whole, expected) < 1e-6
-    np.testing.assert_array_equal(cuda.rms_norm(x[7:8], weight, 1e-5), whole[7:8])
+    for start, stop in ((7, 8), (0, 2), (25, 33), (1, 32)):
+        np.testing.assert_array_equal(cuda.rms_norm(x[start:stop], weight, 1e-5), whole[start:stop])
 
 
-def test_swiglu_is_close_to_float64(cuda: Operators) -> None:
+def test_swiglu_is_close_to_float64_and_its_rows_know_nothing_of_each_other(cuda: Operators) -> None:
     gate, up = 8 * randoms(13, 37, 1536), randoms(14, 37, 1536)
     wide = gate.astype(np.float64)
-    assert error(cuda.swiglu(gate, up), wide / (1 + np.exp(-wide)) * up) < 1e-6
+    whole = cuda.swiglu(gate, up)
+    assert error(whole, wide / (1 + np.exp(-wide)) * up) < 1e-6
+    for start, stop in ((7, 8), (0, 2), (29, 37), (1, 36)):
+        np.testing.assert_array_equal(cuda.swiglu(gate[start:stop], up[start:stop]), whole[start:stop])
     extreme = np.array([[-200, -90, 90, 200, 0]], np.float32)
     assert np.isfinite(cuda.swiglu(extreme, np.ones_like(extreme))).all()
 
