@@ -21,10 +21,16 @@ def chat_conversation(messages: Sequence[Message], fields: ChatFields) -> Conver
     Raises:
         InvalidRequestError: as template_messages and asked_thinking, or a choice of tools that there is not.
     """
+    tools = function_tools(fields.tools or ())
+    choice, allowed = tool_choice(fields.tool_choice)
+    if allowed is not None:
+        if missing := allowed - {tool.name for tool in tools}:
+            raise InvalidRequestError(f"tool_choice names {min(missing)[:60]!r}, which is no tool", "tool_choice")
+        tools = [tool for tool in tools if tool.name in allowed]
     return Conversation(
         messages=template_messages(messages),
-        tools=function_tools(fields.tools or ()),
-        tool_choice=tool_choice(fields.tool_choice),
+        tools=tools,
+        tool_choice=choice,
         parallel_tool_calls=fields.parallel_tool_calls is not False,
         thinking=asked_thinking(
             enable_thinking=fields.enable_thinking,
@@ -63,23 +69,42 @@ def function_tools(tools: Sequence[Tool]) -> list[FunctionTool]:
     ]
 
 
-def tool_choice(choice: str | Mapping[str, Any] | None) -> ToolChoice:
-    """Reads a choice as chat bodies spell it.
+def tool_choice(choice: str | Mapping[str, Any] | None) -> tuple[ToolChoice, frozenset[str] | None]:
+    """Reads a choice as chat bodies spell it; with it the tools that alone may be called, where it lists some.
 
     Raises:
         InvalidRequestError: there is no such choice.
     """
     if choice is None:
-        return ToolChoice()
+        return ToolChoice(), None
     if isinstance(choice, str):
         for mode in _CHOICES:
             if choice == mode.value:
-                return ToolChoice(mode)
+                return ToolChoice(mode), None
         allowed = " or ".join(f'"{mode.value}"' for mode in _CHOICES)
         raise InvalidRequestError(f"tool_choice must be {allowed} or a function, not {choice[:60]!r}", "tool_choice")
-    function = choice.get("function")
-    name = function.get("name") if isinstance(function, dict) else None
-    return ToolChoice(ToolMode.NAMED, name if isinstance(name, str) else None)
+    if choice.get("type") == "allowed_tools":
+        return _allowed_tools(choice.get("allowed_tools"))
+    return ToolChoice(ToolMode.NAMED, _function_name(choice)), None
+
+
+def _allowed_tools(allowed: object) -> tuple[ToolChoice, frozenset[str]]:
+    param = "tool_choice.allowed_tools"
+    mode = allowed.get("mode") if isinstance(allowed, Mapping) else None
+    modes = {mode.value: mode for mode in (ToolMode.AUTO, ToolMode.REQUIRED)}
+    if mode not in modes:
+        raise InvalidRequestError(f'{param}.mode must be "auto" or "required"', f"{param}.mode")
+    tools = allowed.get("tools") if isinstance(allowed, Mapping) else None
+    names = [_function_name(tool) for tool in tools] if isinstance(tools, list) else []
+    if not names or None in names:
+        raise InvalidRequestError(f"{param}.tools must be an array of functions", f"{param}.tools")
+    return ToolChoice(modes[mode]), frozenset(name for name in names if name is not None)
+
+
+def _function_name(value: object) -> str | None:
+    function = value.get("function") if isinstance(value, Mapping) else None
+    name = function.get("name") if isinstance(function, Mapping) else None
+    return name if isinstance(name, str) else None
 
 
 def _template_message(message: Message, param: str) -> dict[str, Any]:

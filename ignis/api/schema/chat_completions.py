@@ -59,7 +59,9 @@ class ChatFields(HeldFields, kw_only=True):
             str | dict[str, Any],
             honoured(
                 '"auto": the model decides; "none" drops the tools; "required": the answer is a call or several; '
-                '{"type": "function", "function": {"name": ...}}: it is one call of that function. A forced call fits '
+                '{"type": "function", "function": {"name": ...}}: it is one call of that function; '
+                '{"type": "allowed_tools", "allowed_tools": {"mode": "auto" or "required", "tools": [...]}}: the other '
+                "tools are dropped. A forced call fits "
                 "the schema of its tool; one that a call cannot be held to is refused then."
             ),
         ]

@@ -34,6 +34,10 @@ def json_schema(schema: Any) -> dict[str, Any]:
     return {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}}
 
 
+def allowed(mode: str, *tools: Any) -> dict[str, Any]:
+    return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": list(tools)}}
+
+
 async def constraint(**fields: Any) -> Constraint:
     asked = rig()
     await asked.chat(**fields)
@@ -75,6 +79,7 @@ async def test_a_schema_holds_whoever_spells_it(fields: dict[str, Any]) -> None:
         ({"tools": [WEATHER], "tool_choice": "required"}, f"{CALL}\n{CALL}", WRONG),
         ({"tools": [WEATHER], "tool_choice": "required", "parallel_tool_calls": False}, CALL, f"{CALL}\n{CALL}"),
         ({"tools": [WEATHER], "tool_choice": WEATHER}, CALL, f"{CALL}\n{CALL}"),
+        ({"tools": [WEATHER, NOW], "tool_choice": allowed("required", WEATHER)}, CALL, CALL.replace("weather", "now")),
         ({"tools": [STRICT]}, f"I ask. {CALL}", WRONG),
         ({"tools": [WEATHER], **json_schema(SCHEMA)}, CITY, "{}"),
         ({"tools": [WEATHER], **json_schema(SCHEMA)}, CALL, f"Hi {CALL}"),
@@ -133,6 +138,18 @@ async def test_a_call_beside_a_form_is_a_call() -> None:
         ),
         (json_schema({"not": {}}), "unsupported_value", "response_format.json_schema.schema"),
         (json_schema(False), "invalid_request_error", "response_format.json_schema.schema"),
+        ({"tools": [NOW], "tool_choice": allowed("auto", WEATHER)}, "invalid_request_error", "tool_choice"),
+        (
+            {"tools": [NOW], "tool_choice": allowed("none", NOW)},
+            "invalid_request_error",
+            "tool_choice.allowed_tools.mode",
+        ),
+        (
+            {"tools": [NOW], "tool_choice": {"type": "allowed_tools"}},
+            "invalid_request_error",
+            "tool_choice.allowed_tools.mode",
+        ),
+        ({"tools": [NOW], "tool_choice": allowed("auto")}, "invalid_request_error", "tool_choice.allowed_tools.tools"),
         ({"guided_regex": "("}, "invalid_request_error", "guided_regex"),
         ({"guided_regex": ""}, "invalid_request_error", "guided_regex"),
         ({"guided_choice": []}, "invalid_request_error", "guided_choice"),
