@@ -9,6 +9,7 @@ import trio
 import trio.testing
 
 from ignis.engine.lifecycle import EngineState, LoadedModel
+from ignis.engine.load import LoadPhase, LoadStatus
 from ignis.engine.switching import SwitchOutcome, SwitchPhase, SwitchWatch
 from ignis.errors import SwitchFailedError
 from ignis.models.local import LocalModel
@@ -53,6 +54,16 @@ async def test_of_an_idle_server_the_model_that_wakes_is_listed_first(tmp_path: 
         (tmp_path / f"{name}.gguf").write_bytes(bytes(7))
     body = (await asleep(tmp_path).answer("GET", "/v1/models")).json()
     assert (body["status"], [entry["id"] for entry in body["data"]]) == ("unloaded", ["tiny", "first"])
+
+
+async def test_a_load_under_way_is_told_with_its_phase_and_bytes(tmp_path: Path) -> None:
+    rig = asleep(tmp_path)
+    rig.engine.load_status = LoadStatus(LoadPhase.READING, 300, 1300, 2.04)
+    rig.engine.state = EngineState.LOADING
+    body = (await rig.answer("GET", "/v1/models")).json()
+    assert body["loading"] == {"phase": "reading", "done_bytes": 300, "total_bytes": 1300, "seconds": 2.0}
+    rig.engine.load_status = None
+    assert "loading" not in (await rig.answer("GET", "/v1/models")).json()
 
 
 async def test_a_switch_is_taken_or_refused_at_once(tmp_path: Path) -> None:

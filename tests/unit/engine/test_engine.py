@@ -62,6 +62,7 @@ class Bench:
         self.engine = Engine(
             settings, lambda: leaf, open_log(self.log, LogFormat.JSON, "debug"), self.metrics, clock=self.clock
         )
+        self.metrics.read_snapshots_from(self.engine.snapshot)
 
     async def emptied(self) -> None:
         """Waits until every request that was accepted has ended."""
@@ -429,6 +430,22 @@ async def test_a_load_that_takes_far_more_than_its_plan_is_refused_and_freed(nur
     assert 99 << 20 < event["unplanned_bytes"] == bench.engine.snapshot().unplanned_bytes <= 100 << 20
 
 
+async def test_the_metrics_have_the_plan_line_by_line_and_what_the_driver_says(nursery: trio.Nursery) -> None:
+    bench = Bench(card_leaf(), engine_settings(headroom_bytes=1000))
+    await nursery.start(bench.engine.run)
+    bench.leaf.stolen_bytes = 77
+    await bench.engine.load(bare_checkpoint())
+    loaded = bench.engine.loaded
+    assert loaded is not None
+    lines = loaded.plan.lines
+    assert {line: bench.metric(f'ignis_vram_reserved_bytes{{line="{line}"}}') for line in lines} == lines
+    assert bench.metric("ignis_vram_budget_bytes") == (1 << 17) - 1000 >= sum(lines.values()) > lines["kv_pool"] > 0
+    assert bench.metric("ignis_vram_unplanned_bytes") == loaded.measured.unplanned_bytes != 0
+    assert bench.metric("ignis_vram_free_after_load_bytes") == bench.leaf.probe().free_bytes > 0
+    await bench.engine.unload()
+    assert bench.metric('ignis_vram_reserved_bytes{line="weights"}') == 0
+
+
 async def test_a_load_under_way_says_how_far_it_is(nursery: trio.Nursery) -> None:
     bench = Bench(ScriptedLeaf(), engine_settings())
     await nursery.start(bench.engine.run)
@@ -440,6 +457,7 @@ async def test_a_load_under_way_says_how_far_it_is(nursery: trio.Nursery) -> Non
     assert status is not None
     assert (status.phase, status.done_bytes, status.total_bytes) == (LoadPhase.READING, 0, 1300)
     assert bench.engine.snapshot().load_total_bytes == 1300
+    assert bench.metric('ignis_model_load_bytes{state="total"}') == 1300
     bench.leaf.is_load_held = False
     await until(lambda: bench.engine.state is EngineState.SERVING)
     assert bench.engine.load_status is None and bench.engine.loaded is not None
