@@ -15,7 +15,8 @@ async def follow_in_turn(
 ) -> Outcome:
     """Reads every answer to its end, as `follow`.
 
-    Waits in the row for lanes with one order at a time, so that others who wait there come between two orders.
+    Waits in the row for lanes with one order at a time, so that others who wait there come between two orders, and
+    leaves one lane to those who do not wait: over HTTP they would be sent away as long as this goes on.
 
     Args:
         mailboxes: of the first order, which is submitted already.
@@ -28,6 +29,8 @@ async def follow_in_turn(
     outcomes: list[Outcome] = []
     failures: list[Exception] = []
     lock = trio.Lock()
+    running = orders[0].num_answers
+    ended = trio.lowlevel.ParkingLot()
 
     async def run(order: Order, taken: Sequence[Mailbox], first: int) -> None:
         async def in_turn(delta: Delta) -> None:
@@ -41,6 +44,9 @@ async def follow_in_turn(
             fail(error)
         finally:
             release(taken)
+            nonlocal running
+            running -= order.num_answers
+            ended.unpark_all()
 
     def fail(error: Exception) -> None:
         failures.append(error)
@@ -50,6 +56,8 @@ async def follow_in_turn(
         tasks.start_soon(run, orders[0], mailboxes, 0)
         first = orders[0].num_answers
         for order in orders[1:]:
+            while running and running + order.num_answers > serving.num_lanes - 1:
+                await ended.park()
             try:
                 taken = await serving.submit_in_turn(order.submissions(), order.model)
             except Exception as error:
@@ -57,6 +65,7 @@ async def follow_in_turn(
                 break
             tasks.start_soon(run, order, taken, first)
             first += order.num_answers
+            running += order.num_answers
     if failures:
         raise failures[0]
     return Outcome(

@@ -360,6 +360,19 @@ async def test_prompts_in_turn_end_with_the_first_that_fails() -> None:
     assert exchange.answer.json()["error"]["code"] == "engine_error"
 
 
+async def test_prompts_in_turn_leave_a_lane_to_others() -> None:
+    rig = Rig(is_held=True)
+    rig.engine.num_lanes = 3
+    async with trio.open_nursery() as tasks:
+        tasks.start_soon(rig.router, FakeExchange("POST", COMPLETIONS, body={"prompt": ["a", "b", "c", "d"]}))
+        await rig.engine.has_submitted.wait()
+        for number in range(1, 4):
+            await trio.testing.wait_all_tasks_blocked()
+            assert len(rig.engine.submissions) == number + 1
+            rig.engine.deliver(number)
+        rig.engine.deliver(4)
+
+
 async def test_a_list_that_finds_no_lane_at_all_is_told_so_at_once() -> None:
     rig = Rig()
     rig.engine.num_lanes = 1
@@ -370,9 +383,9 @@ async def test_a_list_that_finds_no_lane_at_all_is_told_so_at_once() -> None:
 
 async def test_a_client_that_leaves_takes_its_turns_with_it() -> None:
     rig = Rig(is_held=True)
-    rig.engine.num_lanes = rig.engine.num_free = 2
+    rig.engine.num_lanes = rig.engine.num_free = 3
     async with trio.open_nursery() as tasks:
-        tasks.start_soon(rig.router, FakeExchange("POST", COMPLETIONS, body={"prompt": ["a", "b", "c"]}))
+        tasks.start_soon(rig.router, FakeExchange("POST", COMPLETIONS, body={"prompt": ["a", "b", "c", "d"]}))
         # The first is submitted when all prompts are made, and no worker runs any more.
         await rig.engine.has_submitted.wait()
         await trio.testing.wait_all_tasks_blocked()
