@@ -105,6 +105,7 @@ def fixed_lines(footprint: Footprint, device: DeviceInfo) -> dict[str, int]:
 
 
 _KNOBS = {
+    "cuda_context": "end what else is on the card",
     "workspace": "lower model.prefill_chunk or model.max_context",
     "sampling": "lower model.decode_lanes or model.max_context",
     "lane_state": "lower model.decode_lanes",

@@ -84,11 +84,13 @@ def test_a_chosen_headroom_is_left_alone() -> None:
 
 
 LINES = {
+    "cuda_context": (CONTEXT_BYTES - 1, r"line cuda_context needs 500 bytes, and 499 .*; end what else is on the card"),
     "weights": (
         CONTEXT_BYTES + 999,
         r"line weights needs 1000 bytes, and 999 bytes .* smaller model.*vram\.budget_bytes",
     ),
     "workspace": (CONTEXT_BYTES + 1400 + 6399, r"line workspace needs .*; lower model\.prefill_chunk"),
+    "sampling": (CARD_FIXED - 56 - 40 - 1, r"line sampling needs .*; lower model\.decode_lanes"),
     "lane_state": (CARD_FIXED - 56 - 1, r"line lane_state needs .*; lower model\.decode_lanes"),
     "decode_graph": (CARD_FIXED - 1, r"line decode_graph needs .*; lower model\.decode_lanes"),
     "kv_pool": (
