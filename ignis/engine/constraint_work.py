@@ -36,7 +36,12 @@ class ConstraintWorkers:
 
     def put(self, request_id: int, constraint: Constraint) -> None:
         """Has a late constraint worked out. Until it is done nobody else touches it."""
-        self._start()
+        try:
+            self._start()
+        except RuntimeError as error:
+            # Out of threads or of address space, which the other requests need not hear of.
+            self._done(Worked(request_id, 0.0, FinishReason.FAULT, f"no thread works on constraints: {error}"))
+            return
         self._work.put((request_id, constraint))
 
     def close(self) -> None:
@@ -46,12 +51,10 @@ class ConstraintWorkers:
         self._num_threads = 0
 
     def _start(self) -> None:
-        if self._num_threads:
-            return
-        self._num_threads = min(_MAX_THREADS, os.cpu_count() or 1)
-        for index in range(self._num_threads):
-            # Daemons, as the step loop's: a grammar that never ends must not keep the process from ending.
-            start_deep(self._run, f"ignis-masks-{index}")
+        # Daemons, as the step loop's: a grammar that never ends must not keep the process from ending.
+        while self._num_threads < min(_MAX_THREADS, os.cpu_count() or 1):
+            start_deep(self._run, f"ignis-masks-{self._num_threads}")
+            self._num_threads += 1
 
     def _run(self) -> None:
         while (item := self._work.get()) is not None:

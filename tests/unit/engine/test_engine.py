@@ -5,8 +5,10 @@ import gc
 import io
 import json
 import random
+import resource
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -664,3 +666,24 @@ async def test_a_late_request_can_be_cancelled(bench: Bench) -> None:
     stuck.gate.release(1)
     (after,) = bench.engine.submit([ask()])
     assert len((await read(after))[0]) == 4
+
+
+def address_space_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+
+async def test_without_a_thread_for_constraints_only_held_requests_end(bench: Bench) -> None:
+    limit = resource.getrlimit(resource.RLIMIT_AS)
+    # Room for what Python needs, and not for the stack of one more thread.
+    resource.setrlimit(resource.RLIMIT_AS, (address_space_bytes() + (64 << 20), limit[1]))
+    try:
+        slow = RuledConstraint(ends_in(3), is_slow=True)
+        held, free = bench.engine.submit([ask(max_tokens=9, constraint=slow), ask(max_tokens=9)])
+        _, last = await read(held)
+        assert last.finish is FinishReason.FAULT and "thread" in last.fault
+        assert len((await read(free))[0]) == 9
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limit)
+    again = RuledConstraint(ends_in(3), is_slow=True)
+    (mailbox,) = bench.engine.submit([ask(max_tokens=9, constraint=again)])
+    assert len((await read(mailbox))[0]) == 9
