@@ -69,6 +69,15 @@ class ReasoningEffortUnsupportedError(RequestError):
     default_param = "reasoning_effort"
 
 
+class ToolChoiceUnsupportedError(RequestError):
+    """A call is asked for, and the loaded model cannot be held to one: it has no token that ends an answer."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "tool_choice_unsupported"
+    default_param = "tool_choice"
+
+
 class SystemMessagePositionError(RequestError):
     """A system message stands where server.system_message_policy allows none. `param` names it."""
 

@@ -35,6 +35,8 @@ _ENDS = (FinishReason.STOP, FinishReason.LENGTH)
 # Far below any logit, and still a number that a float32 holds.
 _NEVER = -1e9
 _SEED_MASK = 2**64 - 1
+_LEAST_TOP_P = 1e-6
+"""The most likely token of any vocabulary has as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ class Order:
     def submissions(self) -> list[Submission]:
         """One for each answer."""
         stop_ids = self.model.special.stop_ids
-        sampling = self.sampling
+        # 0 takes the most likely token only, as any share does that it reaches alone.
+        sampling = replace(self.sampling, top_p=max(_LEAST_TOP_P, self.sampling.top_p))
         if self.ignores_eos:
             # Kept from being drawn, not only from ending the answer: a control token has no text, and what follows it
             # is another turn.

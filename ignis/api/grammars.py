@@ -8,7 +8,7 @@ import trio
 
 from ignis.engine.deep_thread import start_deep
 from ignis.engine.lifecycle import LoadedModel
-from ignis.errors import InternalError, UnsupportedValueError
+from ignis.errors import InternalError, ToolChoiceUnsupportedError, UnsupportedValueError
 from ignis.grammar.forms import Form, Freedom
 from ignis.grammar.grammar import Calls, compile_grammar
 from ignis.grammar.vocabulary import Vocabulary
@@ -17,6 +17,7 @@ from ignis.scheduler.constraint import Constraint
 Result = TypeVar("Result")
 
 _NUM_WORKERS = 2
+_ENDLESS = "this model has no token that ends an answer"
 
 
 class Grammars:
@@ -40,11 +41,13 @@ class Grammars:
 
         Raises:
             InvalidRequestError: what is asked for cannot be compiled.
-            UnsupportedValueError: it cannot be held, or the model has no token that ends a turn.
+            UnsupportedValueError, ToolChoiceUnsupportedError: it cannot be held, or the model has no token that ends a
+            turn.
         """
         if not model.special.stop_ids:
-            param = form.param if form is not None else "tool_choice"
-            raise UnsupportedValueError(f"{param} is not served: this model has no token that ends an answer", param)
+            if form is None:
+                raise ToolChoiceUnsupportedError(f"no call can be asked for: {_ENDLESS}")
+            raise UnsupportedValueError(f"{form.param} is not served: {_ENDLESS}", form.param)
         vocabulary = await self._of(model)
 
         def compile_all() -> tuple[Constraint, ...]:

@@ -23,6 +23,7 @@ from ignis.errors import (
     RequestError,
 )
 from ignis.exchange import Exchange
+from ignis.grammar.calls import call_opening
 from ignis.grammar.forms import CallTarget, Freedom
 from ignis.grammar.grammar import Calls
 from ignis.limits import MAX_SCORED_TOKENS, MAX_STOP_CHARACTERS, MAX_STOPS
@@ -165,6 +166,8 @@ class Orders:
         if order.ignores_eos and (is_forced or wish.form is not None):
             param = "tool_choice" if wish.form is None else wish.form.param
             raise InvalidRequestError(f"{param} cannot be given with ignore_eos: what is held has an end", param)
+        if is_forced and conversation is not None:
+            _check_opening(order, choice, dialect, wish.names)
         return await self._prompts.grammars.constraints(
             order.model,
             wish.form,
@@ -288,6 +291,18 @@ def _calls(conversation: Conversation, dialect: OutputDialect) -> Calls | None:
     )
     is_single = choice.mode is ToolMode.NAMED or not conversation.parallel_tool_calls
     return Calls(targets, dialect, is_single) if targets else None
+
+
+def _check_opening(order: Order, choice: ToolChoice, dialect: OutputDialect, names: Names) -> None:
+    """Raises InvalidRequestError where the cap ends the answer before its forced call has begun."""
+    opening = call_opening(dialect, choice.name if choice.mode is ToolMode.NAMED else None)
+    num_tokens = len(order.model.tokenizer.encode(opening, allow_special=True))
+    if order.max_tokens <= num_tokens:
+        raise InvalidRequestError(
+            f"{names.max_tokens} must be more than {num_tokens}, not {order.max_tokens}: a call that tool_choice asks "
+            "for begins with as many tokens",
+            names.max_tokens,
+        )
 
 
 def _reasoning(

@@ -120,13 +120,14 @@ def check_size(schema: Mapping[str, Any] | None, param: str) -> None:
 
 
 def _template_tool(tool: FunctionTool) -> dict[str, Any]:
-    """A function without parameters takes an empty object."""
+    """A function without parameters takes an empty object. `strict` is always said, so that clients which leave it out
+    and clients which send false or null share their prefix.
+    """
     spelled: dict[str, Any] = {"name": tool.name}
     if tool.description is not None:
         spelled["description"] = tool.description
     check_depth(tool.parameters, f"{tool.param}.{tool.schema_name}")
     check_size(tool.parameters, f"{tool.param}.{tool.schema_name}")
     spelled["parameters"] = _NO_ARGUMENTS if tool.parameters is None else tool.parameters
-    if tool.strict is not None:
-        spelled["strict"] = tool.strict
+    spelled["strict"] = bool(tool.strict)
     return {"type": "function", "function": spelled}

@@ -19,6 +19,7 @@ from ignis.stream.dialects import CallForm, OutputDialect
 
 STYLE: Mapping[str, Any] = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 _LINE = "\n"
+_LIST_OPEN, _LIST_CLOSE = "[\n", "\n]"
 _ANY_ARGUMENTS: Mapping[str, Any] = {"type": "object"}
 _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 
@@ -42,7 +43,7 @@ def call_rules(
     listed = each if is_single else f"{each} (CALL_GAP {each}){{0,{MAX_FORCED_CALLS - 1}}}"
     rules = ["call: " + " | ".join(f"call_{index}" for index in range(len(targets)))]
     if dialect.lists_calls:
-        rules += [f"opened: {literal('[' + _LINE)} {listed} {literal(_LINE + ']')} {closing}"]
+        rules += [f"opened: {literal(_LIST_OPEN)} {listed} {literal(_LIST_CLOSE)} {closing}"]
         rules += [f"calls: {opening} opened"]
     elif dialect.call_close:
         rules += [f"opened: call {closing}", f"tagged: {opening} opened", f"calls: {listed}"]
@@ -57,21 +58,42 @@ def call_rules(
     return "\n".join(rules) + "\n"
 
 
+def call_opening(dialect: OutputDialect, name: str | None) -> str:
+    """The text that a forced call begins with: up to its arguments, or where no name is forced up to its name."""
+    tag = dialect.call_open if dialect.call_close else ""
+    listed = _LIST_OPEN if dialect.lists_calls else ""
+    return tag + listed + _before_name(dialect) + ("" if name is None else _from_name(dialect, name))
+
+
+def _before_name(dialect: OutputDialect) -> str:
+    return f"{_LINE}<function=" if dialect.call_form is CallForm.XML else f'{_line(dialect)}{{"name": "'
+
+
+def _from_name(dialect: OutputDialect, name: str) -> str:
+    """A call's name, and what stands between it and the arguments."""
+    if dialect.call_form is CallForm.XML:
+        return f"{name}>{_LINE}"
+    key = "parameters" if dialect.has_bare_calls else "arguments"
+    return f'{json.dumps(name, ensure_ascii=False)[1:]}, "{key}": '
+
+
+def _line(dialect: OutputDialect) -> str:
+    """What parts a call's JSON from the tags around it."""
+    return _LINE if dialect.call_close and not dialect.lists_calls else ""
+
+
 def _call(index: int, target: CallTarget, dialect: OutputDialect) -> list[str]:
     """The rules of one call, without its tags."""
     arguments = f"args_{index}"
+    head = literal(_before_name(dialect) + _from_name(dialect, target.name))
     if dialect.call_form is CallForm.XML:
-        head = literal(f"\n<function={target.name}>\n")
         if target.is_held:
             rules = XmlValues(arguments, target.param).rules(_object_schema(target))
             return [f'call_{index}: {head} {arguments} "</function>\\n"', *rules]
         return [f"call_{index}: {head} {arguments}", rf"{arguments}[lazy]: /(?s:.*)<\/function>\n/"]
-    key = "parameters" if dialect.has_bare_calls else "arguments"
-    line = _LINE if dialect.call_close and not dialect.lists_calls else ""
-    head = literal(f'{line}{{"name": {json.dumps(target.name, ensure_ascii=False)}, "{key}": ')
     schema = _object_schema(target) if target.is_held else _ANY_ARGUMENTS
     return [
-        f"call_{index}: {head} {arguments} {literal('}' + line)}",
+        f"call_{index}: {head} {arguments} {literal('}' + _line(dialect))}",
         f"{arguments}: %json {schema_text(schema)}",
     ]
 

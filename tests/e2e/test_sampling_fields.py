@@ -135,6 +135,7 @@ def first_token(client: Client, text: str) -> str:
         {"temperature": 0, "seed": 9},
         {"temperature": 2, "top_k": 1},
         {"temperature": 2, "top_p": 1e-6},
+        {"temperature": 2, "top_p": 0},
         {"temperature": 2, "min_p": 1},
     ],
 )
@@ -236,7 +237,7 @@ def test_log_probabilities_are_the_same_on_every_route_that_has_room_for_them(se
     [
         ("temperature", 2.01),
         ("temperature", "warm"),
-        ("top_p", 0),
+        ("top_p", -0.1),
         ("top_k", 0.5),
         ("min_p", -0.1),
         ("repetition_penalty", 0),

@@ -105,7 +105,7 @@ class ChatFields(HeldFields, kw_only=True):
     function_call: Annotated[None, refused("replaced by tool_choice")] = None
     best_of: Annotated[int, off("1", "use n", ge=1, le=1)] | None = None
     echo: Annotated[Literal[False], off("false", "the prompt is not repeated")] | None = None
-    suffix: Annotated[None, refused("only chat completions are served")] = None
+    suffix: Annotated[None, refused("only a text completion has one")] = None
     n_predict: Annotated[None, refused("use max_completion_tokens")] = None
     max_new_tokens: Annotated[None, refused("use max_completion_tokens")] = None
     add_generation_prompt: Annotated[Literal[True], off("true", "an answer is always begun")] | None = None

@@ -255,7 +255,7 @@ class ResponseFields(ConversationFields, kw_only=True):
     metadata: Annotated[dict[str, str], honoured("Kept with the response.", max_length=MAX_METADATA)] | None = None
     stream_options: Annotated[ResponseStreamOptions | None, inert("how a stream is sent.", "an object")] = None
     background: Annotated[Literal[False], inert("only false: nothing goes on once its client has left.")] | None = None
-    service_tier: Annotated[Literal["auto", "default"], inert("there is one tier.")] | None = None
+    service_tier: Annotated[Any, inert("any value; there is one tier.")] = None
     max_tool_calls: Annotated[Any, inert("any value; it is of tools that run on the server, and none do.")] = None
     user: Annotated[Any, inert("any value; not kept.")] = None
     safety_identifier: Annotated[Any, inert("any value; not kept.")] = None

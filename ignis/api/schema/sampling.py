@@ -78,7 +78,12 @@ class SamplingFields(ForeignFields, kw_only=True):
     ) = None
     top_p: (
         Annotated[
-            float, sampling("Draw among the most likely tokens that together reach this probability.", gt=0, le=1)
+            float,
+            sampling(
+                "Draw among the most likely tokens that together reach this probability; 0 takes the most likely one.",
+                ge=0,
+                le=1,
+            ),
         ]
         | None
     ) = None

@@ -125,7 +125,7 @@ def test_every_field_is_in_one_of_the_three_kinds() -> None:
         ({"temperature": -0.1}, SAMPLING, "temperature"),
         ({"temperature": "hot"}, SAMPLING, "temperature"),
         ({"temperature": True}, SAMPLING, "temperature"),
-        ({"top_p": 0}, SAMPLING, "top_p"),
+        ({"top_p": -0.01}, SAMPLING, "top_p"),
         ({"top_p": 1.01}, SAMPLING, "top_p"),
         ({"top_k": -2}, SAMPLING, "top_k"),
         ({"top_k": 1.5}, SAMPLING, "top_k"),

@@ -1,6 +1,7 @@
 """What the routes hold an answer to: the constraint that goes with its submission, and what is refused."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -177,6 +178,29 @@ async def test_what_cannot_be_held_is_refused_by_its_field(fields: dict[str, Any
     asked = rig()
     assert await asked.refusal(**fields) == (400, code, param)
     assert not asked.engine.submissions
+
+
+OPENING = '<tool_call>\n{"name": "'
+NAMED_OPENING = f'{OPENING}weather", "arguments": '
+
+
+@pytest.mark.parametrize(("choice", "opening"), [("required", OPENING), (WEATHER, NAMED_OPENING)])
+async def test_a_cap_has_to_reach_beyond_the_opening_of_a_forced_call(choice: Any, opening: str) -> None:
+    asked = rig()
+    wish = {"tools": [WEATHER], "tool_choice": choice}
+    num_tokens = len(opening)
+    assert await asked.refusal(**wish, max_tokens=num_tokens) == (400, "invalid_request_error", "max_tokens")
+    assert (await asked.refusal(**wish, max_completion_tokens=1))[2] == "max_completion_tokens"
+    assert not asked.engine.submissions
+    await asked.chat(**wish, max_tokens=num_tokens + 1)
+    await asked.chat(tools=[WEATHER], max_tokens=1)
+
+
+async def test_a_call_cannot_be_asked_of_a_model_whose_answers_have_no_end() -> None:
+    model = byte_model(template=TEMPLATE + TOOLS)
+    asked = Rig(script(CITY), model=replace(model, special=replace(model.special, stop_ids=frozenset())))
+    refused = await asked.refusal(tools=[WEATHER], tool_choice="required")
+    assert refused == (400, "tool_choice_unsupported", "tool_choice")
 
 
 async def test_a_stop_token_is_what_ends_a_held_answer() -> None:

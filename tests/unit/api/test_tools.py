@@ -171,9 +171,19 @@ async def test_the_template_sees_the_tools_and_none_drops_them() -> None:
     await asked.chat(tools=[WEATHER, NOW], tool_choice="none")
     await asked.chat()
     with_tools, dropped, without = (prompt_of(submission) for submission in asked.engine.submissions)
-    assert json.dumps(WEATHER) in with_tools
-    assert '{"name": "now", "parameters": {"type": "object", "properties": {}}}' in with_tools
+    said = {"type": "function", "function": {**WEATHER["function"], "strict": False}}
+    assert json.dumps(said) in with_tools
+    assert '{"name": "now", "parameters": {"type": "object", "properties": {}}, "strict": false}' in with_tools
     assert dropped == without
+
+
+async def test_null_parameters_and_null_strict_are_an_empty_object_and_false() -> None:
+    asked = rig("Hi")
+    nothing = {"type": "object", "properties": {}}
+    for function in ({}, {"parameters": None, "strict": None}, {"parameters": nothing, "strict": False}):
+        await asked.chat(tools=[{"type": "function", "function": {"name": "now", **function}}])
+    first, *others = (submission.prompt for submission in asked.engine.submissions)
+    assert others == [first, first]
 
 
 async def test_the_choice_none_forbids_calls() -> None:
