@@ -1,6 +1,7 @@
 // Draws /v1/openapi.json as a page. Everything in it is shown as text; nothing is fetched from elsewhere.
 
 const METHODS = ["get", "post", "put", "patch", "delete"];
+const SHARED = "answers-of-every-route";
 
 // --- Lifecycle
 
@@ -16,20 +17,24 @@ try {
 function draw(specification) {
   const reference = document.getElementById("reference");
   const contents = document.getElementById("contents");
-  reference.querySelector("h1").textContent = `${specification.info.title} ${specification.info.version}`;
-  state.replaceWith(...paragraphs(specification.info.description));
-
   const operations = Object.entries(specification.paths).flatMap(([path, methods]) =>
     METHODS.filter((method) => methods[method]).map((method) => ({ path, method, ...methods[method] })));
-  reference.append(heading("Routes"), ...operations.map((operation) => operationCard(operation, specification)));
   const schemas = Object.entries(specification.components.schemas);
-  reference.append(heading("Bodies"), ...schemas.map(([name, schema]) => schemaCard(name, schema)));
-
+  const cards = [
+    heading("Routes"), ...operations.map((operation) => operationCard(operation, specification)),
+    sharedAnswersCard(specification),
+    heading("Bodies"), ...schemas.map(([name, schema]) => schemaCard(name, schema)),
+  ];
   contents.append(
-    contentsPart("Routes", operations.map(({ path, method, operationId }) =>
-      [operationId, `${method.toUpperCase()} ${path}`])),
+    contentsPart("Routes", [
+      ...operations.map(({ path, method, operationId }) => [operationId, `${method.toUpperCase()} ${path}`]),
+      [SHARED, "Answers of every route"],
+    ]),
     contentsPart("Bodies", schemas.map(([name]) => [name, name])),
   );
+  // Last of all, so that what cannot be drawn is told in its place.
+  reference.querySelector("h1").textContent = `${specification.info.title} ${specification.info.version}`;
+  state.replaceWith(...paragraphs(specification.info.description), ...cards);
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
@@ -43,13 +48,35 @@ function operationCard(operation, specification) {
   if (operation.security?.length === 0) card.append(element("p", { className: "open" }, "Needs no key."));
   const body = operation.requestBody?.content["application/json"].schema;
   if (body) card.append(element("h4", {}, "Body"), element("p", {}, typeOf(body)));
+  card.append(...parametersOf(operation));
   card.append(element("h4", {}, "Call"), element("pre", {}, element("code", {}, curl(operation, specification))));
-  const answers = Object.entries(operation.responses).flatMap(([status, answer]) => [
+  const answers = Object.entries(operation.responses);
+  const shared = answers.filter(([, answer]) => answer.$ref).map(([status]) => status);
+  card.append(element("h4", {}, "Answers"), answerList(answers.filter(([, answer]) => !answer.$ref)));
+  if (shared.length) {
+    card.append(element("p", {}, "And, as ", element("a", { href: `#${SHARED}` }, "every route"), `: ${shared.join(", ")}.`));
+  }
+  return card;
+}
+
+function parametersOf(operation) {
+  const rows = (operation.parameters ?? []).filter((parameter) => parameter.in === "query").flatMap((parameter) => [
+    element("dt", {}, element("code", {}, parameter.name)),
+    element("dd", {}, ...inline(parameter.description ?? "")),
+  ]);
+  return rows.length ? [element("h4", {}, "Query"), element("dl", {}, ...rows)] : [];
+}
+
+function sharedAnswersCard(specification) {
+  return element("article", { id: SHARED }, element("h3", {}, "Answers of every route"),
+    answerList(Object.entries(specification.components.responses)));
+}
+
+function answerList(answers) {
+  return element("dl", {}, ...answers.flatMap(([status, answer]) => [
     element("dt", {}, element("code", {}, status)),
     element("dd", {}, ...inline(answer.description), ...answerTypes(answer)),
-  ]);
-  card.append(element("h4", {}, "Answers"), element("dl", {}, ...answers));
-  return card;
+  ]));
 }
 
 function schemaCard(name, schema) {
@@ -123,15 +150,30 @@ function answerTypes(answer) {
 }
 
 function curl(operation, specification) {
-  const lines = [`curl ${location.origin}${operation.path.replace(/\{\w+\}/, "")}`];
-  if (operation.security?.length !== 0) lines.push('-H "Authorization: Bearer $IGNIS_KEY"');
   const name = operation.requestBody?.content["application/json"].schema.$ref?.split("/").at(-1);
+  const isPlain = operation.method === "get" || name;
+  const method = isPlain ? "" : `-X ${operation.method.toUpperCase()} `;
+  const words = [`curl ${method}'${location.origin}${operation.path}'`];
+  if (operation.security?.length !== 0) words.push('-H "Authorization: Bearer $IGNIS_KEY"');
   if (name) {
-    const fields = specification.components.schemas[name].properties;
-    const example = fields.messages ? { messages: [{ role: "user", content: "Hello" }] } : { token_ids: [0] };
-    lines.push(`-d '${JSON.stringify(example)}'`);
+    words.push("-H 'Content-Type: application/json'");
+    words.push(`-d '${JSON.stringify(example(specification.components.schemas[name]))}'`);
   }
-  return lines.join(" \\\n  ");
+  return words.join(" \\\n  ");
+}
+
+/** A small body that a schema takes, by the first of these fields that it has. */
+function example({ properties, required = [] }) {
+  const values = {
+    messages: [{ role: "user", content: "Hello" }],
+    input: "Hello",
+    prompt: "Once upon a time",
+    token_ids: [0],
+    model: "name",
+  };
+  const field = Object.keys(values).find((candidate) => candidate in properties);
+  const body = { [field]: values[field] };
+  return required.includes("max_tokens") ? { ...body, max_tokens: 100 } : body;
 }
 
 function paragraphs(text) {
