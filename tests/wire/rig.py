@@ -28,7 +28,7 @@ class ScriptedHandler:
 
     def __init__(self) -> None:
         self.router: Callable[[Exchange], Awaitable[None]] | None = None
-        """Answers the paths below /v1/, where there is one."""
+        """Answers the paths of the API, where there is one."""
         self.begun: list[str] = []
         self.ends: list[str] = []
 
@@ -120,7 +120,7 @@ class ScriptedHandler:
                 await trio.sleep_forever()
             case "/forge":
                 await exchange.respond(200, headers=[("x-a", exchange.query["value"])])
-            case path if self.router is not None and path.startswith("/v1/"):
+            case path if self.router is not None and path.startswith(("/v1", "/health")):
                 await self.router(exchange)
             case _:
                 await exchange.respond(404, b"nothing here\n", "text/plain")

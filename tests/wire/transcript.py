@@ -10,7 +10,11 @@ r"""Transcripts of one connection, bytes in and bytes out.
     = closed                     the server has closed; `= open` that it has not
     = answered                   every exchange that was begun has ended; where a thread works, silence is no sign
     = told                       the server has begun to send something more, on a socket, where no exchange ends
-    = draws a\nb                what the model of the routes below /v1/ writes from now on
+    = draws a\nb                what the model of the API's routes writes from now on
+    = breaks expired a          what it writes, and how that ends
+    = refuses EngineFullError   the engine refuses what is submitted with that error
+    = guards key origin         the API has a key, and one origin whose pages may use it
+    = loads                     the model is being loaded; `= endless` that it has no token that ends an answer
 
 What changes with every run is written as a star: `date: *`, `x-request-id: *` where the server made it, and in answers
 of a model the ids and the time.
@@ -27,6 +31,7 @@ _CHANGING = (
     (rb"request-id: req-[0-9a-f]{16}\r", b"request-id: *\r"),
     (rb'"request_id":"req-[0-9a-f]{16}"', b'"request_id":"*"'),
     (rb'"(chatcmpl-|cmpl-|call_|msg_|toolu_|resp_|rs_|fc_)[0-9a-f]{24}"', rb'"\1*"'),
+    (rb'"build":"[^"]*"', b'"build":"*"'),
     (rb'"(created|created_at|completed_at)":[0-9]{10}', rb'"\1":*'),
 )
 
