@@ -58,6 +58,10 @@ class Order:
     """The answer ends with so many calls."""
     is_held: bool = False
     """The content is held to a form: a tag inside it is text."""
+    is_forced: bool = False
+    """What is no reasoning is made of calls."""
+    held_param: str | None = None
+    """The field that the constraints come from."""
     constraints: tuple[Constraint, ...] = ()
     """What each answer may draw; none: anything. Good for one submission."""
     reasoning: tuple[ReasoningRecord, ...] = ()
@@ -255,9 +259,11 @@ class _Answer:
             is_in_reasoning=opens_reasoning(order.model.tokenizer, order.dialect, order.prompt),
             max_calls=order.max_calls,
             is_held=order.is_held,
+            is_forced=order.is_forced,
             continues=order.continues,
         )
         self._timeout_s = order.timeout_s
+        self._held_param = order.held_param
         self._reached = None if order.sampling.top_logprobs is None else _Reached(self._text.token_bytes)
         self._owes_scores = order.prompt_logprobs is not None
         self._first_at: float | None = None
@@ -301,7 +307,7 @@ class _Answer:
         if event.finish is FinishReason.EXPIRED:
             raise RequestTimeoutError(f"the request was not done within {self._timeout_s or 0:g} s")
         if event.finish is FinishReason.BLOCKED:
-            raise InvalidRequestError(event.fault)
+            raise InvalidRequestError(f"{self._held_param} cannot be held: {event.fault}", self._held_param)
         if event.finish is FinishReason.FAULT:
             raise EngineError(event.fault)
         if event.finish is FinishReason.CANCELLED:

@@ -120,7 +120,8 @@ class Orders:
         )
         if not isinstance(wish.prompt, Conversation):
             constraints = await self._constraints(order, wish, None, NONE)
-            return replace(order, continues=True, constraints=constraints)
+            param = None if wish.form is None else wish.form.param
+            return replace(order, continues=True, constraints=constraints, held_param=param)
         conversation = wish.prompt
         tools = () if conversation.tool_choice.mode is ToolMode.NONE else conversation.tools
         is_single = not conversation.parallel_tool_calls or conversation.tool_choice.mode is ToolMode.NAMED
@@ -135,6 +136,8 @@ class Orders:
             tools={tool.name: tool.parameters or {} for tool in tools},
             max_calls=1 if tools and is_single else None,
             is_held=wish.form is not None,
+            is_forced=_is_forced(conversation),
+            held_param=_held_param(wish, conversation),
             continues=bool(conversation.begun),
             constraints=reasoning or constraints,
             reasoning=tuple(constraint.record for constraint in reasoning),
@@ -155,7 +158,7 @@ class Orders:
             RequestError: it cannot be compiled or held.
         """
         choice = ToolChoice(ToolMode.NONE) if conversation is None else conversation.tool_choice
-        is_forced = choice.mode in (ToolMode.REQUIRED, ToolMode.NAMED)
+        is_forced = conversation is not None and _is_forced(conversation)
         is_strict = (
             conversation is not None
             and choice.mode is ToolMode.AUTO
@@ -271,6 +274,17 @@ class Orders:
             return explicit or min(room, wish.default_max_tokens or self._settings.default_max_tokens or room)
         self._metrics.count("ignis_requests_rejected", label=REJECTIONS[ContextLengthExceededError])
         raise ContextLengthExceededError(message, param)
+
+
+def _is_forced(conversation: Conversation) -> bool:
+    return conversation.tool_choice.mode in (ToolMode.REQUIRED, ToolMode.NAMED)
+
+
+def _held_param(wish: Wish, conversation: Conversation) -> str:
+    """The field that a constraint comes from, where there is one."""
+    if _is_forced(conversation):
+        return "tool_choice"
+    return "tools" if wish.form is None else wish.form.param
 
 
 def _calls(conversation: Conversation, dialect: OutputDialect) -> Calls | None:

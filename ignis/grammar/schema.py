@@ -1,7 +1,8 @@
 """Reads a JSON schema for llguidance. What it cannot hold an answer to is refused, with the place; nothing is ignored.
 
-Three things are written otherwise, with the same meaning: a oneOf whose branches exclude each other is an anyOf, the
-formats that OpenAPI gives to numbers are their ranges, and formats that say nothing about the text are left out.
+Four things are written otherwise, with the same meaning: a oneOf whose branches exclude each other is an anyOf, the
+formats that OpenAPI gives to numbers are their ranges, some formats of text are their patterns, and what says nothing
+about the value is left out.
 """
 
 import itertools
@@ -11,6 +12,8 @@ from decimal import Decimal
 from typing import Any
 
 from ignis.errors import InvalidRequestError, UnsupportedValueError
+from ignis.grammar.endless import can_end, resolved
+from ignis.grammar.text_formats import FORMATS
 from ignis.limits import MAX_DEPTH, MAX_SCHEMA_COST, MAX_SCHEMA_PARTS, MAX_SCHEMA_PROPERTIES
 
 Schema = dict[str, Any]
@@ -71,9 +74,7 @@ _ANNOTATIONS = frozenset(
 _NO_FORMATS = frozenset({"password", "path", "file-path", "directory-path", "binary", "float", "double"})
 """Formats that any text or number has."""
 _RANGES = {"int32": 31, "int64": 63, "uint32": 32, "uint64": 64}
-_UUIDS = {f"uuid{version}": version for version in (1, 3, 4, 5, 6, 7, 8)}
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-_MAX_STEPS = 64
 
 
 def readable(schema: Mapping[str, Any] | bool, param: str) -> Schema:
@@ -115,7 +116,11 @@ class _Reader:
         self._cost = 0
 
     def read(self) -> Schema:
-        return self._read(self._root, self._param, 0)
+        read = self._read(self._root, self._param, 0)
+        if not can_end(read):
+            message = f"{self._param} has no end: whatever fits it holds more of it inside, without an alternative"
+            raise InvalidRequestError(message, self._param)
+        return read
 
     def _read(self, schema: Mapping[str, Any], place: str, depth: int) -> Schema:
         # A schema inside a schema is two levels of JSON at least.
@@ -135,6 +140,8 @@ class _Reader:
                 if name in ("enum", "const"):
                     self._count_parts(_num_values(value))
                 read[name] = value
+            elif name == "propertyNames" and _is_any_text(value):
+                continue
             elif name not in _ANNOTATIONS and (not name.startswith("x-") or name == "x-guidance"):
                 raise self._unsupported(where)
         self._check_reference(read, place)
@@ -192,11 +199,9 @@ class _Reader:
             for name, bound, narrower in (("minimum", lowest, max), ("maximum", highest, min)):
                 own = read.get(name, bound)
                 read[name] = narrower(bound, own) if _is_number(own) else own
-        elif form in _UUIDS and "pattern" not in read:
+        elif form in FORMATS and "pattern" not in read:
             del read["format"]
-            read["pattern"] = (
-                f"^[0-9a-f]{{8}}-[0-9a-f]{{4}}-{_UUIDS[form]}[0-9a-f]{{3}}-[89ab][0-9a-f]{{3}}-[0-9a-f]{{12}}$"
-            )
+            read["pattern"] = FORMATS[form]
 
     def _count(self, read: Schema, place: str) -> None:
         """What a number's bounds and steps take to compile: the square of their digits, and the step itself."""
@@ -215,7 +220,7 @@ class _Reader:
 
     def _read_one_of(self, read: Schema, place: str) -> None:
         """Branches that exclude each other make oneOf and anyOf the same; llguidance has anyOf."""
-        branches = [self._resolved(branch) for branch in read["oneOf"]]
+        branches = [resolved(branch, self._root) for branch in read["oneOf"]]
         if not all(_are_disjoint(one, other) for one, other in itertools.combinations(branches, 2)):
             raise UnsupportedValueError(
                 f"{place}.oneOf is not served where an answer could fit two of its branches; give each a property that "
@@ -226,20 +231,15 @@ class _Reader:
             raise UnsupportedValueError(f"{place}.oneOf is not served beside anyOf", self._param)
         read["anyOf"] = read.pop("oneOf")
 
-    def _resolved(self, schema: object) -> object:
-        """Follows references to a schema inside the same document."""
-        for _ in range(_MAX_STEPS):
-            if not (isinstance(schema, Mapping) and isinstance(schema.get("$ref"), str)):
-                return schema
-            found: object = self._root
-            for step in schema["$ref"].removeprefix("#").strip("/").split("/"):
-                key = step.replace("~1", "/").replace("~0", "~")
-                found = found.get(key) if isinstance(found, Mapping) else None
-            schema = found
-        return schema
-
     def _unsupported(self, where: str) -> UnsupportedValueError:
         return UnsupportedValueError(f"{where[:300]} is not served: an answer cannot be held to it", self._param)
+
+
+def _is_any_text(schema: object) -> bool:
+    """Whether a schema of names takes each of them: what is written of a map with any keys."""
+    if not isinstance(schema, Mapping):
+        return schema is True
+    return schema.get("type", "string") == "string" and all(name in _ANNOTATIONS for name in schema if name != "type")
 
 
 def _num_values(value: object) -> int:

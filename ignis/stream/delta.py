@@ -33,6 +33,7 @@ class TextOut:
         is_in_reasoning: bool = False,
         max_calls: int | None = None,
         is_held: bool = False,
+        is_forced: bool = False,
         continues: bool = False,
     ) -> None:
         self._splitter = Splitter(
@@ -42,6 +43,7 @@ class TextOut:
             stops=stops,
             max_calls=max_calls,
             is_held=is_held,
+            is_forced=is_forced,
         )
         # What is held is held byte by byte: a space before it is there only where the form has one.
         self._detokenizer = Detokenizer(tokenizer, self._splitter.tags, continues=continues or is_held)

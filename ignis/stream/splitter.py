@@ -7,6 +7,7 @@ It is the only place that knows where a channel begins and ends. What it has pas
     line breaks                         of a channel's start are dropped beside its tags; those of its end are held back
                                         until it goes on, and dropped where a tag ends it
     at the end of the text              half a tag of four characters or more is dropped, anything shorter is text
+                                        (where calls are forced, all of it is the half of one, and dropped)
 
 The result does not depend on how the text was cut into pieces.
 """
@@ -78,10 +79,11 @@ class Splitter:
         stops: Sequence[str] = (),
         max_calls: int | None = None,
         is_held: bool = False,
+        is_forced: bool = False,
     ) -> None:
         """`tools`: what may be called; without any, calls are content. `is_in_reasoning`: the prompt opened it.
         `max_calls`: the text stops where so many calls are complete. `is_held`: the content is held to a form, and a
-        tag in it is text.
+        tag in it is text. `is_forced`: what is no reasoning is made of calls, so that what was cut off began one.
         """
         self.num_decided_bytes = 0
         """UTF-8 bytes of text that were passed on or dropped; the rest is held back, or is the stop string."""
@@ -93,6 +95,7 @@ class Splitter:
         }
         if is_held:
             self._tags[State.CONTENT] = ()
+        self._is_forced = is_forced
         # Without tags nothing is looked for: the text is content from its first character.
         self._state = State.REASONING if is_in_reasoning else State.START if self._events else State.CONTENT
         self._steps = {
@@ -157,6 +160,9 @@ class Splitter:
             return ()
         if self._state is State.TOOL:
             self._ends_whole = self._ends_whole and (self._body is None or self._body.is_whole)
+            return ()
+        if self._is_forced and self._state is not State.REASONING:
+            self._drop(len(self._text))
             return ()
         held = max((held_length(self._text, tag) for tag in self._tags[self._state]), default=0)
         if held >= _LEAST_HALF_TAG:

@@ -160,7 +160,7 @@ class ScriptedEngine:
             logprobs = tuple(_logprob(token, played, submission) for token in part) if has_logprobs else ()
             scores = () if start else _scores(submission)
             events.append(TokenEvent(request_id, part, logprobs, usage=None if start else usage, scores=scores))
-        fault = played.fault if finish is FinishReason.FAULT else ""
+        fault = played.fault if finish in (FinishReason.FAULT, FinishReason.BLOCKED) else ""
         scores = () if events else _scores(submission)
         return [*events, TokenEvent(request_id, finish=finish, fault=fault, usage=usage, scores=scores)]
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from ignis.scheduler.constraint import Constraint
+from ignis.scheduler.request import FinishReason
 from tests.fakes.engine import IM_END, TEMPLATE, byte_model, script
-from tests.unit.api.rig import Rig
+from tests.unit.api.rig import HI, Rig, text_of
 from tests.unit.grammar.rig import accepts
 
 SCHEMA = {
@@ -201,6 +202,37 @@ async def test_a_call_cannot_be_asked_of_a_model_whose_answers_have_no_end() -> 
     asked = Rig(script(CITY), model=replace(model, special=replace(model.special, stop_ids=frozenset())))
     refused = await asked.refusal(tools=[WEATHER], tool_choice="required")
     assert refused == (400, "tool_choice_unsupported", "tool_choice")
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        (json_schema(SCHEMA), "response_format.json_schema.schema"),
+        ({"guided_regex": ".*"}, "guided_regex"),
+        ({"tools": [WEATHER], "tool_choice": "required"}, "tool_choice"),
+        ({"tools": [STRICT]}, "tools"),
+    ],
+)
+async def test_what_reaches_its_bounds_inside_an_answer_is_named(fields: dict[str, Any], param: str) -> None:
+    def blocked() -> Rig:
+        return Rig(script("{", FinishReason.BLOCKED), model=byte_model(template=TEMPLATE + TOOLS))
+
+    answer = await blocked().answer("POST", "/v1/chat/completions", {"messages": HI, **fields})
+    error = answer.json()["error"]
+    assert (answer.status, error["param"]) == (400, param)
+    assert error["message"].startswith(f"{param} cannot be held: ")
+    assert (await blocked().stream(**fields))[-1]["error"] == error
+
+
+@pytest.mark.parametrize("text", ["<", "<to", "<tool_call>", '<tool_call>\n{"na'])
+@pytest.mark.parametrize("choice", ["required", WEATHER])
+async def test_a_forced_call_that_is_cut_leaks_no_text(choice: Any, text: str) -> None:
+    def cut() -> Rig:
+        return Rig(script(text, FinishReason.LENGTH), model=byte_model(template=TEMPLATE + TOOLS))
+
+    (answered,) = (await cut().chat(tools=[WEATHER], tool_choice=choice))["choices"]
+    assert (answered["message"]["content"] or "", answered["finish_reason"]) == ("", "length")
+    assert not text_of(await cut().stream(tools=[WEATHER], tool_choice=choice))
 
 
 async def test_a_stop_token_is_what_ends_a_held_answer() -> None:

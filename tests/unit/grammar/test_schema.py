@@ -39,6 +39,7 @@ def refusal(schema: Any) -> RequestError:
         ({"not": INTEGER}, "rf.schema.not"),
         ({"if": {}, "then": {}}, "rf.schema.if"),
         ({"type": "object", "propertyNames": {"pattern": "a"}}, "rf.schema.propertyNames"),
+        ({"type": "object", "propertyNames": {"type": "integer"}}, "rf.schema.propertyNames"),
         ({"anyOf": [INTEGER, {"type": "array", "contains": INTEGER}]}, "rf.schema.anyOf[1].contains"),
         ({"$defs": {"A": {"dependentRequired": {"a": ["b"]}}}, "$ref": "#/$defs/A"}, "rf.schema.$defs.A"),
         ({"type": "object", "additionalProperties": {"maxlength": 3}}, "rf.schema.additionalProperties.maxlength"),
@@ -141,6 +142,15 @@ def test_branches_that_may_both_fit_are_no_one_of(branches: Any) -> None:
         ({"type": "integer", "format": "int32", "minimum": 5}, 5, 4),
         ({"type": "string", "format": "uuid4"}, f"{UUID}-42d3-a456-426614174000", f"{UUID}-12d3-a456-426614174000"),
         ({"type": "string", "format": "date"}, "2026-11-29", "2026-13-29"),
+        ({"type": "string", "format": "date"}, "2024-02-29", "2026-02-29"),
+        ({"type": "string", "format": "date"}, "2000-02-29", "0000-01-01"),
+        ({"type": "string", "format": "time"}, "23:59:59.123456Z", "23:59:60Z"),
+        ({"type": "string", "format": "time"}, "00:00:00+01:00", "00:00:00"),
+        ({"type": "string", "format": "duration"}, "P1Y2M3DT4H5M6S", "P"),
+        ({"type": "string", "format": "duration"}, "P3W", "P3W1D"),
+        ({"type": "string", "format": "duration"}, "PT90000S", "PT1234567890S"),
+        ({"type": "string", "format": "date-time"}, "2026-11-29T08:00:00.5Z", "1900-02-29T08:00:00Z"),
+        ({"type": "string", "format": "date-time"}, "2026-11-29t08:00:00-11:30", "2026-11-29T08:00:00.1234567Z"),
         ({"type": "string", "format": "password"}, "hunter2", 2),
         ({"type": ["string", "null"]}, None, 1),
         ({"enum": [1, "a", None]}, "a", "b"),
@@ -150,6 +160,48 @@ def test_branches_that_may_both_fit_are_no_one_of(branches: Any) -> None:
 def test_what_is_declared_is_held(schema: Any, good: Any, bad: Any) -> None:
     assert accepts(within(closed(v=schema)), json.dumps({"v": good}))
     assert not accepts(within(closed(v=schema)), json.dumps({"v": bad}))
+
+
+NODE = closed(next={"$ref": "#/$defs/Node"})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        closed(a={"$ref": "#"}),
+        {"$ref": "#"},
+        {"$ref": "#/$defs/Node", "$defs": {"Node": NODE}},
+        {"$ref": "#/$defs/A", "$defs": {"A": closed(b={"$ref": "#/$defs/B"}), "B": closed(a={"$ref": "#/$defs/A"})}},
+        {"type": "array", "items": {"$ref": "#"}, "minItems": 1},
+        {"type": "array", "prefixItems": [INTEGER, {"$ref": "#"}], "minItems": 2},
+        {"anyOf": [closed(a={"$ref": "#"}), closed(b={"$ref": "#"})]},
+        closed(a={"allOf": [{"$ref": "#"}, {"type": "object"}]}),
+    ],
+)
+def test_a_schema_whose_values_have_no_end_is_refused(schema: Any) -> None:
+    assert str(refusal(schema)).startswith("rf.schema has no end")
+
+
+@pytest.mark.parametrize(
+    ("schema", "good"),
+    [
+        (closed(next={"anyOf": [{"$ref": "#"}, {"type": "null"}]}), {"next": {"next": None}}),
+        ({"type": "object", "properties": {"a": {"$ref": "#"}}}, {"a": {"a": {}}}),
+        ({"type": "array", "items": {"$ref": "#"}}, [[], [[]]]),
+        ({"type": "array", "prefixItems": [INTEGER], "items": {"$ref": "#"}, "minItems": 1}, [1]),
+        ({"$ref": "#/$defs/N", "$defs": {"N": closed(kids={"type": "array", "items": {"$ref": "#/$defs/N"}})}},
+         {"kids": [{"kids": []}]}),
+    ],
+)  # fmt: skip
+def test_a_schema_that_holds_itself_and_can_end_is_held(schema: Any, good: Any) -> None:
+    assert accepts(within(schema), json.dumps(good))
+
+
+@pytest.mark.parametrize("names", [True, {}, {"type": "string"}, {"type": "string", "description": "a name"}])
+def test_a_map_may_say_that_its_names_are_texts(names: Any) -> None:
+    schema = {"type": "object", "propertyNames": names, "additionalProperties": INTEGER}
+    assert accepts(within(schema), '{"a": 1}')
+    assert not accepts(within(schema), '{"a": "b"}')
 
 
 def test_without_a_schema_any_object_will_do() -> None:

@@ -172,6 +172,19 @@ def test_stop_strings_end_content_only() -> None:
     assert found == called(("weather", '{"city": "STOP"}'), content="sayso ", reasoning="no STOP here", stopped=True)
 
 
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        *((dialect, CALL[:length]) for dialect in (HERMES, QWEN_JSON, SMOLLM2) for length in range(len(CALL))),
+        *((QWEN_XML, XML[:length]) for length in range(len(XML))),
+        *((LLAMA3, BARE[:length]) for length in range(len(BARE))),
+    ],
+)
+def test_where_calls_are_forced_half_of_one_is_no_text(dialect: OutputDialect, text: str) -> None:
+    assert split(dialect, [text], is_forced=True).content == ""
+    assert split(dialect, [*text], is_forced=True).content == ""
+
+
 def test_a_stop_string_does_not_reach_across_a_tag() -> None:
     assert split(THINK, ["a<think>x</think>b"], stops=["ab"]) == Split("ab", "x")
 
