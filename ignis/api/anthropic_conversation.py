@@ -36,11 +36,14 @@ def messages_conversation(fields: MessagesFields) -> Conversation:
         UnsupportedValueError: the last turn is the assistant's and is not text alone, or goes with what it cannot.
     """
     choice = fields.tool_choice
-    turns, begun = _part_begun(template_messages(fields.messages), f"messages[{len(fields.messages) - 1}]")
+    told, places = template_messages(fields.messages)
+    turns, begun = _part_begun(told, f"messages[{len(fields.messages) - 1}]")
+    system = _system(fields.system)
     if begun:
         _check_begun(fields)
     return Conversation(
-        messages=[*_system(fields.system), *turns],
+        messages=[*system, *turns],
+        places=[*("system" for _ in system), *places],
         tools=[_tool(tool, f"tools[{index}]") for index, tool in enumerate(fields.tools or ())],
         tool_choice=_choice(choice),
         parallel_tool_calls=choice is None or not choice.disable_parallel_tool_use,
@@ -49,8 +52,8 @@ def messages_conversation(fields: MessagesFields) -> Conversation:
     )
 
 
-def template_messages(messages: Sequence[InputMessage]) -> list[dict[str, Any]]:
-    """Gives the turns as templates take them, oldest first.
+def template_messages(messages: Sequence[InputMessage]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Gives the turns as templates take them, oldest first, and the message that each of them begins with.
 
     - Neighbours of one role are one turn: the user's texts are its parts, the assistant's texts are joined as they are.
     - A tool's result is a message of its own, where it stands.
@@ -61,6 +64,7 @@ def template_messages(messages: Sequence[InputMessage]) -> list[dict[str, Any]]:
         InvalidRequestError, UnsupportedValueError: as messages_conversation.
     """
     turns = _Turns()
+    places: list[str] = []
     for index, message in enumerate(messages):
         param = f"messages[{index}].content"
         content = message.content
@@ -73,10 +77,11 @@ def template_messages(messages: Sequence[InputMessage]) -> list[dict[str, Any]]:
         for place, block in enumerate(blocks):
             where = param if isinstance(content, str) else f"{param}[{place}]"
             turns.add(message.role, block, where)
+        places += [f"messages[{index}]"] * (turns.num_turns - len(places))
     told = turns.finish()
     if not told:
         raise InvalidRequestError("messages[0].content holds nothing", "messages[0].content")
-    return told
+    return told, places
 
 
 def _part_begun(turns: list[dict[str, Any]], where: str) -> tuple[list[dict[str, Any]], str]:
@@ -128,6 +133,10 @@ class _Turns:
                 self._result(block, where)
             case _:
                 raise InvalidRequestError(f"{where} is a block of type {block.type} in a {role} message", where)
+
+    @property
+    def num_turns(self) -> int:
+        return len(self._messages)
 
     def begin_assistant(self) -> dict[str, Any]:
         """Returns the assistant's turn that is the last message."""

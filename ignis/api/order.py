@@ -1,11 +1,13 @@
 """Makes orders out of wishes: the model, the prompt, the cap that fits, and every default filled in."""
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from ignis.api.generation import Order, fresh_seed
+from ignis.api.generation import Order
 from ignis.api.prompt import Prompts
+from ignis.api.sampling import sampling_params
 from ignis.api.schema.models import Capabilities
 from ignis.api.schema.sampling import SamplingFields
 from ignis.api.serving import OnLong, Serving, split_suffix
@@ -19,7 +21,6 @@ from ignis.engine.limits import REJECTIONS
 from ignis.errors import (
     ContextLengthExceededError,
     InvalidRequestError,
-    InvalidSamplingParameterError,
     RequestError,
 )
 from ignis.exchange import Exchange
@@ -30,13 +31,13 @@ from ignis.limits import MAX_SCORED_TOKENS, MAX_STOP_CHARACTERS, MAX_STOPS
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.scheduler.constraint import Constraint
-from ignis.scheduler.request import RequestClass, SamplingParams
+from ignis.scheduler.request import RequestClass
 from ignis.stream.dialects import NONE, OutputDialect, choose_dialect
 from ignis.stream.loop_guard import LoopGuard
 from ignis.stream.reasoning import ReasoningConstraint, ReasoningForm, opens_reasoning, reasoning_form
 
 _MAX_NAMES_REPORTED = 1000
-_SEED_MASK = 2**64 - 1
+_MESSAGE = re.compile(r"messages\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class Orders:
         """Makes an order for a model that is kept; raises as `make`."""
         model = use.model
         stops = _stops(wish.stop, wish.names.stop)
-        sampling = _sampling(wish.fields, wish.top_logprobs, model)
+        sampling = sampling_params(wish.fields, wish.top_logprobs, model)
         if wish.fields.ignore_eos and wish.max_tokens is None:
             raise InvalidRequestError(f"ignore_eos needs {wish.names.max_tokens}", "ignore_eos")
         prompt = await self.prompt(model, wish.prompt, wish.names, max_tokens=model.max_context)
@@ -214,10 +215,10 @@ class Orders:
             )
         except RequestError as error:
             param = error.param or ""
-            if names.prompt == Names().prompt or not param.startswith(Names().prompt):
+            place = _place(param, prompt.places, names.prompt)
+            if place == param:
                 raise
-            # What the route's client sent are no messages, and not one for each of them either.
-            raise type(error)(error.message.replace(param, names.prompt), names.prompt) from error
+            raise type(error)(error.message.replace(param, place), place) from error
 
     async def _thinking(self, model: LoadedModel, conversation: Conversation) -> Thinking:
         template = await self._prompts.template(model)
@@ -285,6 +286,14 @@ def _held_param(wish: Wish, conversation: Conversation) -> str:
     if _is_forced(conversation):
         return "tool_choice"
     return "tools" if wish.form is None else wish.form.param
+
+
+def _place(param: str, places: Sequence[str], prompt_name: str) -> str:
+    """Where the client's body has what an error of the prompt names as messages, or inside one of them."""
+    match = _MESSAGE.match(param)
+    if match is None:
+        return prompt_name if param == Names().prompt else param
+    return places[int(match[1])] if places else param
 
 
 def _calls(conversation: Conversation, dialect: OutputDialect) -> Calls | None:
@@ -355,45 +364,6 @@ def _check_ids(ids: Sequence[int], vocab_size: int, name: str) -> None:
             raise InvalidRequestError(
                 f"{place} is {token_id}, but the ids of this model are 0 to {vocab_size - 1}", place
             )
-
-
-def _sampling(fields: SamplingFields, top_logprobs: int | None, model: LoadedModel) -> SamplingParams:
-    """Each field that is absent takes the model's default, else the neutral value."""
-    if fields.seed is not None and not -(2**63) <= fields.seed < 2**64:
-        # msgspec cannot check a bound past 63 bits.
-        raise InvalidSamplingParameterError(f"seed must be an integer from {-(2**63)} to {2**64 - 1}", "seed")
-    defaults = model.sampling_defaults
-    neutral = SamplingParams()
-
-    def value(name: str, given: float | None) -> float:
-        return defaults.get(name, getattr(neutral, name)) if given is None else given
-
-    return SamplingParams(
-        temperature=value("temperature", fields.temperature),
-        # -1 and 0 are off; a vocabulary's worth is all of it.
-        top_k=min(max(0, int(value("top_k", fields.top_k))), model.vocab_size),
-        top_p=value("top_p", fields.top_p),
-        min_p=value("min_p", fields.min_p),
-        repetition_penalty=value("repetition_penalty", fields.repetition_penalty),
-        presence_penalty=value("presence_penalty", fields.presence_penalty),
-        frequency_penalty=value("frequency_penalty", fields.frequency_penalty),
-        seed=(fresh_seed() if fields.seed is None else fields.seed) & _SEED_MASK,
-        logit_bias=_logit_bias(fields.logit_bias, model.vocab_size),
-        top_logprobs=top_logprobs,
-    )
-
-
-def _logit_bias(bias: dict[str, float] | None, vocab_size: int) -> tuple[tuple[int, float], ...]:
-    found = {}
-    for key, value in (bias or {}).items():
-        token_id = int(key) if key.isascii() and key.isdigit() and len(key) < 10 else -1
-        if not 0 <= token_id < vocab_size:
-            name = f"logit_bias.{key[:40]}"
-            raise InvalidSamplingParameterError(
-                f"{name} is no token: the ids of this model are 0 to {vocab_size - 1}", name
-            )
-        found[token_id] = value
-    return tuple(sorted(found.items()))
 
 
 def _request_class(fields: SamplingFields) -> RequestClass:

@@ -79,8 +79,8 @@ def _plain_message(kept: Mapping[str, Any]) -> dict[str, Any]:
 
 def template_messages(
     instructions: str | None, earlier: Sequence[Mapping[str, Any]], own: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """Gives the messages of a conversation.
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Gives the messages of a conversation, and where the body has what each of them begins with.
 
     Args:
         earlier: items of the responses before; own: the new input. Both as plain_items spelled them.
@@ -93,12 +93,13 @@ def template_messages(
         turns.add(item, "previous_response_id")
     for index, item in enumerate(msgspec.convert(list(own), list[InputItem])):
         turns.add(item, f"input[{index}]")
-    messages = turns.finish()
+    messages, places = turns.finish()
     if instructions is not None:
         messages.insert(0, {"role": "system", "content": instructions})
+        places.insert(0, "instructions")
     if not messages:
         raise InvalidRequestError("input is missing", "input")
-    return messages
+    return messages, places
 
 
 class _Turns:
@@ -106,6 +107,8 @@ class _Turns:
 
     def __init__(self) -> None:
         self._messages: list[dict[str, Any]] = []
+        self._places: list[str] = []
+        """Of the messages, and of the turn that is gathered."""
         self._reasoning: list[str] = []
         self._content: list[str] | None = None
         self._calls: list[dict[str, Any]] = []
@@ -113,6 +116,11 @@ class _Turns:
         """The tool of each call so far."""
 
     def add(self, item: InputItem, param: str) -> None:
+        self._add(item, param)
+        # What is longer now begins with this item.
+        self._places += [param] * (len(self._messages) + self._is_gathering() - len(self._places))
+
+    def _add(self, item: InputItem, param: str) -> None:
         match _kind(item):
             case "message":
                 self._message(item, param)
@@ -127,9 +135,9 @@ class _Turns:
             case _:
                 raise InvalidRequestError(f"{param}.type is missing", f"{param}.type")
 
-    def finish(self) -> list[dict[str, Any]]:
+    def finish(self) -> tuple[list[dict[str, Any]], list[str]]:
         self._flush()
-        return self._messages
+        return self._messages, self._places
 
     def _message(self, item: InputItem, param: str) -> None:
         if item.role is None:
@@ -174,8 +182,11 @@ class _Turns:
             message["name"] = self._called[call_id]
         self._messages.append(message)
 
+    def _is_gathering(self) -> bool:
+        return self._content is not None or bool(self._calls) or bool(self._reasoning)
+
     def _flush(self) -> None:
-        if self._content is None and not self._calls and not self._reasoning:
+        if not self._is_gathering():
             return
         # Content that an answer with calls does not have is null, as chat completions spell it.
         content = None if self._content is None else _content(self._content)

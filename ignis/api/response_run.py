@@ -198,8 +198,10 @@ def _read(
     tools: OfferedTools,
 ) -> tuple[Sequence[Item], Conversation]:
     own = plain_items(fields.input, raw.get("input"), known)
+    messages, places = template_messages(fields.instructions, earlier, own)
     return own, Conversation(
-        messages=template_messages(fields.instructions, earlier, own),
+        messages=messages,
+        places=places,
         tools=tools.functions,
         tool_choice=tools.choice,
         parallel_tool_calls=fields.parallel_tool_calls is not False,

@@ -59,6 +59,8 @@ class Conversation:
 
     messages: Sequence[Mapping[str, Any]]
     """As templates take them: role, content, reasoning_content, tool_calls, tool_call_id, name. Already checked."""
+    places: Sequence[str] = ()
+    """Where the body has what each of them begins with; none: messages[i]."""
     tools: Sequence[FunctionTool] = ()
     tool_choice: ToolChoice = ToolChoice()
     parallel_tool_calls: bool = True

@@ -198,11 +198,34 @@ async def test_a_response_is_refused_in_its_own_words() -> None:
     one = rig(QWEN3, policies=InstructionPolicies(developer=DeveloperPolicy.ONE_AFTER_SYSTEM))
     body = {"input": [{"role": "user", "content": "Hi"}, {"role": "developer", "content": "dev"}]}
     error = (await one.answer("POST", "/v1/responses", body)).json()["error"]
-    assert (error["code"], error["param"]) == ("developer_message_position", "input")
+    assert (error["code"], error["param"]) == ("developer_message_position", "input[1]")
     assert "messages" not in error["message"].replace("developer_message", "")
+    strict = rig(QWEN3, policies=InstructionPolicies(system=SystemPolicy.STRICT))
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+    said = [{"role": "assistant", "content": "I look."}, call, {"role": "system", "content": "sys"}]
+    for instructions, named in (({}, "input[2]"), ({"instructions": "first"}, "input[2]")):
+        error = (await strict.answer("POST", "/v1/responses", {"input": said, **instructions})).json()["error"]
+        assert (error["param"], error["message"].startswith(f"{named} is a system message")) == (named, True)
     raising = rig("{{ raise_exception('roles must alternate') }}")
     error = (await raising.answer("POST", "/v1/responses", {"input": "Hi"})).json()["error"]
     assert (error["param"], "roles must alternate" in error["message"]) == ("input", True)
+
+
+async def test_a_message_out_of_place_is_named_where_an_anthropic_body_has_it() -> None:
+    strict = rig(QWEN3, policies=InstructionPolicies(system=SystemPolicy.STRICT))
+    use = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+    results = [{"type": "tool_result", "tool_use_id": "t", "content": "1"}, {"type": "text", "text": "And?"}]
+    told = [
+        {"role": "user", "content": "Hi"},
+        {"role": "user", "content": "You?"},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": results},
+        {"role": "system", "content": "sys"},
+    ]
+    body = {"max_tokens": 5, "system": "first", "messages": told}
+    error = (await strict.answer("POST", "/v1/messages", body)).json()["error"]
+    assert error["details"] == {"error_code": "system_message_position", "param": "messages[4]"}
+    assert error["message"].startswith("messages[4] is a system message")
 
 
 @pytest.mark.parametrize(
