@@ -35,6 +35,8 @@ _MAX_TRIES = 64
 _MAX_ERROR_CHARACTERS = 300
 _GRAMMAR_PART = re.compile(r"[\n(\[{?*+|&~]")
 _OWN_LINE = re.compile(r"at \d+\(\d+\): | 1 \| start: .*$")
+_DEFINITION = re.compile(r"(?m)^\s*[\w-]+\s*::=")
+"""Of GBNF alone."""
 _SCHEMA_MARK = re.compile(r"%json\s*")
 
 
@@ -123,7 +125,8 @@ def _part(form: Form) -> dict[str, Any]:
             return {"json_schema": {**read, "x-guidance": STYLE}}
         case RegexForm(param, pattern):
             _check_characters([pattern], MAX_REGEX_CHARACTERS, param)
-            return {"lark_grammar": f"start: /{regex_to_lark(pattern, use_ascii='')}/"}
+            # Digits and words as a schema's pattern has them.
+            return {"lark_grammar": f"start: /{regex_to_lark(pattern, use_ascii='dw')}/"}
         case ChoiceForm(param, choices):
             if not 0 < len(choices) <= MAX_LISTED_CHOICES:
                 raise InvalidRequestError(
@@ -134,7 +137,8 @@ def _part(form: Form) -> dict[str, Any]:
         case SyntaxForm(param, text):
             _check_characters([text], MAX_GRAMMAR_CHARACTERS, param)
             try:
-                lark = any_to_lark(text)
+                # So that whatever is wrong in Lark is told as of Lark.
+                lark = any_to_lark(text) if _DEFINITION.search(text) else text
             except Exception as error:  # the converter's own, of any kind
                 raise InvalidRequestError(f"{param} cannot be read as GBNF: {_cut(str(error))}", param) from error
             num_parts = len(_GRAMMAR_PART.findall(lark))

@@ -49,11 +49,15 @@ FORMS = [HERMES, QWEN_JSON, SMOLLM2, LLAMA3, QWEN_XML]
     [
         (RegexForm("r", r"\d{4}-\d\d/[a-c]"), "2026-11/c", "2026-11/d"),
         (RegexForm("r", "a|bc"), "bc", "ab"),
+        (RegexForm("r", r"\d"), "7", "\u0667"),
+        (RegexForm("r", r"\w"), "e", "é"),
         (RegexForm("r", "a\nb"), "a\nb", "a b"),
         (ChoiceForm("c", ("yes", "yes!", 'say "no"\n', "é")), "yes!", "ye"),
         (ChoiceForm("c", ("yes", "yes!", 'say "no"\n', "é")), 'say "no"\n', "no"),
         (SyntaxForm("g", 'start: "a"+ tail\ntail: "!" | "?"'), "aaa?", "aaa"),
         (SyntaxForm("g", 'root ::= "a" root | "b"'), "aab", "aa"),
+        (SyntaxForm("g", 'start[capture="x"]: "a" | "::="'), "::=", "b"),
+        (SyntaxForm("g", 'start[capture="x"]: "a" | "b"'), "a", "ab"),
         (JsonForm("j", {"type": "array", "items": {"type": "integer"}}), "[1, 2]", "[1,2]"),
     ],
 )
@@ -73,6 +77,7 @@ def test_an_answer_is_what_the_form_says_and_ends_there(form: Form, good: str, b
         (ChoiceForm("c", ("x",) * 1025), "1 to 1024"),
         (ChoiceForm("c", ("x" * 70_000,)), "70000 characters"),
         (SyntaxForm("g", "start: foo"), 'unknown name: "foo"'),
+        (SyntaxForm("g", 'foo: "a"'), "no start rule"),
         (SyntaxForm("g", "start: /a/ & /b/"), "g cannot be"),
         (SyntaxForm("g", "root ::= ("), "g cannot be"),
         (SyntaxForm("g", "x" * 70_000), "70000 characters"),
