@@ -99,10 +99,33 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def serve(arguments: list[str]) -> int:
+    if not CORE.exists():
+        refuse_bad_options(arguments)
     prepare("runtime", "build")
     sys.stdout.flush()
     # -P keeps a folder called ignis in the working directory out; the environment knows the checkout by its .pth file.
     os.execv(PYTHON, [str(PYTHON), "-P", "-m", "ignis", "serve", *arguments])
+
+
+def refuse_bad_options(arguments: list[str]) -> None:
+    """Ends at once on options that the server would refuse once the native code, which takes minutes, is compiled."""
+    if {"-h", "--help"} & set(arguments):
+        return
+    WORK.mkdir(exist_ok=True)
+    with (WORK / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        install(("runtime", "build"))
+    code = (
+        "import os, pathlib, sys\n"
+        "from ignis.config import load_config\n"
+        "from ignis.errors import ConfigError\n"
+        "try:\n"
+        "    load_config(sys.argv[1:], os.environ, pathlib.Path.cwd())\n"
+        "except ConfigError as error:\n"
+        "    sys.exit(f'ignis-server: {error.message}')\n"
+    )
+    if subprocess.run([str(PYTHON), "-P", "-c", code, *arguments]).returncode:
+        sys.exit(2)
 
 
 def test(arguments: list[str]) -> int:

@@ -23,6 +23,9 @@ from ignis.version import VERSION
 
 COMMANDS = ("serve", "help", "version", "config print", "model fetch", "model list", "bench")
 
+FOREIGN_COMMANDS = {"run": "serve", "start": "serve", "pull": "model fetch", "list": "model list", "ls": "model list"}
+"""Commands of other servers, and what does the like here."""
+
 USAGE = """\
 ignis-server: a server of large language models with an OpenAI-compatible API
 
@@ -83,7 +86,11 @@ def _run(words: list[str]) -> int:
     if command == "model" and rest[:1] == ["list"]:
         return _list_models(rest[1:])
     given = " ".join(words[:2]) if command in ("config", "model") else command
-    raise ConfigError(f"unknown command {given!r}{nearest(given, COMMANDS)}; there are {join_words(COMMANDS)}")
+    if Path(command).exists():
+        raise ConfigError(f"unexpected argument {command!r}; --model-artifact names a model")
+    meant = FOREIGN_COMMANDS.get(command)
+    hint = f"; did you mean {meant}?" if meant is not None else nearest(given, COMMANDS)
+    raise ConfigError(f"unknown command {given!r}{hint or f'; there are {join_words(COMMANDS)}'}")
 
 
 def _load(flags: Sequence[str]) -> Config:

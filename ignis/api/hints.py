@@ -43,14 +43,24 @@ NOT_SERVED = {
 }
 """What clients of OpenAI may ask for below /v1/, and this server does not do."""
 
+ELSEWHERE = {
+    "/metrics": "metrics have a listener of their own, at server.metrics_bind",
+    "/v1/metrics": "metrics have a listener of their own, at server.metrics_bind",
+    "/version": "/v1/models has the version as build",
+}
+"""What is had in another way than clients ask for it."""
+
 _PREFIXES = ("/v1", "/api", "/openai", "/anthropic")
 _MAX_PREFIXES = 3
 _CUTOFF = 0.85
 
 
 def hint(path: str, served: Collection[str]) -> str:
-    """Returns `; did you mean <path>?`, what is not served, or nothing. `served`: the paths that are whole ones."""
+    """Returns `; did you mean <path>?`, where it is had, what is not served, or nothing. `served`: the paths that are
+    whole ones."""
     bare = "/" + "/".join(part for part in path.lower().split("/") if part)
+    if bare in ELSEWHERE:
+        return f"; {ELSEWHERE[bare]}"
     meant = _meant(bare, served)
     if meant is not None:
         return f"; did you mean {meant}?"

@@ -92,7 +92,8 @@ class LocalModels:
             # Its file's own name, for a model whose name another one has, and for whoever copies it from a listing.
             model = next((other for other in self._in_folder() if other.path.name == name), None)
         if model is None:
-            raise ModelNotFoundError(f"the model {shown(name)} is not known here; {_told(list(known))}")
+            names = [other.name for other in self.all()]
+            raise ModelNotFoundError(f"the model {shown(name)} is not known here; {_told(names)}")
         if not model.path.exists():
             raise ModelNotFoundError(f"the model {shown(name)} is known here, but {shown(model.path.name)} is gone")
         real = _real(model.path)

@@ -48,6 +48,19 @@ def test_an_output_is_made_again_only_when_an_input_has_other_content(build: Mod
     assert copy_with(build, tmp_path, "two") == 1
 
 
+def test_a_bad_option_is_refused_before_anything_is_compiled(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(build, "PYTHON", Path(sys.executable))
+    monkeypatch.setattr(build, "install", lambda groups: None)
+    monkeypatch.setattr(build, "native", lambda: pytest.fail("it compiled"))
+    with pytest.raises(SystemExit) as ended:
+        build.serve(["--port", "9000"])
+    assert ended.value.code == 2
+    assert capfd.readouterr().err == "ignis-server: unknown option --port; did you mean --server-bind?\n"
+
+
 def test_a_failing_command_shows_itself_and_keeps_the_old_output(build: ModuleType, tmp_path: Path) -> None:
     copy_with(build, tmp_path, "one")
     compiler = build.Compiler(tmp_path / ".build" / "memory.json")

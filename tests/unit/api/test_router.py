@@ -303,6 +303,7 @@ async def test_a_list_of_origins_says_whose_pages_may_use_the_api(
         ("/openai/v1/chat/completions", "; did you mean /v1/chat/completions?"),
         ("/v1/chat/completion", "; did you mean /v1/chat/completions?"),
         ("/messages", "; did you mean /v1/messages?"),
+        ("/metrics", "; metrics have a listener of their own, at server.metrics_bind"),
         ("/api/chat", "; did you mean /v1/chat/completions?"),
         ("/api/generate", "; did you mean /v1/completions?"),
         ("/api/tags", "; did you mean /v1/models?"),

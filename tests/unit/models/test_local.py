@@ -69,6 +69,8 @@ def test_of_several_names_of_one_model_clients_read_the_first(tmp_path: Path) ->
     for name in ("started", "alias", "catalogued", "file", "file.gguf"):
         assert models.find(name).name == "started"
     assert models.find("alias").sampling == {"temperature": 0.5}
+    with pytest.raises(ModelNotFoundError, match="x is not known here; started is"):
+        models.find("x")
 
 
 def test_what_comes_later_is_found_and_what_is_gone_is_not(tmp_path: Path) -> None:
