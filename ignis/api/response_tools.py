@@ -17,7 +17,6 @@ CUSTOM_INPUT = "input"
 
 _CUSTOM_PARAMETERS: Mapping[str, Any] = {
     "type": "object",
-    "properties": {CUSTOM_INPUT: {"type": "string"}},
     "required": [CUSTOM_INPUT],
     "additionalProperties": False,
 }
@@ -98,14 +97,31 @@ def _function(
     tool: ResponseTool | NamespacedTool, name: str, param: str, namespace: str | None = None
 ) -> tuple[ToolName, FunctionTool]:
     spelled = ToolName(name, namespace, is_custom=tool.type == "custom")
+    if spelled.is_custom:
+        return spelled, _custom_function(tool, spelled.known_as, param)
     function = FunctionTool(
         name=spelled.known_as,
         param=param,
-        description=_custom_description(tool) if spelled.is_custom else tool.description,
-        parameters=_CUSTOM_PARAMETERS if spelled.is_custom else tool.parameters,
+        description=tool.description,
+        parameters=tool.parameters,
         strict=tool.strict,
     )
     return spelled, function
+
+
+def _custom_function(tool: ResponseTool | NamespacedTool, name: str, param: str) -> FunctionTool:
+    """The function that a custom tool is to the model. Its text is held to an expression; of a grammar it is told."""
+    form = tool.format
+    pattern = form.definition if form is not None and form.syntax == "regex" else None
+    text = {"type": "string"} if pattern is None else {"type": "string", "pattern": f"^(?:{pattern})$"}
+    return FunctionTool(
+        name=name,
+        param=param,
+        description=_custom_description(tool),
+        parameters={**_CUSTOM_PARAMETERS, "properties": {CUSTOM_INPUT: text}},
+        schema_name="parameters" if pattern is None else "format.definition",
+        strict=None if pattern is None else True,
+    )
 
 
 def _custom_description(tool: ResponseTool | NamespacedTool) -> str | None:

@@ -3,6 +3,7 @@
 import enum
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import openai
@@ -49,8 +50,9 @@ TOOLS: list[Any] = [
 
 
 @pytest.fixture
-def sdk(server: Server) -> openai.OpenAI:
-    return openai.OpenAI(base_url=server.base_url, api_key="unused", max_retries=0)
+def sdk(server: Server) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=server.base_url, api_key="unused", max_retries=0) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("fields", [{"temperature": 0}, {"temperature": 1.2, "seed": 4}])

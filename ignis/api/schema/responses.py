@@ -15,10 +15,12 @@ from ignis.limits import MAX_MESSAGES, MAX_METADATA, MAX_TOOL_NAME_CHARACTERS, M
 
 
 class ToolFormat(msgspec.Struct, kw_only=True):
-    """How the text of a custom tool is to look. The model is told; it is not held to it."""
+    """How the text of a custom tool is to look. It is held to an expression; of a Lark grammar the model is told."""
 
-    type: Annotated[Literal["text", "grammar"], honoured("text, or a grammar that the model is shown.")]
-    syntax: Annotated[Literal["lark", "regex"] | None, honoured("Of the grammar.")] = None
+    type: Annotated[Literal["text", "grammar"], honoured("text: any; grammar: what `definition` says.")]
+    syntax: Annotated[
+        Literal["lark", "regex"] | None, honoured("Of the grammar; regex: the whole text matches the expression.")
+    ] = None
     definition: Annotated[str | None, honoured("The grammar.")] = None
 
 

@@ -13,6 +13,7 @@ from tests.fakes.engine import Script, byte_model, script
 from tests.fakes.exchange import FakeExchange
 from tests.fakes.response_reader import read_response, without_ids
 from tests.unit.api.rig import Rig
+from tests.unit.grammar.rig import accepts
 
 PATH = "/v1/responses"
 TEMPLATE = (
@@ -259,6 +260,24 @@ async def test_a_grammar_of_a_custom_tool_is_shown_to_the_model() -> None:
     form = {"type": "grammar", "syntax": "lark", "definition": 'start: "a"'}
     await make(opened, tools=[{"type": "custom", "name": "p", "description": "Edits.", "format": form}])
     assert 'Edits.\\n\\nThe text of input must match this lark grammar:\\nstart: \\"a\\"' in prompt(opened)
+
+
+async def test_the_text_of_a_custom_tool_is_held_to_its_expression() -> None:
+    opened = Rig(model=replace(byte_model(template=TEMPLATE.replace("</think>", "")), max_context=4096))
+    form = {"type": "grammar", "syntax": "regex", "definition": "[0-9]+|x"}
+    tool = {"type": "custom", "name": "p", "format": form}
+    for choice in ("auto", "required", {"type": "custom", "name": "p"}):
+        for text, is_held in (("12", True), ("x", True), ("12x", False), ("", False)):
+            await make(opened, tools=[tool], tool_choice=choice)
+            held = opened.engine.submissions[-1].constraint
+            assert held is not None
+            assert (
+                accepts(held, f'<tool_call>\n{{"name": "p", "arguments": {{"input": "{text}"}}}}\n</tool_call>')
+                is is_held
+            )
+    broken = {"type": "custom", "name": "p", "format": {**form, "definition": "("}}
+    answer = await opened.answer("POST", PATH, {"input": "Hi", "tools": [broken]})
+    assert (answer.status, answer.json()["error"]["param"]) == (400, "tools[0].format.definition")
 
 
 async def test_a_call_of_a_tool_in_a_namespace_names_both() -> None:
