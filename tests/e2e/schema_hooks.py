@@ -26,7 +26,8 @@ def map_body(context: Any, body: Any) -> Any:
     if not isinstance(body, dict):
         return body
     for name in _CAPS:
-        if _is_integer(body.get(name)):
+        # A float without a fraction is an integer to JSON Schema, and to the server.
+        if isinstance(body.get(name), float) or _is_integer(body.get(name)):
             body[name] = min(body[name], MOST_TOKENS)
     if isinstance(body.get("model"), str) and len(body["model"]) % 2 == 0:
         body["model"] = ""
