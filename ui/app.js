@@ -50,6 +50,10 @@ class Chat {
     this.#scroll.addEventListener("scroll", () => (this.#isPinned = this.#isAtEnd()), { passive: true });
     this.#log.addEventListener("grown", () => this.#follow());
     this.#model.watch();
+    // Meanwhile the model may have been unloaded, or another client may have asked for another one.
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden) this.#model.watch();
+    });
     this.#api.openapi().then((document) => this.#settings.takeRanges(document), () => {});
   }
 
