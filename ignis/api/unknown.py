@@ -11,6 +11,8 @@ from ignis.errors import InvalidRequestError
 from ignis.limits import MAX_IGNORED
 
 MAX_NAME_LENGTH = 64
+_NO_SLIPS = frozenset({"models", "top_a"})
+"""Fields of other servers, close to a known name and yet not meant as it."""
 
 
 def unknown_fields(body: Mapping[str, Any], struct: type[msgspec.Struct]) -> tuple[str, ...]:
@@ -37,7 +39,7 @@ def unknown_fields(body: Mapping[str, Any], struct: type[msgspec.Struct]) -> tup
 def nearest(name: str, known: frozenset[str]) -> str | None:
     """Returns the known name that this one is a slip of: one edit, or two in a long name; a swap is one edit."""
     allowed = 2 if len(name) > 7 else 1
-    if len(name) < 4 or len(name) > MAX_NAME_LENGTH:
+    if len(name) < 4 or len(name) > MAX_NAME_LENGTH or name in _NO_SLIPS:
         return None
     best = min(known, key=lambda other: (_distance(name, other, allowed + 1), other))
     return best if _distance(name, best, allowed + 1) <= allowed else None

@@ -238,4 +238,13 @@ class MessagesRequest(MessagesFields, kw_only=True):
 
 
 class CountTokensRequest(MessagesFields, kw_only=True):
-    """A conversation to be counted. Fields that do not change the prompt are checked and change nothing."""
+    """A conversation to be counted: the body of a message, or less of it. Fields that do not change the prompt change
+    nothing."""
+
+    max_tokens: Annotated[Any, inert("any value; nothing is drawn.")] = None
+    stop_sequences: Annotated[Any, inert("any value; nothing is drawn.")] = None
+    n: Annotated[Any, inert("any value; nothing is drawn.")] = None
+    logprobs: Annotated[Any, inert("any value; nothing is drawn.")] = None
+    top_logprobs: Annotated[Any, inert("any value; nothing is drawn.")] = None
+    stream: Annotated[Any, inert("any value; the count comes at once.")] = None
+    prompt: Annotated[None, refused("use messages")] = None

@@ -406,6 +406,7 @@ def test_a_slip_is_a_small_distance_from_a_known_name() -> None:
         "maxTokens": "max_tokens",
     }
     assert {name: nearest(name, known) for name in slips} == slips
+    assert nearest("models", frozenset({"model"})) is None and nearest("top_a", frozenset({"top_p", "top_k"})) is None
     for name in ("m", "top", "seedling", "provider", "thinking", "x" * 100_000, "stops_at"):
         assert nearest(name, known) is None
 

@@ -270,6 +270,14 @@ async def test_a_cap_of_nothing_reads_the_prompt_and_answers_nothing() -> None:
     assert asked.engine.submissions[0].prompt == asked.engine.submissions[2].prompt
 
 
+async def test_the_body_of_a_message_is_counted_as_it_is() -> None:
+    asked = rig()
+    fields = {"max_tokens": 5, "stop_sequences": ["x"], "stream": True, "n": 1, "logprobs": True, "top_logprobs": 2}
+    answer = await asked.answer("POST", COUNT, {"messages": HI, **fields})
+    assert (answer.status, answer.header("X-Ignis-Ignored")) == (200, None)
+    assert answer.json() == (await asked.answer("POST", COUNT, {"messages": HI})).json()
+
+
 async def test_a_conversation_without_a_word_is_no_fault_of_ours() -> None:
     for path in (MESSAGES, f"{MESSAGES}/count_tokens"):
         answer = await rig().answer("POST", path, body_of(messages=[{"role": "user", "content": []}]))
