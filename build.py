@@ -31,6 +31,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sysconfig
 import time
@@ -84,6 +85,10 @@ def main(arguments: Sequence[str]) -> int:
     if command is None:
         print(f"build.py: no command {arguments[0]!r}; there are {', '.join(commands)}", file=sys.stderr)
         return 2
+    # As Ctrl-C does, so that what was compiled until then is remembered. nohup's deafness stays.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         if not sys.platform.startswith("linux"):
             raise Problem(f"ignis is built on Linux, this is {sys.platform}")

@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,26 @@ def test_a_bad_option_is_refused_before_anything_is_compiled(
         build.serve(["--port", "9000"])
     assert ended.value.code == 2
     assert capfd.readouterr().err == "ignis-server: unknown option --port; did you mean --server-bind?\n"
+
+
+def test_a_build_that_is_terminated_remembers_what_it_made(build: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("one")
+    script = (
+        "import build, os, pathlib, signal, sys\n"
+        "def generate(arguments):\n"
+        "    compiler = build.Compiler(pathlib.Path('.build/memory.json'))\n"
+        "    try:\n"
+        "        output, source = build.ROOT / 'out.txt', build.ROOT / 'in.txt'\n"
+        "        compiler.build(output, ['cp', str(source), f'{output}.new'], [source])\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    finally:\n"
+        "        compiler.remember()\n"
+        "build.generate = generate\n"
+        "build.main(['gen'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 128 + signal.SIGTERM
+    assert copy_with(build, tmp_path, "one") == 0
 
 
 def test_a_failing_command_shows_itself_and_keeps_the_old_output(build: ModuleType, tmp_path: Path) -> None:
