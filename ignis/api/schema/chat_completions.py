@@ -8,29 +8,19 @@ from ignis.api.schema.fields import honoured, inert, off, refused, sampling
 from ignis.api.schema.held import HeldFields
 from ignis.api.schema.messages import Message, StreamOptions, ToolList
 from ignis.api.schema.sampling import NumChoices, Stops, TopLogprobs
+from ignis.api.schema.thinking import (
+    EnableThinking,
+    PreserveThinking,
+    ReasoningEffort,
+    TemplateVariables,
+    ThinkingBudget,
+)
 from ignis.api.schema.usage import CompletionUsage, Timings, TokenLogprobEntry
 from ignis.limits import MAX_MESSAGES
 
 Conversation = Annotated[
     list[Message],
     honoured("The conversation, oldest first.", min_length=1, max_length=MAX_MESSAGES),
-]
-
-
-ReasoningEffort = Annotated[
-    Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"],
-    honoured(
-        "How much the model thinks; none: not at all. Taken as the nearest one that its template knows, and refused "
-        "where that knows none. max drops the server's default budget."
-    ),
-]
-ThinkingBudget = Annotated[
-    int,
-    honoured(
-        "Reasoning tokens after which thinking is closed; 0: no budget. Cut so that 2048 tokens of the cap are left "
-        "for the answer; without effect where they are not, or without thinking. Absent: the server's default.",
-        ge=0,
-    ),
 ]
 
 
@@ -70,23 +60,9 @@ class ChatFields(HeldFields, kw_only=True):
     parallel_tool_calls: (
         Annotated[bool, honoured("false: the answer ends with its first tool call. Absent: true.")] | None
     ) = None
-    chat_template_kwargs: (
-        Annotated[
-            dict[str, Any],
-            honoured(
-                "Variables of the chat template, enable_thinking, preserve_thinking and reasoning_effort among them. "
-                "One that the template does not mention is refused."
-            ),
-        ]
-        | None
-    ) = None
-    enable_thinking: (
-        Annotated[bool, honoured("Whether the model thinks. Refused where it cannot. Absent: the server's default.")]
-        | None
-    ) = None
-    preserve_thinking: (
-        Annotated[bool, honoured("Whether reasoning of earlier turns stays in the prompt. Absent: false.")] | None
-    ) = None
+    chat_template_kwargs: TemplateVariables | None = None
+    enable_thinking: EnableThinking | None = None
+    preserve_thinking: PreserveThinking | None = None
     reasoning_effort: ReasoningEffort | None = None
     thinking_budget: ThinkingBudget | None = None
     store: Annotated[Literal[False], inert("only false: nothing is stored.")] | None = None

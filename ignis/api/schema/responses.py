@@ -4,11 +4,18 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ignis.api.schema.chat_completions import ForcedAt, ReasoningEffort, ThinkingBudget
+from ignis.api.schema.chat_completions import ForcedAt
 from ignis.api.schema.fields import ALLOWED, CODE, honoured, inert, refused, sampling
 from ignis.api.schema.held import Schema, StructuredOutputs
 from ignis.api.schema.response_items import InputItem, OutputItem
 from ignis.api.schema.sampling import SamplingFields, Stops
+from ignis.api.schema.thinking import (
+    EnableThinking,
+    PreserveThinking,
+    ReasoningEffort,
+    TemplateVariables,
+    ThinkingBudget,
+)
 from ignis.api.schema.usage import Timings
 from ignis.errors import UnsupportedValueError
 from ignis.limits import MAX_MESSAGES, MAX_METADATA, MAX_TOOL_NAME_CHARACTERS, MAX_TOOLS, MAX_TOP_LOGPROBS
@@ -164,24 +171,10 @@ class ConversationFields(SamplingFields, kw_only=True):
     ) = None
     reasoning: Annotated[ReasoningOptions | None, honoured("How the model thinks.")] = None
     reasoning_effort: ReasoningEffort | None = None
-    enable_thinking: (
-        Annotated[bool, honoured("Whether the model thinks. Refused where it cannot. Absent: the server's default.")]
-        | None
-    ) = None
-    preserve_thinking: (
-        Annotated[bool, honoured("Whether reasoning of earlier turns stays in the prompt. Absent: false.")] | None
-    ) = None
+    enable_thinking: EnableThinking | None = None
+    preserve_thinking: PreserveThinking | None = None
     thinking_budget: ThinkingBudget | None = None
-    chat_template_kwargs: (
-        Annotated[
-            dict[str, Any],
-            honoured(
-                "Variables of the chat template, enable_thinking, preserve_thinking and reasoning_effort among them. "
-                "One that the template does not mention is refused."
-            ),
-        ]
-        | None
-    ) = None
+    chat_template_kwargs: TemplateVariables | None = None
     text: Annotated[TextOptions | None, honoured("How the text is to look.")] = None
     truncation: (
         Annotated[

@@ -162,6 +162,23 @@ def test_what_is_declared_is_held(schema: Any, good: Any, bad: Any) -> None:
     assert not accepts(within(closed(v=schema)), json.dumps({"v": bad}))
 
 
+def test_a_reference_holds_what_the_same_schema_holds_in_place() -> None:
+    kind, name = {"enum": ["zib", "wurb"]}, {"type": "string", "pattern": "^[a-c]{2}$"}
+    inline = closed(kind=kind, names={"type": "array", "items": name})
+    named = {
+        **closed(kind={"$ref": "#/$defs/Kind"}, names={"type": "array", "items": {"$ref": "#/$defs/Name"}}),
+        "$defs": {"Kind": kind, "Name": name},
+    }
+    texts = [
+        json.dumps({"kind": kind, "names": names})
+        for kind in ("zib", "wurb", "zi", 1)
+        for names in ([], ["ab"], ["ab", "cc"], ["abc"], {})
+    ]
+    held = [accepts(within(inline), text) for text in texts]
+    assert held == [accepts(within(named), text) for text in texts]
+    assert held.count(True) == 6
+
+
 NODE = closed(next={"$ref": "#/$defs/Node"})
 
 
