@@ -85,10 +85,6 @@ def main(arguments: Sequence[str]) -> int:
     if command is None:
         print(f"build.py: no command {arguments[0]!r}; there are {', '.join(commands)}", file=sys.stderr)
         return 2
-    # As Ctrl-C does, so that what was compiled until then is remembered. nohup's deafness stays.
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         if not sys.platform.startswith("linux"):
             raise Problem(f"ignis is built on Linux, this is {sys.platform}")
@@ -734,6 +730,14 @@ def build_stub(compiler: Compiler, zstd: Path) -> Path:
 # --- small things ---------------------------------------------------------------------------------------------------
 
 
+def unwind_when_terminated() -> None:
+    """Makes SIGTERM and SIGHUP end this process as Ctrl-C does: what was compiled until then is remembered."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Whom nohup made deaf stays so.
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
 def run(command: Sequence[str | Path]) -> int:
     return subprocess.run([str(part) for part in command], cwd=ROOT).returncode
 
@@ -759,4 +763,5 @@ def step(text: str) -> Iterator[None]:
 
 
 if __name__ == "__main__":
+    unwind_when_terminated()
     sys.exit(main(sys.argv[1:]))

@@ -75,6 +75,7 @@ def test_a_build_that_is_terminated_remembers_what_it_made(build: ModuleType, tm
         "    finally:\n"
         "        compiler.remember()\n"
         "build.generate = generate\n"
+        "build.unwind_when_terminated()\n"
         "build.main(['gen'])\n"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True)
