@@ -48,8 +48,9 @@ def torch_s(call: Callable[[int], object]) -> float:
 def stored_weight(name: str, rows: int, cols: int) -> stored.Stored:
     """Random weights of a type whose bytes repeat."""
     made = stored.random(name, 256, cols, seed=1)
-    data = np.resize(made.data, rows * made.data.size // 256)
-    return stored.Stored(made.name, rows, cols, data)
+    data = np.resize(made.data, (rows, made.data.shape[1]))
+    scales = None if made.scales is None else np.resize(made.scales, (rows // 128, cols // 128))
+    return stored.Stored(made.name, rows, cols, data, scales)
 
 
 def ours_s(operators: Operators, weight: stored.Stored, rows: int) -> float:
