@@ -1,6 +1,7 @@
 """POST /v1/messages and /v1/messages/count_tokens: Anthropic's Messages API over the same one path."""
 
 import secrets
+from dataclasses import replace
 
 import msgspec
 
@@ -43,14 +44,16 @@ class Messages:
             prompt=messages_conversation(fields),
             # Clients of this API must name a cap, and they name large ones: it is cut to what fits.
             max_tokens=fields.max_tokens if fields.ignore_eos else None,
-            # One token is drawn where a prompt is read to its end.
-            default_max_tokens=fields.max_tokens or 1,
+            default_max_tokens=fields.max_tokens or None,
             stop=fields.stop_sequences,
             top_logprobs=(fields.top_logprobs or 0) if fields.logprobs else None,
             form=_form(fields),
             names=_NAMES,
         )
         order = await self._orders.make(wish, exchange.request_id, opening(exchange, read, fields.stream))
+        if not fields.max_tokens:
+            # One token is drawn where a prompt is read to its end.
+            order = replace(order, max_tokens=1)
         shape = (MessageEvents if fields.max_tokens else PrewarmEvents)(
             f"msg_{secrets.token_hex(12)}",
             order,

@@ -268,6 +268,8 @@ async def test_a_cap_of_nothing_reads_the_prompt_and_answers_nothing() -> None:
     assert plain(gathered(events)) == plain(anthropic.types.Message.model_validate(body))
     await whole(asked, tools=[WEATHER])
     assert asked.engine.submissions[0].prompt == asked.engine.submissions[2].prompt
+    forced = await whole(asked, max_tokens=0, tools=[WEATHER], tool_choice={"type": "any"})
+    assert (forced["content"], asked.engine.submissions[3].max_tokens) == ([], 1)
 
 
 async def test_the_body_of_a_message_is_counted_as_it_is() -> None:
