@@ -119,7 +119,7 @@ def test_a_logit_bias_bans_and_forces(sdk: openai.OpenAI) -> None:
     ("fields", "kind", "param"),
     [
         ({"temperature": 2.5}, openai.BadRequestError, "temperature"),
-        ({"top_p": 0}, openai.BadRequestError, "top_p"),
+        ({"top_p": -0.1}, openai.BadRequestError, "top_p"),
         ({"n": 9}, openai.BadRequestError, "n"),
         ({"stop": [""]}, openai.BadRequestError, "stop"),
         ({"max_tokens": 0}, openai.BadRequestError, "max_tokens"),
