@@ -28,6 +28,8 @@ RUNS: dict[str, list[str]] = {
     "Qwen3-8B BF16, long": ["qwen3-8b", "bf16", *SHORT, "--contexts", "8192,16384", "--rounds", "24"],
     "Llama-3-8B BF16": ["llama-3-8b", "bf16", "--widths", "1,8", "--prompts", "4096", "--repeats", "1"],
     "Qwen3-32B BF16": ["qwen3-32b", "bf16", "--widths", "1,8", "--prompts", "8192", "--repeats", "1", "--rounds", "24"],
+    "Qwen3-32B FP8": ["qwen3-32b", "fp8", *SHORT, "--rounds", "32"],
+    "Qwen3-32B Q4_0": ["qwen3-32b", "q4_0", *SHORT, "--rounds", "32"],
     "Qwen3-32B Q4_K": ["qwen3-32b", "q4_k", *SHORT, "--rounds", "32"],
 }
 
