@@ -16,6 +16,8 @@ _KIND_OF: tuple[tuple[type, str], ...] = (
     (dict, "object"),
     (type(None), "null"),
 )
+# JSON bounds no number, and a float would: of a value only the type counts.
+_DECODER = msgspec.json.Decoder(float_hook=lambda _text: 0.0)
 _PYTHON_WORDS = {"True": ("true", "boolean"), "False": ("false", "boolean"), "None": ("null", "null")}
 
 
@@ -50,7 +52,7 @@ def json_text(value: str, kinds: frozenset[str]) -> str:
 def _kind(text: str) -> str:
     """The type of a JSON text; "" where it is none."""
     try:
-        value = msgspec.json.decode(text)
+        value = _DECODER.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return ""
     return _kind_of_value(value)

@@ -26,6 +26,7 @@ COLOR = {"$defs": {"Color": {"enum": ["red", "12"]}}}
         ({"type": ["string", "null"]}, "null", "null"),
         ({"type": ["string", "null"]}, "12", '"12"'),
         ({"type": ["string", "null"]}, '"a"', '"\\"a\\""'),
+        ({"type": "number"}, "7e2295694882321", "7e2295694882321"),
         ({"type": "array"}, '["a", 1]', '["a", 1]'),
         ({"type": "array"}, "['a']", "\"['a']\""),
         ({"type": "object"}, '{"a":\n1}', '{"a":\n1}'),
