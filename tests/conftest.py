@@ -13,8 +13,8 @@ from ignis.download import verified
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# A busy machine is no fault of what is tested, and the same code passes or fails alike each time. To look further, run a
-# test with --hypothesis-profile=explore.
+# A busy machine is no fault of what is tested, and the same code passes or fails alike each time. To look further, run
+# a test with --hypothesis-profile=explore.
 SLOW = [hypothesis.HealthCheck.too_slow]
 hypothesis.settings.register_profile("ignis", deadline=None, suppress_health_check=SLOW, derandomize=True)
 hypothesis.settings.register_profile("explore", deadline=None, suppress_health_check=SLOW, max_examples=1000)
