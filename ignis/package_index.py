@@ -1,33 +1,24 @@
 """Finds files on Python package indexes (PEP 503, PEP 691) and find-links pages, as pip is configured."""
 
-import base64
 import configparser
 import html.parser
 import json
 import re
 import ssl
-import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import cast
 
 from ignis.errors import DownloadError
+from ignis.web import open_address, redact, split_credentials, verifying_context
 
 PYPI = "https://pypi.org/simple"
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 PAGE_LIMIT_BYTES = 32 << 20
 TIMEOUT_S = 30.0
-# Where distributions keep their certificates: a Python built on one of them does not find those of another.
-CERTIFICATE_FILES = (
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +31,6 @@ class IndexSettings:
     proxy: str | None = None
     trusted_hosts: tuple[str, ...] = ()
     timeout_s: float = TIMEOUT_S
-
-
-class RefusedError(DownloadError):
-    """A server answered, with an error."""
-
-    def __init__(self, message: str, http_status: int) -> None:
-        super().__init__(message)
-        self.http_status = http_status
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +99,7 @@ class IndexClient:
         self.settings = settings
         proxies = {"http": settings.proxy, "https": settings.proxy} if settings.proxy else urllib.request.getproxies()
         self._proxies = urllib.request.ProxyHandler(proxies)
-        try:
-            self._verifying = ssl.create_default_context(cafile=settings.certificates)
-            if settings.certificates is None and self._verifying.cert_store_stats()["x509_ca"] == 0:
-                for file in CERTIFICATE_FILES:
-                    if Path(file).is_file():
-                        self._verifying.load_verify_locations(file)
-                        break
-        except OSError as error:
-            raise DownloadError(f"the certificates {settings.certificates} cannot be read: {error}") from error
+        self._verifying = verifying_context(settings.certificates)
         # pip's trusted-host. What is fetched is held against a digest of ours in any case.
         self._trusting = ssl.create_default_context()
         self._trusting.check_hostname = False
@@ -148,22 +123,14 @@ class IndexClient:
         if parts.scheme not in ("http", "https", "file"):
             raise DownloadError(f"{redact(link.url)}: only http, https and file addresses are fetched")
         is_trusted = parts.hostname in self.settings.trusted_hosts or parts.netloc in self.settings.trusted_hosts
-        https = urllib.request.HTTPSHandler(context=self._trusting if is_trusted else self._verifying)
-        request = urllib.request.Request(link.url, headers=dict(headers))
-        if link.authorization is not None:
-            # Unredirected: a password never follows a redirect to another host.
-            request.add_unredirected_header("Authorization", link.authorization)
-        try:
-            opener = urllib.request.build_opener(self._proxies, https)
-            return cast(HTTPResponse, opener.open(request, timeout=self.settings.timeout_s))
-        except urllib.error.HTTPError as error:
-            error.close()
-            raise RefusedError(f"{redact(link.url)}: HTTP {error.code} {error.reason}", error.code) from error
-        except (OSError, HTTPException, ValueError) as error:
-            reason = error.reason if isinstance(error, urllib.error.URLError) else error
-            is_unknown = isinstance(reason, ssl.SSLCertVerificationError)
-            hint = "; install ca-certificates, or name yours by SSL_CERT_FILE" if is_unknown else ""
-            raise DownloadError(f"{redact(link.url)}: {reason}{hint}") from error
+        return open_address(
+            link.url,
+            headers,
+            authorization=link.authorization,
+            proxies=self._proxies,
+            context=self._trusting if is_trusted else self._verifying,
+            timeout_s=self.settings.timeout_s,
+        )
 
     def _links_of(self, place: str, is_wanted: Callable[[str], bool]) -> Iterator[FileLink | DownloadError]:
         try:
@@ -224,22 +191,6 @@ def is_wheel_of(name: str, package: str, version: str) -> bool:
     return (
         name.endswith(".whl") and len(parts) >= 5 and normalise(parts[0]) == normalise(package) and parts[1] == version
     )
-
-
-def split_credentials(url: str) -> tuple[str, str | None]:
-    """Takes user:password out of an address; returns the rest, and the Authorization field that says the same."""
-    parts = urllib.parse.urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
-    if not at:
-        return url, None
-    encoded = base64.b64encode(urllib.parse.unquote(user).encode()).decode()
-    return urllib.parse.urlunsplit(parts._replace(netloc=host)), f"Basic {encoded}"
-
-
-def redact(url: str) -> str:
-    """Returns an address fit for a message: without its user name, password, query and fragment."""
-    parts = urllib.parse.urlsplit(url)
-    return urllib.parse.urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _json_links(body: bytes) -> list[str]:

@@ -9,7 +9,6 @@ import hypothesis
 import pytest
 
 from ignis.catalog import load_catalog
-from ignis.download import verified
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -25,10 +24,10 @@ hypothesis.settings.load_profile("ignis")
 def real_model() -> Path:
     """The catalog's default model, as `build.py test` fetched it. Without it the test fails; it is never skipped."""
     catalog = load_catalog()
-    path = verified(catalog.models[catalog.default].wanted, ROOT / "models")
+    path = catalog.models[catalog.default].verified(ROOT / "models")
     if path is None:
         pytest.fail(
-            "the default model is not in models/; fetch it with: python3 build.py test, or ignis-server model fetch"
+            "the default model is not in models/; fetch it with: python3 build.py test, or ignis-server model download"
         )
     return path
 

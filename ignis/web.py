@@ -1,0 +1,133 @@
+"""Opens http and https addresses: proxies, certificates, and credentials that stay with their host. Keeps nothing."""
+
+import base64
+import ssl
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from email.message import Message
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from typing import IO, cast
+
+from ignis.errors import DownloadError
+
+CERTIFICATE_FILES = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+)
+"""Where distributions keep their certificates: a Python built on one of them does not find those of another."""
+
+
+class RefusedError(DownloadError):
+    """A server answered, with an error."""
+
+    def __init__(self, message: str, http_status: int, wait_s: float = 0.0) -> None:
+        """wait_s: what its Retry-After asks for; 0 where it has none."""
+        super().__init__(message)
+        self.http_status = http_status
+        self.wait_s = wait_s
+
+
+class UnfitAddressError(DownloadError):
+    """An address that is not opened, whatever answers there: another attempt changes nothing."""
+
+
+def verifying_context(certificates: str | None) -> ssl.SSLContext:
+    """Trusts the certificates of a file; without one those of SSL_CERT_FILE, or the system's.
+
+    Raises:
+        DownloadError: the file cannot be read.
+    """
+    try:
+        context = ssl.create_default_context(cafile=certificates)
+        if certificates is None and context.cert_store_stats()["x509_ca"] == 0:
+            for file in CERTIFICATE_FILES:
+                if Path(file).is_file():
+                    context.load_verify_locations(file)
+                    break
+        return context
+    except OSError as error:
+        raise DownloadError(f"the certificates {certificates} cannot be read: {error}") from error
+
+
+def open_address(
+    url: str,
+    headers: Mapping[str, str],
+    *,
+    authorization: str | None,
+    proxies: urllib.request.ProxyHandler,
+    context: ssl.SSLContext,
+    timeout_s: float,
+) -> HTTPResponse:
+    """Opens an address, after redirects; the caller closes what it returns.
+
+    Args:
+        authorization: sent to the address' own origin alone, wherever that redirects to.
+        timeout_s: for the connection, and then for every read.
+
+    Raises:
+        RefusedError: the answer is an error.
+        UnfitAddressError: the address, or one that it redirects to, is of no kind that is opened.
+        DownloadError: nobody answers.
+    """
+    request = urllib.request.Request(url, headers=dict(headers))
+    if authorization is not None:
+        # Unredirected: urllib leaves it out of the next request, and the handler below puts it back at the same origin.
+        request.add_unredirected_header("Authorization", authorization)
+    opener = urllib.request.build_opener(proxies, urllib.request.HTTPSHandler(context=context), _Redirects())
+    try:
+        return cast(HTTPResponse, opener.open(request, timeout=timeout_s))
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code < 400:
+            # To a kind of address that urllib knows better than to open, or in a circle.
+            raise UnfitAddressError(f"{redact(url)}: HTTP {error.code}, a redirect that is not followed") from error
+        wait = error.headers.get("Retry-After", "")
+        wait_s = float(wait) if wait.isascii() and wait.isdigit() else 0.0
+        raise RefusedError(f"{redact(url)}: HTTP {error.code} {error.reason}", error.code, wait_s) from error
+    except (OSError, HTTPException, ValueError) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        is_unknown = isinstance(reason, ssl.SSLCertVerificationError)
+        hint = "; install ca-certificates, or name yours by SSL_CERT_FILE" if is_unknown else ""
+        raise DownloadError(f"{redact(url)}: {reason}{hint}") from error
+
+
+def split_credentials(url: str) -> tuple[str, str | None]:
+    """Takes user:password out of an address; returns the rest, and the Authorization field that says the same."""
+    parts = urllib.parse.urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    if not at:
+        return url, None
+    encoded = base64.b64encode(urllib.parse.unquote(user).encode()).decode()
+    return urllib.parse.urlunsplit(parts._replace(netloc=host)), f"Basic {encoded}"
+
+
+def redact(url: str) -> str:
+    """Returns an address fit for a message: without its user name, password, query and fragment."""
+    parts = urllib.parse.urlsplit(url)
+    return urllib.parse.urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to http and https, never from https to http; a credential follows within its origin only."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+    ) -> urllib.request.Request | None:
+        before, after = urllib.parse.urlsplit(req.full_url), urllib.parse.urlsplit(newurl)
+        if after.scheme not in ("http", "https") or (before.scheme, after.scheme) == ("https", "http"):
+            fp.close()
+            raise UnfitAddressError(f"{redact(req.full_url)}: to {redact(newurl)}, a redirect that is not followed")
+        request = super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
+        if request is None:
+            return None
+        # For the proxy alone, whose handler sets it again.
+        request.headers.pop("Proxy-authorization", None)
+        authorization = req.unredirected_hdrs.get("Authorization")
+        if authorization is not None and (before.scheme, before.netloc) == (after.scheme, after.netloc):
+            request.add_unredirected_header("Authorization", authorization)
+        return request

@@ -1,0 +1,216 @@
+"""Whole models out of a mirror by catalog id: the command line, several files, and the disk."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ignis.catalog import CatalogModel, load_catalog
+from ignis.cli import main
+from ignis.config_fields import DownloadConfig
+from ignis.errors import DownloadError, ModelFileError
+from ignis.fetching import fetch_model
+from ignis.hub import HubFile
+from ignis.transfer import Halt, StoppedError
+from tests.fakes.mirror import Handler, Mirror, reply, serving
+
+FILES = {"config.json": b"{}", "tokenizer.json": bytes(5000), "a.safetensors": bytes(range(256)) * 4096}
+FILES |= {"b.safetensors": bytes(2 << 20)}
+ONE = "one.gguf"
+
+
+def entry_of(id: str, files: dict[str, bytes], **more: object) -> dict[str, object]:
+    pins = [{"name": n, "bytes": len(b), "sha256": hashlib.sha256(b).hexdigest()} for n, b in files.items()]
+    return {"id": id, "repo": f"owner/{id}", "revision": "abc", "files": pins, **more}
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Iterator[Mirror]:
+    with serving() as mirror:
+        for name, content in FILES.items():
+            mirror.files[f"/owner/folder/resolve/abc/{name}"] = content
+        mirror.files[f"/owner/one/resolve/abc/{ONE}"] = FILES["a.safetensors"]
+        entries = [entry_of("folder", FILES), entry_of("one", {ONE: FILES["a.safetensors"]}, licence="MIT")]
+        (tmp_path / "catalog.json").write_text(json.dumps({"model": entries}))
+        yield mirror
+
+
+def folder_entry(folder: Path) -> CatalogModel:
+    return load_catalog(folder / "catalog.json").models["folder"]
+
+
+def settings(mirror: Mirror, folder: Path) -> DownloadConfig:
+    return DownloadConfig(endpoint=mirror.url, path=folder / "models")
+
+
+def flags(mirror: Mirror, folder: Path) -> list[str]:
+    return [
+        f"--download-endpoint={mirror.url}",
+        f"--download-catalog={folder / 'catalog.json'}",
+        f"--download-path={folder / 'models'}",
+    ]
+
+
+def cut_after(num_bytes: int, handler: Handler, body: bytes) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body[:num_bytes])
+    handler.close_connection = True
+
+
+# --- the command line
+
+
+def test_a_model_is_fetched_by_its_id_and_goes_on_where_it_was_broken_off(
+    mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = mirror.files.pop(f"/owner/one/resolve/abc/{ONE}")
+    mirror.answers = [lambda handler: cut_after(700_000, handler, body)]
+    assert main(["model", "download", "one", *flags(mirror, tmp_path)]) == 1
+    assert "HTTP 404" in capsys.readouterr().err
+    assert [file.name for file in (tmp_path / "models").iterdir()] == [f"{ONE}.part"]
+    mirror.files[f"/owner/one/resolve/abc/{ONE}"] = body
+    assert main(["model", "download", "one", *flags(mirror, tmp_path)]) == 0
+    told = capsys.readouterr()
+    assert told.out.strip() == str(tmp_path / "models" / ONE)
+    assert json.loads(told.err.splitlines()[-1])["done_bytes"] == len(body)
+    assert (tmp_path / "models" / ONE).read_bytes() == body
+    assert mirror.asked[-1].range == "bytes=700000-"
+
+
+def test_what_is_here_is_listed(mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = flags(mirror, tmp_path)
+
+    def presences() -> dict[str, str]:
+        capsys.readouterr()
+        assert main(["model", "list", "--json", *options]) == 0
+        return {row["id"]: row["presence"] for row in json.loads(capsys.readouterr().out)}
+
+    assert presences() == {"smollm2-135m-instruct": "absent", "folder": "absent", "one": "absent"}
+    assert main(["model", "download", "one", *options]) == 0
+    (tmp_path / "models" / "folder").mkdir()
+    (tmp_path / "models" / "folder" / "b.safetensors.part").write_bytes(b"x")
+    assert presences() == {"smollm2-135m-instruct": "absent", "folder": "partial", "one": "complete"}
+    (tmp_path / "models" / ONE).write_bytes(b"another")
+    assert presences()["one"] == "foreign"
+
+
+def test_several_models_are_fetched_though_one_fails(
+    mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mirror.files.pop(f"/owner/one/resolve/abc/{ONE}")
+    assert main(["model", "download", "one", "folder", *flags(mirror, tmp_path)]) == 1
+    told = capsys.readouterr()
+    assert told.out.strip() == str(tmp_path / "models" / "folder")
+    assert "one: " in told.err and "HTTP 404" in told.err
+
+
+def test_a_download_goes_where_it_is_told(mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = flags(mirror, tmp_path)[:2]
+    assert main(["model", "download", "one", "--out", str(tmp_path / "elsewhere"), *options]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "elsewhere" / ONE)
+
+
+def test_a_changed_file_is_found_by_verify(mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = flags(mirror, tmp_path)
+    assert main(["model", "verify", "one", *options]) == 1
+    assert main(["model", "download", "one", *options]) == 0
+    assert main(["model", "verify", *options]) == 0
+    path = tmp_path / "models" / ONE
+    # With the times of before, as a disk that loses a bit leaves them.
+    path.write_bytes(bytes(path.stat().st_size))
+    capsys.readouterr()
+    assert main(["model", "verify", *options]) == 1
+    assert "one: " in capsys.readouterr().out
+
+
+def test_a_model_is_removed_with_all_that_is_its_own(
+    mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = flags(mirror, tmp_path)
+    assert main(["model", "download", "one", "folder", *options]) == 0
+    (tmp_path / "models" / "mine.gguf").write_bytes(b"mine")
+    assert main(["model", "remove", "one", "folder", *options]) == 0
+    assert [file.name for file in (tmp_path / "models").iterdir()] == ["mine.gguf"]
+    (tmp_path / "models" / ONE).write_bytes(b"foreign")
+    assert main(["model", "remove", "one", *options]) == 0
+    assert (tmp_path / "models" / ONE).read_bytes() == b"foreign"
+
+
+# --- several files
+
+
+def test_several_files_come_at_once_into_a_folder(mirror: Mirror, tmp_path: Path) -> None:
+    together = threading.Barrier(len(FILES), timeout=20)
+
+    def meet(handler: Handler) -> None:
+        # Passed only when all of them are asked for at the same time.
+        together.wait()
+        mirror.serve(handler)
+
+    mirror.answer = meet
+    seen: list[tuple[int, int]] = []
+    path = fetch_model(
+        folder_entry(tmp_path), settings(mirror, tmp_path), lambda done, total: seen.append((done, total))
+    )
+    assert {name: (path / name).read_bytes() for name in FILES} == FILES
+    total = sum(len(content) for content in FILES.values())
+    assert seen[-1] == (total, total)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_one_file_that_fails_ends_the_others(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.files["/owner/folder/resolve/abc/config.json"] = b"[]"
+    with pytest.raises(DownloadError, match=r"config\.json: has SHA-256"):
+        fetch_model(folder_entry(tmp_path), settings(mirror, tmp_path), lambda *_: None)
+    assert folder_entry(tmp_path).verified(tmp_path / "models") is None
+
+
+def test_a_stop_ends_them_all(mirror: Mirror, tmp_path: Path) -> None:
+    halt = Halt()
+    halt.stop()
+    with pytest.raises(StoppedError):
+        fetch_model(folder_entry(tmp_path), settings(mirror, tmp_path), lambda *_: None, halt)
+    assert folder_entry(tmp_path).verified(tmp_path / "models") is None
+
+
+def test_a_folder_that_lacks_a_file_is_not_there(mirror: Mirror, tmp_path: Path) -> None:
+    entry = folder_entry(tmp_path)
+    path = fetch_model(entry, settings(mirror, tmp_path), lambda *_: None)
+    assert entry.verified(tmp_path / "models") == path
+    (path / "config.json").unlink()
+    assert entry.verified(tmp_path / "models") is None
+    (path / "config.json").write_bytes(b"no")
+    with pytest.raises(ModelFileError, match="is not the catalog's file"):
+        entry.verified(tmp_path / "models")
+
+
+# --- the disk
+
+
+def test_a_full_disk_is_found_out_before(mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 69_000_000})())
+    with pytest.raises(DownloadError, match="has 69 MB free, folder needs 70 MB more"):
+        fetch_model(folder_entry(tmp_path), settings(mirror, tmp_path), lambda *_: None)
+    assert mirror.asked == []
+    part = tmp_path / "models" / "folder" / "b.safetensors.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(FILES["b.safetensors"][:-1])
+    fetch_model(folder_entry(tmp_path), settings(mirror, tmp_path), lambda *_: None)
+
+
+def test_a_folder_that_cannot_be_made_is_told(mirror: Mirror, tmp_path: Path) -> None:
+    entry = CatalogModel("full", (HubFile("one.gguf", 1, "0" * 64, "owner/one", "abc"),))
+    (tmp_path / "models").write_bytes(b"a file where a folder should be")
+    with pytest.raises(DownloadError, match="cannot be kept in"):
+        fetch_model(entry, settings(mirror, tmp_path), lambda *_: None)
+
+
+def test_a_refusal_is_answered_in_the_end(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answer = lambda handler: reply(handler, 401, b"")
+    with pytest.raises(DownloadError, match=r"set download\.token"):
+        fetch_model(folder_entry(tmp_path), settings(mirror, tmp_path), lambda *_: None)

@@ -1,0 +1,412 @@
+"""Fetching a file from a mirror that may be hostile: whole and verified, or not at all."""
+
+import gzip
+import hashlib
+import signal
+import subprocess
+import sys
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ignis.config_fields import DownloadConfig
+from ignis.errors import ConfigError, DownloadError, ModelFileError
+from ignis.hub import HubClient, HubFile, is_repository
+from ignis.transfer import Halt, StoppedError, fetch_file
+from ignis.web import UnfitAddressError
+from tests.fakes.mirror import Handler, Mirror, reply, serving
+
+CONTENT = bytes(range(256)) * 8192
+SIZE = len(CONTENT)
+FILE = HubFile("tiny.gguf", SIZE, hashlib.sha256(CONTENT).hexdigest(), "owner/tiny", "v1")
+ADDRESS = "/owner/tiny/resolve/v1/tiny.gguf"
+WHOLE = {"tiny.gguf", "tiny.gguf.verified"}
+
+
+@pytest.fixture
+def mirror() -> Iterator[Mirror]:
+    with serving() as mirror:
+        mirror.files[ADDRESS] = CONTENT
+        yield mirror
+
+
+def fetch(mirror: Mirror, folder: Path, file: HubFile = FILE, token: str | None = None) -> Path:
+    waits: list[float] = []
+    download = DownloadConfig(endpoint=mirror.url, token=token)
+    client = HubClient.from_config(download, {}, timeout_s=0.5)
+    return fetch_file(file, folder, client, lambda _: None, Halt(), waits.append)
+
+
+def left_in(folder: Path) -> set[str]:
+    return {file.name for file in folder.iterdir()}
+
+
+def breaking_after(num_bytes: int) -> Callable[[Handler], None]:
+    """Promises the rest of the content, and ends after so many bytes of it."""
+
+    def answer(handler: Handler) -> None:
+        wanted = handler.headers.get("Range")
+        start = 0 if wanted is None else int(wanted.removeprefix("bytes=").removesuffix("-"))
+        handler.send_response(200 if wanted is None else 206)
+        handler.send_header("Content-Length", str(SIZE - start))
+        handler.send_header("Content-Range", f"bytes {start}-{SIZE - 1}/{SIZE}")
+        handler.end_headers()
+        handler.wfile.write(CONTENT[start : start + num_bytes])
+        handler.close_connection = True
+
+    return answer
+
+
+def sending(body: bytes, headers: dict[str, str] | None = None, status: int = 200) -> Callable[[Handler], None]:
+    return lambda handler: reply(handler, status, body, headers)
+
+
+def flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+# --- what a good mirror gives
+
+
+def test_a_file_comes_from_its_address_and_is_kept_under_its_name(mirror: Mirror, tmp_path: Path) -> None:
+    path = fetch(mirror, tmp_path / "new" / "models")
+    assert path.read_bytes() == CONTENT
+    assert left_in(path.parent) == WHOLE
+    assert [asked.path for asked in mirror.asked] == [ADDRESS]
+
+
+def test_a_revision_is_one_part_of_the_address(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.files["/owner/tiny/resolve/refs%2Fpr%2F1/tiny.gguf"] = CONTENT
+    file = HubFile("tiny.gguf", SIZE, FILE.sha256, "owner/tiny", "refs/pr/1")
+    assert fetch(mirror, tmp_path, file).read_bytes() == CONTENT
+
+
+def test_a_file_that_is_there_is_not_asked_for(mirror: Mirror, tmp_path: Path) -> None:
+    fetch(mirror, tmp_path)
+    mirror.asked.clear()
+    fetch(mirror, tmp_path)
+    assert mirror.asked == []
+
+
+def test_a_file_of_the_name_that_is_another_is_left_alone(mirror: Mirror, tmp_path: Path) -> None:
+    (tmp_path / "tiny.gguf").write_bytes(b"mine")
+    with pytest.raises(ModelFileError, match="is not the catalog's file"):
+        fetch(mirror, tmp_path)
+    assert (tmp_path / "tiny.gguf").read_bytes() == b"mine"
+    assert mirror.asked == []
+
+
+# --- going on
+
+
+def test_a_transfer_that_breaks_off_goes_on_where_it_ended(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answers = [breaking_after(300_000), breaking_after(500_000)]
+    assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+    assert [asked.range for asked in mirror.asked] == [None, "bytes=300000-", "bytes=800000-"]
+
+
+def test_a_later_fetch_goes_on_where_an_earlier_one_gave_up(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answers = [breaking_after(300_000)]
+    mirror.answer = sending(b"", status=503)
+    with pytest.raises(DownloadError, match="HTTP 503"):
+        fetch(mirror, tmp_path)
+    assert left_in(tmp_path) == {"tiny.gguf.part"}
+    mirror.answer = None
+    mirror.asked.clear()
+    assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+    assert [asked.range for asked in mirror.asked] == ["bytes=300000-"]
+    assert left_in(tmp_path) == WHOLE
+
+
+def test_a_mirror_without_ranges_sends_it_from_the_start(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answers = [breaking_after(300_000), sending(CONTENT)]
+    assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+    assert len(mirror.asked) == 2
+
+
+@pytest.mark.parametrize("span", [f"bytes 0-{SIZE - 1}/{SIZE}", f"bytes 7-{SIZE - 1}/{SIZE}", "rubbish", None])
+def test_a_range_that_was_not_asked_for_is_not_taken(mirror: Mirror, tmp_path: Path, span: str | None) -> None:
+    headers = {} if span is None else {"Content-Range": span}
+    mirror.answers = [breaking_after(300_000), sending(CONTENT[7:], headers, 206)]
+    assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+
+
+def test_another_file_costs_nothing_of_what_has_come(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answers = [breaking_after(300_000), sending(b"x" * 10, {"Content-Range": "bytes 0-9/10"}, 206)]
+    with pytest.raises(DownloadError, match=f"has 10 bytes, not {SIZE}"):
+        fetch(mirror, tmp_path)
+    assert (tmp_path / "tiny.gguf.part").stat().st_size == 300_000
+
+
+def test_a_part_that_the_mirror_refuses_is_forgotten(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answers = [breaking_after(300_000), sending(b"", {"Content-Range": f"bytes */{SIZE}"}, 416)]
+    assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+    assert [asked.range for asked in mirror.asked] == [None, "bytes=300000-", None]
+
+
+@pytest.mark.parametrize("leftover", [b"rubbish", b"x" * SIZE, CONTENT + b"more", CONTENT[:-1], CONTENT])
+def test_whatever_an_earlier_fetch_left_ends_as_the_file(mirror: Mirror, tmp_path: Path, leftover: bytes) -> None:
+    (tmp_path / "tiny.gguf.part").write_bytes(leftover)
+    assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+    assert left_in(tmp_path) == WHOLE
+
+
+def test_a_fetch_that_is_killed_leaves_nothing_in_use_and_is_taken_up(mirror: Mirror, tmp_path: Path) -> None:
+    reached, release = threading.Event(), threading.Event()
+
+    def half(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(SIZE))
+        handler.end_headers()
+        handler.wfile.write(CONTENT[: SIZE // 2])
+        handler.wfile.flush()
+        reached.set()
+        release.wait(30)
+
+    mirror.answers = [half]
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from ignis.hub import *; from ignis.transfer import *\n"
+        f"client = HubClient({mirror.url!r}, None, None, 30.0)\n"
+        f"fetch_file({FILE!r}, Path(sys.argv[1]), client, lambda n: None, Halt())\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)])
+    try:
+        assert reached.wait(20)
+        process.send_signal(signal.SIGKILL)
+    finally:
+        process.wait()
+        release.set()
+    assert left_in(tmp_path) <= {"tiny.gguf.part"}
+    assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+    assert left_in(tmp_path) == WHOLE
+
+
+def test_of_two_that_fetch_one_file_one_waits(mirror: Mirror, tmp_path: Path) -> None:
+    threads = [threading.Thread(target=fetch, args=(mirror, tmp_path)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (tmp_path / "tiny.gguf").read_bytes() == CONTENT
+    assert len(mirror.asked) == 1
+    assert left_in(tmp_path) == WHOLE
+
+
+# --- another content
+
+
+def test_a_bit_that_flips_on_the_way_costs_one_more_transfer(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answers = [sending(flipped(CONTENT))]
+    assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+    assert len(mirror.asked) == 2
+
+
+def test_a_wrong_digest_leaves_nothing(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.files[ADDRESS] = flipped(CONTENT)
+    with pytest.raises(DownloadError, match=rf"has SHA-256 [0-9a-f]{{64}}, not {FILE.sha256}"):
+        fetch(mirror, tmp_path)
+    assert left_in(tmp_path) == set()
+    assert len(mirror.asked) == 2
+
+
+@pytest.mark.parametrize("body", [CONTENT + b"more", b"<html>log in</html>"])
+def test_a_body_that_says_another_length_is_not_read(mirror: Mirror, tmp_path: Path, body: bytes) -> None:
+    mirror.files[ADDRESS] = body
+    with pytest.raises(DownloadError, match=f"has {len(body)} bytes, not {SIZE}"):
+        fetch(mirror, tmp_path)
+    assert left_in(tmp_path) == set()
+    assert len(mirror.asked) == 1
+
+
+def test_a_body_without_a_length_is_cut_where_it_is_too_long(mirror: Mirror, tmp_path: Path) -> None:
+    def endless(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        while True:
+            handler.wfile.write(CONTENT)
+
+    mirror.answer = endless
+    with pytest.raises(DownloadError, match=f"has more than {SIZE} bytes"):
+        fetch(mirror, tmp_path)
+    assert left_in(tmp_path) == set()
+
+
+def test_gzip_on_the_way_is_unpacked(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answer = sending(gzip.compress(CONTENT), {"Content-Encoding": "gzip"})
+    assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+
+
+def test_gzip_of_a_bomb_is_cut(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answer = sending(gzip.compress(bytes(64 << 20)), {"Content-Encoding": "gzip"})
+    with pytest.raises(DownloadError, match=f"has more than {SIZE} bytes"):
+        fetch(mirror, tmp_path)
+    assert left_in(tmp_path) == set()
+
+
+def test_a_packing_that_nobody_asked_for_is_refused(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answer = sending(zlib.compress(CONTENT), {"Content-Encoding": "br"})
+    with pytest.raises(DownloadError, match="content encoding 'br'"):
+        fetch(mirror, tmp_path)
+
+
+# --- attempts
+
+
+def test_a_mirror_that_is_gone_for_a_while_is_waited_for_longer_each_time(mirror: Mirror, tmp_path: Path) -> None:
+    waits: list[float] = []
+    mirror.answers = [sending(b"", status=500), sending(b"", {"Retry-After": "7"}, 503), sending(b"", status=429)]
+    client = HubClient.from_config(DownloadConfig(endpoint=mirror.url), {}, timeout_s=0.5)
+    path = fetch_file(FILE, tmp_path, client, lambda _: None, Halt(), waits.append)
+    assert path.read_bytes() == CONTENT
+    assert waits == [1.0, 7.0, 4.0]
+
+
+def test_a_mirror_that_falls_silent_is_asked_again(mirror: Mirror, tmp_path: Path) -> None:
+    release = threading.Event()
+
+    def silent(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(SIZE))
+        handler.end_headers()
+        handler.wfile.write(CONTENT[:1000])
+        handler.wfile.flush()
+        release.wait(30)
+
+    mirror.answers = [silent]
+    try:
+        assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+    finally:
+        release.set()
+    assert [asked.range for asked in mirror.asked] == [None, "bytes=1000-"]
+
+
+def test_a_mirror_that_sends_a_byte_a_time_is_given_up(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answer = breaking_after(1)
+    with pytest.raises(DownloadError, match=f"ended after 6 of {SIZE} bytes"):
+        fetch(mirror, tmp_path)
+    assert len(mirror.asked) == 6
+
+
+def test_an_attempt_that_brought_much_begins_the_count_anew(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answers = [*[breaking_after(1)] * 5, breaking_after(1 << 20), *[breaking_after(1)] * 4]
+    assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(401, "set download.token"), (403, "its terms"), (404, "--download-endpoint")]
+)
+def test_a_refusal_is_final_and_says_what_may_help(mirror: Mirror, tmp_path: Path, status: int, words: str) -> None:
+    mirror.answer = sending(b"", status=status)
+    with pytest.raises(DownloadError, match=words):
+        fetch(mirror, tmp_path)
+    assert len(mirror.asked) == 1
+
+
+def test_a_stop_ends_a_transfer_and_keeps_what_has_come(mirror: Mirror, tmp_path: Path) -> None:
+    halt = Halt()
+    client = HubClient.from_config(DownloadConfig(endpoint=mirror.url), {})
+    with pytest.raises(StoppedError):
+        fetch_file(FILE, tmp_path, client, lambda num: halt.stop() if num else None, halt)
+    assert left_in(tmp_path) == {"tiny.gguf.part"}
+    assert CONTENT.startswith((tmp_path / "tiny.gguf.part").read_bytes())
+    assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+
+
+def test_a_stop_ends_a_wait(mirror: Mirror, tmp_path: Path) -> None:
+    halt = Halt()
+
+    def refuse(handler: Handler) -> None:
+        halt.stop()
+        reply(handler, 503, b"", {"Retry-After": "60"})
+
+    mirror.answer = refuse
+    client = HubClient.from_config(DownloadConfig(endpoint=mirror.url), {})
+    with pytest.raises(StoppedError):
+        fetch_file(FILE, tmp_path, client, lambda _: None, halt)
+    assert len(mirror.asked) == 1
+
+
+# --- whose token
+
+
+def test_a_token_goes_to_the_endpoint_and_to_no_other_host(mirror: Mirror, tmp_path: Path) -> None:
+    with serving() as other:
+        other.files["/blob"] = CONTENT
+        mirror.answers = [
+            sending(b"", {"Location": "/renamed"}, 307),
+            sending(b"", {"Location": f"{other.url}/blob"}, 302),
+        ]
+        assert fetch(mirror, tmp_path, token="hf_secret").read_bytes() == CONTENT
+        assert [asked.authorization for asked in mirror.asked] == ["Bearer hf_secret"] * 2
+        assert [asked.authorization for asked in other.asked] == [None]
+
+
+def test_a_range_follows_a_redirect(mirror: Mirror, tmp_path: Path) -> None:
+    (tmp_path / "tiny.gguf.part").write_bytes(CONTENT[:1000])
+    with serving() as other:
+        other.files["/blob"] = CONTENT
+        mirror.answer = sending(b"", {"Location": f"{other.url}/blob"}, 302)
+        assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+        assert [asked.range for asked in other.asked] == ["bytes=1000-"]
+
+
+@pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/x", "data:,x"])
+def test_a_redirect_to_no_web_address_is_not_followed(mirror: Mirror, tmp_path: Path, target: str) -> None:
+    mirror.answer = sending(b"", {"Location": target}, 302)
+    with pytest.raises(UnfitAddressError, match="a redirect that is not followed"):
+        fetch(mirror, tmp_path)
+    assert len(mirror.asked) == 1
+
+
+def test_a_token_is_in_no_message(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answer = sending(b"", status=403)
+    download = DownloadConfig(endpoint=mirror.url.replace("//", "//user:pa%24s@"))
+    client = HubClient.from_config(download, {})
+    with pytest.raises(DownloadError) as caught:
+        fetch_file(FILE, tmp_path, client, lambda _: None, Halt())
+    assert "pa%24s" not in caught.value.message
+    assert mirror.asked[0].authorization == "Basic dXNlcjpwYSRz"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "token", "sent"),
+    [
+        ("https://huggingface.co", None, "Bearer hf_env"),
+        ("https://huggingface.co/", "own", "Bearer own"),
+        ("http://huggingface.co", None, None),
+        ("https://huggingface.co.evil.test", None, None),
+        ("https://huggingface.co:8443", None, None),
+        ("https://mirror.test/api", None, None),
+        ("https://mirror.test/api", "own", "Bearer own"),
+    ],
+)
+def test_the_environments_token_is_for_hugging_face_alone(endpoint: str, token: str | None, sent: str | None) -> None:
+    client = HubClient.from_config(DownloadConfig(endpoint=endpoint, token=token), {"HF_TOKEN": "hf_env\n"})
+    assert client._authorization == sent
+
+
+@pytest.mark.parametrize("endpoint", ["huggingface.co", "file:///models", "https://", "https://a/?x=1", "https://a/#x"])
+def test_an_endpoint_is_a_web_address(endpoint: str) -> None:
+    with pytest.raises(ConfigError, match="must be an http or https address"):
+        HubClient.from_config(DownloadConfig(endpoint=endpoint), {})
+
+
+def test_certificates_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match=r"nowhere\.pem cannot be read"):
+        HubClient.from_config(DownloadConfig(certificates=tmp_path / "nowhere.pem"), {})
+
+
+@pytest.mark.parametrize(
+    "text", ["owner", "a/b/c", "../b", "a/..", "a/b?c", "a b/c", "/b", "a/", "http://x/y", "a/b#c"]
+)
+def test_a_repository_leads_nowhere_else(text: str) -> None:
+    assert not is_repository(text)
+
+
+def test_a_repository_is_owner_and_name() -> None:
+    assert is_repository("Qwen/Qwen3-0.6B-GGUF")
