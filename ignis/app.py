@@ -20,6 +20,7 @@ from ignis.banner import banner, summary, url_of
 from ignis.catalog import load_catalog
 from ignis.chat.instructions import InstructionPolicies
 from ignis.config import Config, Source
+from ignis.downloads import Downloads
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
 from ignis.engine.gate import KeeperSettings
@@ -29,7 +30,7 @@ from ignis.engine.load import Loaded
 from ignis.engine.loop import SWITCH_INTERVAL_S
 from ignis.engine.settings import EngineSettings
 from ignis.errors import ConfigError, IgnisError, ModelFileError
-from ignis.fetching import ModelSource, resolve_model, served_name, wanted_entry
+from ignis.fetching import locate_model, served_name
 from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
 from ignis.models.local import LocalModel, LocalModels
@@ -97,6 +98,7 @@ class _App:
             on_loaded=self._report_loaded,
         )
         self._keeper.course.is_expected = True
+        self._downloads = Downloads(self._catalog, config.download, log, self._metrics, self._keeper.course.note_change)
         self._serving = Serving(self._engine, self._keeper, self._metrics, config.server.keepalive_interval)
         self._started_at_s = time.monotonic()
         self._is_ready = False
@@ -125,6 +127,7 @@ class _App:
             bounds = await nursery.start(self._serve_until_drained, nursery.cancel_scope)
             self._announce(bounds)
             nursery.start_soon(self._keeper.run)
+            nursery.start_soon(self._downloads.run)
             nursery.start_soon(self._renew_certificate)
             nursery.start_soon(self._find_model)
         self._log.emit("ignis.process.stopped", reason="signal")
@@ -141,7 +144,7 @@ class _App:
         server = config.server
         tls = None if self._certificate is None else self._certificate.context
         settings = ApiSettings.from_config(config, self._key)
-        router = build_router(self._serving, self._prompts, settings, self._metrics, self._log)
+        router = build_router(self._serving, self._prompts, self._downloads, settings, self._metrics, self._log)
         listens = [
             Listen(
                 str(bind),
@@ -190,14 +193,19 @@ class _App:
         """Finds the server's first model, fetching it where that is needed, and has it loaded."""
         name = served_name(self._config.model)
         try:
-            # Abandoned by a shutdown: a download leaves a part behind that the next one goes on with.
-            source = await trio.to_thread.run_sync(self._resolve, abandon_on_cancel=True)
+            source = await trio.to_thread.run_sync(
+                locate_model, self._config.model, self._config.download, self._catalog, abandon_on_cancel=True
+            )
+            path = source.path
+            if path is None:
+                assert source.entry is not None
+                path = await self._downloads.fetch(source.entry, ProgressReport(source.entry.id, sys.stderr))
         except IgnisError as error:
             self._log.emit("ignis.model.load_failed", id=name, error=error)
             self._keeper.fail_start(error.message)
             return
         sampling = {} if source.entry is None else source.entry.sampling
-        self._keeper.start_with(LocalModel(name, source.path, sampling))
+        self._keeper.start_with(LocalModel(name, path, sampling))
 
     def _report_loaded(self, model: LoadedModel, loaded: Loaded) -> None:
         """Says once, for a person, that the server is ready."""
@@ -237,10 +245,6 @@ class _App:
                 if path is not None:
                     found.append(LocalModel(entry.id, path, entry.sampling))
         return found
-
-    def _resolve(self) -> ModelSource:
-        report = ProgressReport(wanted_entry(self._config.model, self._catalog).id, sys.stderr)
-        return resolve_model(self._config.model, self._config.download, report)
 
     def _drain(self, signal_name: str) -> None:
         statistics = self._server.statistics()

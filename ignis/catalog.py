@@ -1,5 +1,6 @@
 """The models that ignis knows by name: what is shipped, and the operator's own file. Fetches and loads none."""
 
+import enum
 import json
 import re
 import tomllib
@@ -22,6 +23,16 @@ _OWN_ENDINGS = (".part", ".verified", ".wheel")
 """Of files that a download writes beside the ones that are wanted."""
 
 _Name = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class Presence(enum.Enum):
+    """What of a model is on the disk."""
+
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    ABSENT = "absent"
+    FOREIGN = "foreign"
+    """A file of its name has another size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +83,25 @@ class CatalogModel:
         is_here = [verified(file, folder) is not None for file in self.files]
         return self.path(models) if all(is_here) else None
 
-    def presence(self, models: Path) -> str:
-        """Says what of it is on the disk, by names and sizes alone: complete, partial, absent, or foreign."""
+    def presence(self, models: Path) -> "Presence":
+        """Says what of it is on the disk, by names and sizes alone.
+
+        Raises:
+            ModelFileError: the folder cannot be looked into.
+        """
         folder, num_whole, is_begun = self.folder(models), 0, False
         for file in self.files:
             try:
                 if (folder / file.name).stat().st_size != file.size_bytes:
-                    return "foreign"
+                    return Presence.FOREIGN
                 num_whole += 1
             except FileNotFoundError:
                 is_begun |= any((folder / f"{file.name}{end}").exists() for end in (".part", ".wheel.part"))
             except OSError as error:
                 raise ModelFileError(f"{folder / file.name} cannot be read: {error}") from error
         if num_whole == len(self.files):
-            return "complete"
-        return "partial" if num_whole or is_begun else "absent"
+            return Presence.COMPLETE
+        return Presence.PARTIAL if num_whole or is_begun else Presence.ABSENT
 
 
 @dataclass(frozen=True, slots=True)

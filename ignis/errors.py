@@ -301,6 +301,23 @@ class ConfigError(RequestError):
     code = "config_invalid"
 
 
+class DownloadDisabledError(RequestError):
+    """`download.enabled` is false, so clients start no downloads."""
+
+    status = 403
+    type = "invalid_request_error"
+    code = "download_disabled"
+
+
+class DownloadNotFoundError(RequestError):
+    """No download of that model is under way."""
+
+    status = 404
+    type = "invalid_request_error"
+    code = "download_not_found"
+    default_param = "model"
+
+
 class SwitchInProgressError(RequestError):
     """A model is being loaded or unloaded already; the message names it."""
 

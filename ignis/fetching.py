@@ -25,10 +25,12 @@ _RESERVE_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """What a server will load, and what the catalog says of it; None for a file or folder of the user's own."""
+    """What a server will load first."""
 
-    path: Path
+    path: Path | None
+    """None: it is to be fetched."""
     entry: CatalogModel | None
+    """What the catalog says of it; None for a file or folder of the user's own."""
 
 
 def served_name(model: ModelConfig) -> str:
@@ -43,15 +45,13 @@ def served_name(model: ModelConfig) -> str:
     return model.artifact.stem if model.artifact.suffix == ".gguf" else model.artifact.resolve().name
 
 
-def resolve_model(model: ModelConfig, download: DownloadConfig, progress: Progress) -> ModelSource:
-    """Returns the file or folder that the configuration means, fetched from the catalog where it is allowed. Blocks.
+def locate_model(model: ModelConfig, download: DownloadConfig, catalog: Catalog) -> ModelSource:
+    """Returns the file or folder that the configuration means, or the entry that is to be fetched. Blocks.
 
     Without model.artifact, model.id names the catalog's entry; with neither it is the default one.
 
     Raises:
         ModelFileError: what is there is not what it should be, or it is not there and may not be fetched.
-        DownloadError: fetching failed.
-        ConfigError: the catalog is unfit.
     """
     if model.artifact is not None:
         if not os.path.exists(model.artifact):
@@ -59,15 +59,13 @@ def resolve_model(model: ModelConfig, download: DownloadConfig, progress: Progre
                 f"{model.artifact} is not there; --model-artifact takes a GGUF file or a model's folder"
             )
         return ModelSource(model.artifact, None)
-    entry = wanted_entry(model, load_catalog(download.catalog))
+    entry = wanted_entry(model, catalog)
     path = entry.verified(download.path)
-    if path is None:
-        if not download.enabled:
-            raise ModelFileError(
-                f"{entry.id} is not in {download.path} and download.enabled is false;"
-                f" name another by --model-artifact, or fetch it with: ignis-server model download {entry.id}"
-            )
-        path = fetch_model(entry, download, progress)
+    if path is None and not download.enabled:
+        raise ModelFileError(
+            f"{entry.id} is not in {download.path} and download.enabled is false;"
+            f" name another by --model-artifact, or fetch it with: ignis-server model download {entry.id}"
+        )
     return ModelSource(path, entry)
 
 

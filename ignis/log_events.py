@@ -127,6 +127,18 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.model.download_ended": (
+        "info",
+        frozenset(
+            {
+                "id",
+                "outcome",
+                "done_bytes",
+                "duration_ms",
+                "error",
+            }
+        ),
+    ),
     "ignis.model.loaded": (
         "info",
         frozenset(

@@ -195,6 +195,16 @@ FAMILIES: dict[str, Family] = {
         label="outcome",
         values=("loaded", "failed"),
     ),
+    "ignis_model_downloads": Family(
+        kind="counter",
+        text="Downloads of models that have ended, by outcome.",
+        label="outcome",
+        values=("complete", "failed", "stopped"),
+    ),
+    "ignis_model_download_bytes": Family(
+        kind="counter",
+        text="Of models' files that have come, what was there before included.",
+    ),
     "ignis_model_unloads": Family(
         kind="counter",
         text="Models that were unloaded, by reason.",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ignis.catalog import Catalog, CatalogModel, load_catalog
+from ignis.catalog import Catalog, CatalogModel, Presence, load_catalog
 from ignis.config import Config, join_words, load_config, nearest
 from ignis.errors import ConfigError, DownloadError, ModelFileError
 from ignis.fetching import fetch_model, wanted_entry
@@ -89,7 +89,7 @@ def _verify(words: list[str]) -> int:
                 (entry.folder(config.download.path) / f"{file.name}.verified").unlink()
         try:
             path = entry.verified(config.download.path)
-            found[entry.id] = "verified" if path is not None else entry.presence(config.download.path)
+            found[entry.id] = "verified" if path is not None else entry.presence(config.download.path).value
         except ModelFileError as error:
             found[entry.id] = error.message
     if is_json:
@@ -109,7 +109,7 @@ def _remove(words: list[str]) -> int:
         kept = {
             file.name
             for other in catalog.models.values()
-            if other is not entry and other.presence(config.download.path) == "complete"
+            if other is not entry and other.presence(config.download.path) is Presence.COMPLETE
             for file in other.files
             if other.folder(config.download.path) == entry.folder(config.download.path)
         }
@@ -149,8 +149,8 @@ def _facts(entry: CatalogModel, catalog: Catalog, config: Config) -> dict[str, A
         "needs_bytes": entry.needs_bytes,
         "origin": entry.origin,
         "size_bytes": entry.size_bytes,
-        "presence": presence,
-        "path": str(entry.path(config.download.path)) if presence == "complete" else None,
+        "presence": presence.value,
+        "path": str(entry.path(config.download.path)) if presence is Presence.COMPLETE else None,
     }
 
 

@@ -8,6 +8,7 @@ import msgspec
 import trio
 
 from ignis.api.body import read_body
+from ignis.api.progress import progress_of
 from ignis.api.schema.models import (
     Capabilities,
     LastSwitch,
@@ -21,6 +22,7 @@ from ignis.api.schema.models import (
     UnloadAnswer,
 )
 from ignis.api.serving import Serving
+from ignis.downloads import Downloads
 from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
 from ignis.engine.load import LoadStatus
 from ignis.engine.switching import Switch, SwitchPhase, SwitchWatch
@@ -40,9 +42,10 @@ Describe = Callable[[LoadedModel], Awaitable[Capabilities]]
 class Models:
     """The endpoints."""
 
-    def __init__(self, serving: Serving, describe: Describe, max_body_bytes: int) -> None:
+    def __init__(self, serving: Serving, downloads: Downloads, describe: Describe, max_body_bytes: int) -> None:
         """describe: says what a loaded model can do."""
         self._serving = serving
+        self._downloads = downloads
         self._describe = describe
         self._max_body_bytes = max_body_bytes
 
@@ -108,8 +111,9 @@ class Models:
                 await events.send(data, "status")
             if self._serving.state is EngineState.DRAINING:
                 break
-            # A load moves without telling; everything else is a change.
-            with trio.move_on_after(_PROGRESS_INTERVAL_S if state.loading is not None else math.inf):
+            # A load and a download move without telling; everything else is a change.
+            is_moving = state.loading is not None or self._downloads.is_moving
+            with trio.move_on_after(_PROGRESS_INTERVAL_S if is_moving else math.inf):
                 await changed.wait()
             # Requests come and go by the hundred: one look for all that happened in a moment.
             await trio.sleep(_PROGRESS_INTERVAL_S / 10)
@@ -126,6 +130,7 @@ class Models:
             reason=serving.failure,
             loading=_progress(serving.load_status),
             waiting=len(keeper.gate.wishes),
+            downloads=tuple(progress_of(download) for download in self._downloads.known.values()),
             last_switch=_last_switch(course.last_switch),
         )
 

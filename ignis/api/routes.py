@@ -7,6 +7,7 @@ from typing import Self
 from ignis import bundle
 from ignis.api.answering import Answering
 from ignis.api.auth import KeyGuard
+from ignis.api.catalog import CatalogRoutes
 from ignis.api.chat_completions import ChatCompletions
 from ignis.api.completions import Completions
 from ignis.api.health import Health
@@ -29,6 +30,7 @@ from ignis.api.ui import Document, Redirect, StaticFiles
 from ignis.chat.instructions import InstructionPolicies
 from ignis.clock import monotonic_s
 from ignis.config_fields import ConfigFields
+from ignis.downloads import Downloads
 from ignis.log import Log
 from ignis.metrics import Metrics
 
@@ -82,6 +84,7 @@ class ApiSettings:
 def build_router(
     serving: Serving,
     prompts: Prompts,
+    downloads: Downloads,
     settings: ApiSettings,
     metrics: Metrics,
     log: Log,
@@ -100,7 +103,8 @@ def build_router(
     answering = Answering(serving, log)
     limit = settings.max_body_bytes
     messages = Messages(orders, answering, metrics, limit)
-    models = Models(serving, orders.capabilities, limit)
+    models = Models(serving, downloads, orders.capabilities, limit)
+    catalog = CatalogRoutes(downloads, limit)
     store = ResponseStore(settings.response_store_bytes, settings.response_store_ttl_s, monotonic_s)
     runs = ResponseRuns(orders, store)
     responses = Responses(orders, answering, runs, limit)
@@ -121,6 +125,9 @@ def build_router(
         _route(operations.LIST_MODELS, models.list),
         _route(operations.SWITCH_MODEL, models.switch),
         _route(operations.UNLOAD_MODEL, models.unload),
+        _route(operations.SHOW_CATALOG, catalog.show),
+        _route(operations.START_DOWNLOAD, catalog.start),
+        _route(operations.STOP_DOWNLOAD, catalog.stop),
         _route(operations.MODEL_EVENTS, models.events),
         _route(operations.SHOW_MODEL, models.show),
         _route(operations.TOKENIZE, tokenize.tokenize),

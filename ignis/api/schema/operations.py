@@ -11,7 +11,10 @@ from ignis.api.schema.anthropic_request import CountTokensRequest, MessagesReque
 from ignis.api.schema.chat_completions import ChatCompletion, ChatCompletionChunk, ChatCompletionRequest
 from ignis.api.schema.completions import Completion, CompletionChunk, CompletionRequest
 from ignis.api.schema.models import (
+    DownloadProgress,
+    DownloadRequest,
     Health,
+    ModelCatalog,
     ModelEntry,
     ModelList,
     ModelState,
@@ -271,6 +274,44 @@ UNLOAD_MODEL = Operation(
     statuses=(200, 202),
     refusals=(errors.SwitchInProgressError, errors.DrainingError, errors.InternalError),
 )
+SHOW_CATALOG = Operation(
+    "GET",
+    "/v1/models/catalog",
+    "showCatalog",
+    "List the models that can be fetched",
+    answer=ModelCatalog,
+    refusals=(errors.ModelFileError,),
+)
+START_DOWNLOAD = Operation(
+    "POST",
+    "/v1/models/download",
+    "startDownload",
+    "Fetch a model of the catalog",
+    "Answered at once with 202; GET /v1/models/events says how it goes. Whence is the operator's to say. A "
+    "download under way is joined, and one that was broken off is gone on with.",
+    request=DownloadRequest,
+    answer=DownloadProgress,
+    statuses=(202,),
+    refusals=(
+        errors.InvalidRequestError,
+        errors.ModelNotFoundError,
+        errors.DownloadDisabledError,
+        errors.RequestTooLargeError,
+        errors.UnsupportedMediaTypeError,
+        errors.UnsupportedEncodingError,
+        errors.InternalError,
+    ),
+)
+STOP_DOWNLOAD = Operation(
+    "DELETE",
+    "/v1/models/download/{model}",
+    "stopDownload",
+    "Stop a download",
+    "What has come is kept, and the next download of the model goes on there.",
+    answer=DownloadProgress,
+    statuses=(202,),
+    refusals=(errors.ModelNotFoundError, errors.DownloadNotFoundError),
+)
 MODEL_EVENTS = Operation(
     "GET",
     "/v1/models/events",
@@ -342,6 +383,9 @@ OPERATIONS = (
     LIST_MODELS,
     SWITCH_MODEL,
     UNLOAD_MODEL,
+    SHOW_CATALOG,
+    START_DOWNLOAD,
+    STOP_DOWNLOAD,
     MODEL_EVENTS,
     SHOW_MODEL,
     TOKENIZE,

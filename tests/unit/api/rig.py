@@ -10,7 +10,9 @@ from ignis.api.prompt import Prompts
 from ignis.api.router import Router
 from ignis.api.routes import ApiSettings, build_router
 from ignis.api.serving import Serving
-from ignis.config_fields import ConfigFields
+from ignis.catalog import load_catalog
+from ignis.config_fields import ConfigFields, DownloadConfig
+from ignis.downloads import Downloads
 from ignis.engine.gate import KeeperSettings
 from ignis.engine.keeper import ModelKeeper
 from ignis.engine.lifecycle import LoadedModel
@@ -54,9 +56,19 @@ class Rig:
         )
         self.keeper.course.model = model or byte_model()
         self.serving = Serving(self.engine, self.keeper, self.metrics, 10)  # type: ignore[arg-type]
-        options = {} if shipped is None else {"shipped": shipped}
-        api_settings = replace(ApiSettings.from_config(ConfigFields(), None), **settings)
-        self.router: Router = build_router(self.serving, prompts, api_settings, self.metrics, self.log, **options)
+        self._options: dict[str, Any] = {} if shipped is None else {"shipped": shipped}
+        self._prompts = prompts
+        self._settings = replace(ApiSettings.from_config(ConfigFields(), None), **settings)
+        self.serve_with(
+            Downloads(load_catalog(), DownloadConfig(path=folder or Path("nowhere")), self.log, self.metrics)
+        )
+
+    def serve_with(self, downloads: Downloads) -> None:
+        """Makes the router, with these downloads behind it; their `run` is the test's to start."""
+        self.downloads = downloads
+        self.router: Router = build_router(
+            self.serving, self._prompts, downloads, self._settings, self.metrics, self.log, **self._options
+        )
 
     async def call(self, method: str, path: str, body: Any = b"", **options: Any) -> FakeExchange:
         exchange = FakeExchange(method, path, body=body, **options)

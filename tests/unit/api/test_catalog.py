@@ -1,0 +1,193 @@
+"""The routes of the catalog over a mirror: downloads that clients start, watch and stop."""
+
+import hashlib
+import json
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from ignis.catalog import load_catalog
+from ignis.config_fields import DownloadConfig
+from ignis.downloads import Downloads
+from tests.fakes.exchange import FakeExchange
+from tests.fakes.mirror import Handler, Mirror, reply, serving
+from tests.unit.api.rig import Rig
+
+CATALOG, DOWNLOAD, EVENTS = "/v1/models/catalog", "/v1/models/download", "/v1/models/events"
+CONTENT = bytes(range(256)) * 8192
+ADDRESS = "/owner/one/resolve/abc/one.gguf"
+
+
+@pytest.fixture
+def mirror() -> Iterator[Mirror]:
+    with serving() as mirror:
+        mirror.files[ADDRESS] = CONTENT
+        yield mirror
+
+
+@asynccontextmanager
+async def running(mirror: Mirror, folder: Path, *, enabled: bool = True) -> AsyncIterator[Rig]:
+    """A rig whose catalog has one more model, at the mirror."""
+    pin = {"name": "one.gguf", "bytes": len(CONTENT), "sha256": hashlib.sha256(CONTENT).hexdigest()}
+    entry = {"id": "one", "repo": "owner/one", "revision": "abc", "files": [pin], "licence": "MIT"}
+    (folder / "catalog.json").write_text(json.dumps({"model": [entry]}))
+    config = DownloadConfig(enabled=enabled, endpoint=mirror.url, path=folder / "models")
+    rig = Rig(folder=folder / "models")
+    downloads = Downloads(load_catalog(folder / "catalog.json"), config, rig.log, rig.metrics)
+    rig.serve_with(downloads)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(downloads.run)
+        yield rig
+        nursery.cancel_scope.cancel()
+
+
+async def row_of(rig: Rig) -> dict[str, Any]:
+    rows = (await rig.answer("GET", CATALOG)).json()["data"]
+    return next(row for row in rows if row["id"] == "one")
+
+
+async def over(rig: Rig) -> dict[str, Any]:
+    """Waits for the download to end; returns what the catalog says of it then."""
+    with trio.fail_after(20):
+        await rig.downloads.known["one"].over.wait()
+    return (await row_of(rig))["download"]
+
+
+class Half:
+    """Sends half of the content, and the rest when it is let."""
+
+    def __init__(self) -> None:
+        self.is_reached, self.go_on = threading.Event(), threading.Event()
+
+    def __call__(self, handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(CONTENT)))
+        handler.end_headers()
+        handler.wfile.write(CONTENT[: len(CONTENT) // 2])
+        handler.wfile.flush()
+        self.is_reached.set()
+        self.go_on.wait(20)
+        handler.wfile.write(CONTENT[len(CONTENT) // 2 :])
+
+
+async def test_the_catalog_says_what_is_here(mirror: Mirror, tmp_path: Path) -> None:
+    async with running(mirror, tmp_path) as rig:
+        body = (await rig.answer("GET", CATALOG)).json()
+        assert body["can_download"] is True
+        default = next(row for row in body["data"] if row["is_default"])
+        assert (default["id"], default["presence"]) == ("smollm2-135m-instruct", "absent")
+        row = await row_of(rig)
+        assert (row["licence"], row["origin"], row["size_bytes"]) == ("MIT", "owner/one@abc", len(CONTENT))
+        assert "download" not in row
+
+
+async def test_a_download_brings_the_model_among_those_that_serve(mirror: Mirror, tmp_path: Path) -> None:
+    async with running(mirror, tmp_path) as rig:
+        answer = await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        assert (answer.status, answer.json()["model"], answer.json()["state"]) == (202, "one", "waiting")
+        ended = await over(rig)
+        assert (ended["state"], ended["done_bytes"], ended["total_bytes"]) == ("complete", len(CONTENT), len(CONTENT))
+        assert (await row_of(rig))["presence"] == "complete"
+        assert "one" in [entry["id"] for entry in (await rig.answer("GET", "/v1/models")).json()["data"]]
+        assert [line["outcome"] for line in rig.logged("ignis.model.download_ended")] == ["complete"]
+
+
+async def test_a_second_order_joins_the_first(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answer = half = Half()
+    async with running(mirror, tmp_path) as rig:
+        await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        await trio.to_thread.run_sync(half.is_reached.wait, 20)
+        answer = await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        assert (answer.status, answer.json()["state"]) == (202, "running")
+        half.go_on.set()
+        assert (await over(rig))["state"] == "complete"
+    assert len(mirror.asked) == 1
+
+
+async def test_a_download_that_is_stopped_is_gone_on_with(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answers = [half := Half()]
+    async with running(mirror, tmp_path) as rig:
+        await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        await trio.to_thread.run_sync(half.is_reached.wait, 20)
+        assert (await rig.answer("DELETE", f"{DOWNLOAD}/one")).status == 202
+        half.go_on.set()
+        assert (await over(rig))["state"] == "stopped"
+        assert (await row_of(rig))["presence"] == "partial"
+        again = await rig.answer("DELETE", f"{DOWNLOAD}/one")
+        assert (again.status, again.json()["error"]["code"]) == (404, "download_not_found")
+        await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        assert (await over(rig))["state"] == "complete"
+    start = mirror.asked[-1].range
+    assert start is not None and int(start.removeprefix("bytes=").removesuffix("-")) > 0
+
+
+async def test_a_download_that_fails_says_why(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answer = lambda handler: reply(handler, 401, b"")
+    async with running(mirror, tmp_path) as rig:
+        await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        ended = await over(rig)
+        assert ended["state"] == "failed"
+        assert "HTTP 401" in ended["reason"] and "set download.token" in ended["reason"]
+        assert str(tmp_path) not in json.dumps(ended)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["two", "owner/one", "http://evil.test/x", "../one", "hf.co/owner/one", "one\x00", "ONE"],
+)
+async def test_only_ids_of_the_catalog_are_fetched(mirror: Mirror, tmp_path: Path, name: str) -> None:
+    async with running(mirror, tmp_path) as rig:
+        answer = await rig.answer("POST", DOWNLOAD, {"model": name})
+        assert (answer.status, answer.json()["error"]["param"]) == (404, "model")
+        assert "it has smollm2-135m-instruct, one" in answer.json()["error"]["message"]
+        assert rig.downloads.known == {}
+    assert mirror.asked == []
+
+
+async def test_a_body_without_a_model_is_refused(mirror: Mirror, tmp_path: Path) -> None:
+    async with running(mirror, tmp_path) as rig:
+        for body in ({}, {"model": ""}, {"model": 7}):
+            answer = await rig.answer("POST", DOWNLOAD, body)
+            assert (answer.status, answer.json()["error"]["param"]) == (400, "model")
+
+
+async def test_an_operator_that_allows_no_downloads_is_heeded(mirror: Mirror, tmp_path: Path) -> None:
+    async with running(mirror, tmp_path, enabled=False) as rig:
+        answer = await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        assert (answer.status, answer.json()["error"]["code"]) == (403, "download_disabled")
+        assert (await rig.answer("GET", CATALOG)).json()["can_download"] is False
+    assert mirror.asked == []
+
+
+async def test_the_events_follow_a_download(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answer = half = Half()
+    async with running(mirror, tmp_path) as rig:
+        await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        await trio.to_thread.run_sync(half.is_reached.wait, 20)
+        exchange = FakeExchange("GET", EVENTS)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(rig.router, exchange)
+            stream = await exchange.wait_opened()
+            states: list[str] = []
+            while states[-1:] != ["complete"]:
+                with trio.fail_after(20):
+                    await stream.wait_sent(len(states) + 1)
+                states = [event.json()["downloads"][0]["state"] for event in exchange.events]
+                half.go_on.set()
+            nursery.cancel_scope.cancel()
+        assert states[0] == "running"
+
+
+async def test_what_has_come_is_counted(mirror: Mirror, tmp_path: Path) -> None:
+    async with running(mirror, tmp_path) as rig:
+        await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        await over(rig)
+        exposed = rig.metrics.expose().decode()
+    assert f"ignis_model_download_bytes_total {len(CONTENT):.6e}" in exposed
+    assert 'ignis_model_downloads_total{outcome="complete"} 1.0' in exposed
