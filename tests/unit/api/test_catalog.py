@@ -3,6 +3,7 @@
 import hashlib
 import json
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -56,6 +57,18 @@ async def over(rig: Rig) -> dict[str, Any]:
     with trio.fail_after(20):
         await rig.downloads.known["one"].over.wait()
     return (await row_of(rig))["download"]
+
+
+async def came(rig: Rig) -> None:
+    """Waits until something of the model is on the disk."""
+
+    def wait() -> None:
+        end = time.monotonic() + 20
+        while not rig.downloads.known["one"].done_bytes:
+            assert time.monotonic() < end
+            time.sleep(0.005)
+
+    await trio.to_thread.run_sync(wait)
 
 
 class Half:
@@ -114,6 +127,7 @@ async def test_a_download_that_is_stopped_is_gone_on_with(mirror: Mirror, tmp_pa
     async with running(mirror, tmp_path) as rig:
         await rig.answer("POST", DOWNLOAD, {"model": "one"})
         await trio.to_thread.run_sync(half.is_reached.wait, 20)
+        await came(rig)
         assert (await rig.answer("DELETE", f"{DOWNLOAD}/one")).status == 202
         half.go_on.set()
         assert (await over(rig))["state"] == "stopped"
