@@ -9,7 +9,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -34,32 +34,34 @@ class PinnedFile:
 def verified(wanted: PinnedFile, folder: Path) -> Path | None:
     """Returns the file's path if it is in the folder, None if it is not there.
 
-    Hashes it once; after that a stamp of size, time and inode says that it is still the same.
+    Hashes it once; after that a stamp of size, time and inode says that it is still the same, right or wrong.
 
     Raises:
         ModelFileError: another file has its name, or it cannot be read.
     """
     path = folder / wanted.name
     try:
-        facts = _facts(wanted, path)
-        stamp = path.with_name(f"{wanted.name}.verified")
-        with contextlib.suppress(OSError, ValueError):
-            if json.loads(stamp.read_text()) == facts:
-                return path
-        digest = hashlib.sha256()
-        with path.open("rb") as file:
-            while block := file.read(BLOCK_BYTES):
-                digest.update(block)
+        status = path.stat()
+        if status.st_size != wanted.size_bytes:
+            # Not hashed: whoever has a model of their own under this name pays for it at every look.
+            raise ModelFileError(
+                f"{path} is not the catalog's file: it has {status.st_size} bytes, not {wanted.size_bytes};"
+                f" move it away, and the right one is fetched"
+            )
+        stamp = _Stamp.of(path, status)
+        found = stamp.read()
+        if found is None:
+            found = _hash(path)
+            stamp.write(found)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error}") from error
-    if facts["size_bytes"] != wanted.size_bytes or digest.hexdigest() != wanted.sha256:
+    if found != wanted.sha256:
         raise ModelFileError(
-            f"{path} is not the catalog's file: it has {facts['size_bytes']} bytes and SHA-256 {digest.hexdigest()},"
-            f" not {wanted.size_bytes} bytes and {wanted.sha256}; move it away, and the right one is fetched"
+            f"{path} is not the catalog's file: it has SHA-256 {found}, not {wanted.sha256};"
+            f" move it away, and the right one is fetched"
         )
-    _write_stamp(stamp, facts)
     return path
 
 
@@ -67,7 +69,7 @@ def settle(wanted: PinnedFile, part: Path, path: Path) -> None:
     """Gives a file that was found to be right its name, for good: a power cut does not undo it."""
     part.replace(path)
     _sync_folder(path.parent)
-    _write_stamp(path.with_name(f"{wanted.name}.verified"), _facts(wanted, path))
+    _Stamp.of(path, path.stat()).write(wanted.sha256)
 
 
 def remove(wanted: PinnedFile, folder: Path) -> list[Path]:
@@ -106,23 +108,44 @@ def locked(path: Path) -> Iterator[BinaryIO]:
                 return
 
 
-def _facts(wanted: PinnedFile, path: Path) -> dict[str, object]:
-    status = path.stat()
-    return {
-        "sha256": wanted.sha256,
-        "size_bytes": status.st_size,
-        "mtime_ns": status.st_mtime_ns,
-        "inode": status.st_ino,
-        "device": status.st_dev,
-    }
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """What a file was when it was hashed. Where it says the same now, its digest is known."""
+
+    place: Path
+    facts: Mapping[str, int]
+
+    @classmethod
+    def of(cls, path: Path, status: os.stat_result) -> "_Stamp":
+        facts = {
+            "size_bytes": status.st_size,
+            "mtime_ns": status.st_mtime_ns,
+            "inode": status.st_ino,
+            "device": status.st_dev,
+        }
+        return cls(path.with_name(f"{path.name}.verified"), facts)
+
+    def read(self) -> str | None:
+        """The digest; None where the file was never hashed as it is now."""
+        try:
+            written = json.loads(self.place.read_text())
+        except (OSError, ValueError):
+            return None
+        if not isinstance(written, dict) or {name: written.get(name) for name in self.facts} != self.facts:
+            return None
+        return str(written.get("sha256"))
+
+    def write(self, sha256: str) -> None:
+        """A folder that cannot be written costs a hash at each look, no more."""
+        with contextlib.suppress(OSError):
+            part = self.place.with_name(f"{self.place.name}.{os.getpid()}.part")
+            part.write_text(json.dumps({"sha256": sha256, **self.facts}))
+            part.replace(self.place)
 
 
-def _write_stamp(stamp: Path, facts: dict[str, object]) -> None:
-    """Remembers that the file was right. A folder that cannot be written costs a hash at each start, no more."""
-    with contextlib.suppress(OSError):
-        part = stamp.with_name(f"{stamp.name}.{os.getpid()}.part")
-        part.write_text(json.dumps(facts))
-        part.replace(stamp)
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sync_folder(folder: Path) -> None:

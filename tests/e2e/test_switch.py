@@ -7,18 +7,15 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
-import tokenizers
 
 from tests.e2e.client import Client
 from tests.e2e.server import Server, parse_events
-from tests.models.files import write_folder
-from tests.models.tiny import LLAMA, make
+from tests.e2e.small_folder import write_small_folder
 
 HI = [{"role": "user", "content": "Hi"}]
 
@@ -208,24 +205,6 @@ def test_a_hugging_face_folder_and_a_named_file_are_known_by_their_names(
         client.close()
         kinds = {entry["id"]: entry["format"] for entry in listed(server)["data"]}
         assert kinds == {"first": "GGUF Q4_1", "named": "GGUF", "small": "safetensors"}
-
-
-def write_small_folder(path: Path) -> None:
-    """Random weights, a byte-level tokenizer and a template."""
-    path.parent.mkdir(parents=True)
-    config = replace(LLAMA, name="small", vocab_size=260)
-    write_folder(make(config), path)
-    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {letter: number for number, letter in enumerate(alphabet)}
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, []))
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = tokenizers.decoders.ByteLevel()
-    tokenizer.add_special_tokens(["<s>", "</s>"])
-    tokenizer.save(str(path / "tokenizer.json"))
-    template = "{% for message in messages %}{{ message.content }}{% endfor %}"
-    (path / "tokenizer_config.json").write_text(
-        json.dumps({"bos_token": "<s>", "eos_token": "</s>", "chat_template": template})
-    )
 
 
 def test_a_file_that_is_cut_short_ends_no_server(start_server: Any, real_model: Path, tmp_path: Path) -> None:

@@ -395,8 +395,24 @@ def test_a_changed_file_is_noticed_and_left_alone(index: Index, tmp_path: Path) 
 
 def test_a_file_is_hashed_once(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = fetch(WANTED, tmp_path, index.client(), ignore)
-    monkeypatch.setattr("hashlib.sha256", None)
+    monkeypatch.setattr("hashlib.file_digest", None)
     assert verified(WANTED, tmp_path) == path
+
+
+def test_a_file_that_is_wrong_is_hashed_once_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tiny.gguf").write_bytes(flipped(CONTENT))
+    with pytest.raises(ModelFileError, match="it has SHA-256"):
+        verified(WANTED, tmp_path)
+    monkeypatch.setattr("hashlib.file_digest", None)
+    with pytest.raises(ModelFileError, match="it has SHA-256"):
+        verified(WANTED, tmp_path)
+
+
+def test_a_file_of_another_size_is_not_hashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tiny.gguf").write_bytes(CONTENT + b"more")
+    monkeypatch.setattr("hashlib.file_digest", None)
+    with pytest.raises(ModelFileError, match=f"it has {len(CONTENT) + 4} bytes, not {len(CONTENT)}"):
+        verified(WANTED, tmp_path)
 
 
 def test_a_stamp_of_another_file_counts_for_nothing(index: Index, tmp_path: Path) -> None:

@@ -1,0 +1,174 @@
+"""From an empty folder, with a static mirror and no other network: fetch, serve, another model, a kill on the way."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+from tests.e2e.conftest import free_port
+from tests.e2e.server import Server, parse_events
+from tests.e2e.small_folder import write_small_folder
+from tests.fakes.mirror import Handler, Mirror, serving
+
+ROOT = Path(__file__).resolve().parents[2]
+FIRST = "/owner/first/resolve/v1/first.gguf"
+
+
+@pytest.fixture
+def mirror(real_model: Path, tmp_path: Path) -> Iterator[Mirror]:
+    """Has the real model as `first` and a small one, of several files, as `second`; the catalog lies beside."""
+    write_small_folder(tmp_path / "source" / "second")
+    entries = []
+    with serving() as mirror:
+        sources = {
+            "first": {"first.gguf": real_model.read_bytes()},
+            "second": {file.name: file.read_bytes() for file in (tmp_path / "source" / "second").iterdir()},
+        }
+        for id, files in sources.items():
+            mirror.files |= {f"/owner/{id}/resolve/v1/{name}": content for name, content in files.items()}
+            pins = [
+                {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+                for name, content in files.items()
+            ]
+            entries.append({"id": id, "repo": f"owner/{id}", "revision": "v1", "files": pins})
+        (tmp_path / "catalog.json").write_text(json.dumps({"model": entries}))
+        yield mirror
+
+
+def environment(mirror: Mirror, folder: Path) -> dict[str, str]:
+    """Everything that is not on this machine goes to a proxy that is not there."""
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    return {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "http_proxy": nowhere,
+        "https_proxy": nowhere,
+        "no_proxy": "127.0.0.1",
+        "IGNIS_LOG_FORMAT": "json",
+        "IGNIS_DOWNLOAD_ENDPOINT": mirror.url,
+        "IGNIS_DOWNLOAD_CATALOG": str(folder / "catalog.json"),
+        "IGNIS_DOWNLOAD_PATH": str(folder / "models"),
+        "IGNIS_MODEL_ID": "first",
+        "IGNIS_DEVICE": "cpu",
+    }
+
+
+def serve(mirror: Mirror, folder: Path) -> Server:
+    command = [sys.executable, "-m", "ignis"]
+    return Server(command, free_port(), free_port(), folder / "log", environment(mirror, folder))
+
+
+def wait_row(server: Server, id: str, presence: str) -> Any:
+    end = time.perf_counter() + 30
+    while True:
+        rows = {row["id"]: row for row in server.client.json("GET", "/v1/models/catalog")["data"]}
+        if rows[id]["presence"] == presence:
+            return rows[id]
+        assert time.perf_counter() < end, rows[id]
+        time.sleep(0.02)
+
+
+def test_from_an_empty_folder_to_answers_of_two_models(mirror: Mirror, tmp_path: Path) -> None:
+    with serve(mirror, tmp_path) as server:
+        client = openai.OpenAI(base_url=server.base_url, api_key="none", max_retries=0)
+
+        def ask(name: str) -> str:
+            answer = client.chat.completions.create(
+                model=name, messages=[{"role": "user", "content": "Hi"}], max_tokens=2
+            )
+            return answer.model
+
+        assert ask("first") == "first"
+        with pytest.raises(openai.NotFoundError):
+            ask("second")
+        status, _, _ = server.client.request("POST", "/v1/models/download", {"model": "second"})
+        assert status == 202
+        wait_row(server, "second", "complete")
+        assert [ask(name) for name in ("second", "first")] == ["second", "first"]
+        client.close()
+        lines = parse_events(server.log_text(), "ignis.model.download_ended")
+        assert [(line["id"], line["outcome"]) for line in lines] == [("first", "complete"), ("second", "complete")]
+    # A second start asks for nothing.
+    mirror.asked.clear()
+    with serve(mirror, tmp_path) as server:
+        assert {entry["id"] for entry in server.client.json("GET", "/v1/models")["data"]} == {"first", "second"}
+    assert mirror.asked == []
+
+
+def test_a_server_that_is_killed_in_a_download_goes_on_with_it(mirror: Mirror, tmp_path: Path) -> None:
+    body = mirror.files[FIRST]
+    reached, release = threading.Event(), threading.Event()
+
+    def half(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body[: len(body) // 2])
+        handler.wfile.flush()
+        reached.set()
+        release.wait(60)
+
+    mirror.answers = [half]
+    killed = serve(mirror, tmp_path)
+    try:
+        assert reached.wait(30)
+        progress = killed.client.json("GET", "/v1/models/catalog")["data"][1]
+        assert (progress["id"], progress["download"]["state"]) == ("first", "running")
+    finally:
+        killed.process.send_signal(signal.SIGKILL)
+        killed.process.wait()
+        killed.stop()
+        release.set()
+    assert {file.name for file in (tmp_path / "models").iterdir()} == {"first.gguf.part"}
+    with serve(mirror, tmp_path) as server:
+        assert server.client.chat(messages=[{"role": "user", "content": "Hi"}], max_tokens=1).finish == "length"
+    start = mirror.asked[-1].range
+    assert start is not None and int(start.removeprefix("bytes=").removesuffix("-")) > 1 << 20
+
+
+def test_a_stop_in_a_download_ends_at_once(mirror: Mirror, tmp_path: Path) -> None:
+    reached, release = threading.Event(), threading.Event()
+
+    def silent(_handler: Handler) -> None:
+        reached.set()
+        release.wait(60)
+
+    mirror.answer = silent
+    server = serve(mirror, tmp_path)
+    try:
+        assert reached.wait(30)
+        begun = time.perf_counter()
+        assert server.stop() == 0
+        assert time.perf_counter() - begun < 5
+    finally:
+        release.set()
+
+
+def test_the_walk_without_a_network(mirror: Mirror, tmp_path: Path, real_model: Path) -> None:
+    """On a machine with a network the files are fetched; they are carried over, and served where there is none."""
+    here = environment(mirror, tmp_path)
+    command = [sys.executable, "-m", "ignis", "model"]
+    fetched = subprocess.run([*command, "download", "first", "second"], env=here, capture_output=True, text=True)
+    assert fetched.returncode == 0, fetched.stderr
+    assert fetched.stdout.split() == [str(tmp_path / "models" / name) for name in ("first.gguf", "second")]
+    carried = tmp_path / "carried"
+    shutil.copytree(tmp_path / "models", carried)
+    mirror.asked.clear()
+    there = here | {"IGNIS_DOWNLOAD_PATH": str(carried), "IGNIS_DOWNLOAD_ENABLED": "false"}
+    verified = subprocess.run([*command, "verify", "first", "second"], env=there, capture_output=True, text=True)
+    assert (verified.returncode, verified.stdout.split("\n")[0]) == (0, "first: verified"), verified.stderr
+    server = Server([sys.executable, "-m", "ignis"], free_port(), free_port(), tmp_path / "log", there)
+    with server:
+        assert server.client.chat(messages=[{"role": "user", "content": "Hi"}], max_tokens=1).finish == "length"
+    assert mirror.asked == []
