@@ -5,7 +5,7 @@ import shutil
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from ignis.pinned import Progress
 from ignis.transfer import Halt, StoppedError, fetch_file
 
 _PARALLEL_FILES = 4
+_CONFIG = "config.json"
+"""Of a Hugging Face folder."""
 _RESERVE_BYTES = 64 << 20
 """Left free of the disk, beside what is fetched."""
 
@@ -97,7 +99,9 @@ def fetch_model(
     hub_files = [file for file in entry.files if isinstance(file, HubFile)]
     if hub_files:
         client = HubClient.from_config(download, environ)
-        _Files(hub_files, folder, client, progress, halt).fetch()
+        # A folder is a model as soon as it has this one: half of one is never listed, nor loaded.
+        last = entry.artifact or _CONFIG
+        _Files(hub_files, last, folder, client, progress, halt).fetch()
     return entry.path(download.path)
 
 
@@ -116,8 +120,13 @@ class _Stoppable:
 class _Files:
     """Several files on their way at once, the small ones first: what is wrong with a model shows there soonest."""
 
-    def __init__(self, files: list[HubFile], folder: Path, client: HubClient, progress: Progress, halt: Halt) -> None:
-        self._pending = deque(sorted(files, key=lambda file: file.size_bytes))
+    def __init__(
+        self, files: Sequence[HubFile], last: str, folder: Path, client: HubClient, progress: Progress, halt: Halt
+    ) -> None:
+        """last: the file that comes when all others are there."""
+        ordered = sorted(files, key=lambda file: file.size_bytes)
+        self._groups = [[file for file in ordered if (file.name == last) is is_last] for is_last in (False, True)]
+        self._pending: deque[HubFile] = deque()
         self._total_bytes = sum(file.size_bytes for file in files)
         self._folder, self._client, self._progress, self._halt = folder, client, progress, halt
         self._done_bytes = 0
@@ -125,20 +134,23 @@ class _Files:
         self._lock = threading.Lock()
 
     def fetch(self) -> None:
-        # Daemons: a process that ends does not wait for a mirror that is silent.
-        num = min(_PARALLEL_FILES, len(self._pending))
-        threads = [threading.Thread(target=self._work, name="download", daemon=True) for _ in range(num)]
-        for thread in threads:
-            thread.start()
-        try:
+        """Raises what fetch_file raises; of several failures the first that is no stop."""
+        for group in self._groups:
+            self._pending.extend(group)
+            # Daemons: a process that ends does not wait for a mirror that is silent.
+            num = min(_PARALLEL_FILES, len(group))
+            threads = [threading.Thread(target=self._work, name="download", daemon=True) for _ in range(num)]
             for thread in threads:
-                thread.join()
-        except BaseException:
-            # Ctrl-C: the others end with their next block.
-            self._halt.stop()
-            raise
-        for failure in sorted(self._failures, key=lambda failure: isinstance(failure, StoppedError)):
-            raise failure
+                thread.start()
+            try:
+                for thread in threads:
+                    thread.join()
+            except BaseException:
+                # Ctrl-C: the others end with their next block.
+                self._halt.stop()
+                raise
+            for failure in sorted(self._failures, key=lambda failure: isinstance(failure, StoppedError)):
+                raise failure
 
     def _work(self) -> None:
         while True:

@@ -71,7 +71,8 @@ def open_address(
 
     Raises:
         RefusedError: the answer is an error.
-        UnfitAddressError: the address, or one that it redirects to, is of no kind that is opened.
+        UnfitAddressError: the address, or one that it redirects to, is of no kind that is opened, or its certificate is
+            nobody's that is trusted.
         DownloadError: nobody answers.
     """
     request = urllib.request.Request(url, headers=dict(headers))
@@ -92,8 +93,10 @@ def open_address(
     except (OSError, HTTPException, ValueError) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         is_unknown = isinstance(reason, ssl.SSLCertVerificationError)
-        hint = "; install ca-certificates, or name yours by SSL_CERT_FILE" if is_unknown else ""
-        raise DownloadError(f"{redact(url)}: {reason}{hint}") from error
+        if is_unknown:
+            hint = "install ca-certificates, or name yours by SSL_CERT_FILE"
+            raise UnfitAddressError(f"{redact(url)}: {reason}; {hint}") from error
+        raise DownloadError(f"{redact(url)}: {reason}") from error
 
 
 def split_credentials(url: str) -> tuple[str, str | None]:

@@ -129,7 +129,12 @@ class Prompts:
         known = self._template
         if known is None or known[0] is not model:
             if model.template is None:
-                raise UnsupportedValueError(f"the model {model.name} has no chat template", "messages")
+                is_gguf = model.format.startswith("GGUF")
+                lacks = "tokenizer.chat_template" if is_gguf else "chat_template.jinja, or chat_template in its config"
+                raise UnsupportedValueError(
+                    f"the model {model.name} has no chat template: it lacks {lacks}; /v1/completions takes plain text",
+                    "messages",
+                )
             self._template = known = (model, ChatTemplate(model.template, model.tokenizer))
         return known[1]
 

@@ -93,6 +93,7 @@ class LocalModels:
             model = next((other for other in self._in_folder() if other.path.name == name), None)
         if model is None:
             names = [other.name for other in self.all()]
+            self._check_whole(name)
             raise ModelNotFoundError(f"the model {shown(name)} is not known here; {_told(names)}")
         if not model.path.exists():
             raise ModelNotFoundError(f"the model {shown(name)} is known here, but {shown(model.path.name)} is gone")
@@ -100,6 +101,28 @@ class LocalModels:
         return (
             next(other for other in known.values() if _real(other.path) == real) if model in known.values() else model
         )
+
+    def _check_whole(self, name: str) -> None:
+        """Raises ModelNotFoundError where a folder of that name would be a model, if it had all files."""
+        for path in self._folders():
+            files = {entry.name for entry in _listed(path)} if path.name == name else set()
+            has_weights = any(file.endswith(_SAFETENSORS) for file in files)
+            if CONFIG in files or has_weights:
+                lacks = f"no {_SAFETENSORS} file" if CONFIG in files else f"no {CONFIG}"
+                raise ModelNotFoundError(f"the model {shown(name)} is not whole: its folder has {lacks}")
+
+    def _folders(self) -> Iterator[Path]:
+        """Every folder that models are looked for in, and may be one."""
+        level, num_seen = [self._folder], 0
+        for _ in range(_DEPTH):
+            entries = [(folder, entry) for folder in level for entry in _listed(folder)]
+            num_seen += len(entries)
+            if num_seen > _MAX_ENTRIES:
+                return
+            level = sorted(
+                folder / entry.name for folder, entry in entries if _is_folder(entry) and not entry.name.startswith(".")
+            )
+            yield from level
 
     def _known(self) -> dict[str, LocalModel]:
         known: dict[str, LocalModel] = {}

@@ -1,6 +1,7 @@
 """A static mirror of a hub on this machine, as bad as a test wants it: real sockets, real HTTP."""
 
 import http.server
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -73,7 +74,7 @@ def reply(handler: Handler, status: int, body: bytes, headers: dict[str, str] | 
 
 
 @contextmanager
-def serving() -> Iterator[Mirror]:
+def serving(tls: ssl.SSLContext | None = None) -> Iterator[Mirror]:
     """Runs a mirror on a port of its own."""
     mirror = Mirror()
 
@@ -86,7 +87,10 @@ def serving() -> Iterator[Mirror]:
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), OneHandler)
     server.daemon_threads = True
-    mirror.url = f"http://127.0.0.1:{server.server_port}"
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    scheme = "http" if tls is None else "https"
+    mirror.url = f"{scheme}://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:

@@ -14,6 +14,7 @@ from ignis.config_fields import DownloadConfig
 from ignis.errors import DownloadError, ModelFileError
 from ignis.fetching import fetch_model
 from ignis.hub import HubFile
+from ignis.models.local import LocalModels
 from ignis.transfer import Halt, StoppedError
 from tests.fakes.mirror import Handler, Mirror, reply, serving
 
@@ -145,11 +146,12 @@ def test_a_model_is_removed_with_all_that_is_its_own(
 
 
 def test_several_files_come_at_once_into_a_folder(mirror: Mirror, tmp_path: Path) -> None:
-    together = threading.Barrier(len(FILES), timeout=20)
+    together = threading.Barrier(len(FILES) - 1, timeout=20)
 
     def meet(handler: Handler) -> None:
         # Passed only when all of them are asked for at the same time.
-        together.wait()
+        if not handler.path.endswith("config.json"):
+            together.wait()
         mirror.serve(handler)
 
     mirror.answer = meet
@@ -159,6 +161,8 @@ def test_several_files_come_at_once_into_a_folder(mirror: Mirror, tmp_path: Path
     )
     assert {name: (path / name).read_bytes() for name in FILES} == FILES
     total = sum(len(content) for content in FILES.values())
+    # What makes the folder a model comes last.
+    assert mirror.asked[-1].path.endswith("config.json")
     assert seen[-1] == (total, total)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
@@ -168,6 +172,14 @@ def test_one_file_that_fails_ends_the_others(mirror: Mirror, tmp_path: Path) -> 
     with pytest.raises(DownloadError, match=r"config\.json: has SHA-256"):
         fetch_model(folder_entry(tmp_path), settings(mirror, tmp_path), lambda *_: None)
     assert folder_entry(tmp_path).verified(tmp_path / "models") is None
+
+
+def test_half_of_a_folder_is_no_model(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.files.pop("/owner/folder/resolve/abc/b.safetensors")
+    with pytest.raises(DownloadError, match="HTTP 404"):
+        fetch_model(folder_entry(tmp_path), settings(mirror, tmp_path), lambda *_: None)
+    assert (tmp_path / "models" / "folder" / "a.safetensors").exists()
+    assert LocalModels(tmp_path / "models").all() == []
 
 
 def test_a_stop_ends_them_all(mirror: Mirror, tmp_path: Path) -> None:

@@ -94,6 +94,21 @@ def test_whoever_asks_for_what_is_not_here_is_told_what_is(tmp_path: Path) -> No
         LocalModels(tmp_path).find("../../etc/passwd")
 
 
+@pytest.mark.parametrize(
+    ("files", "lack"),
+    [(["config.json"], r"no \.safetensors file"), (["model.safetensors", "tokenizer.json"], r"no config\.json")],
+)
+def test_a_folder_that_lacks_a_file_is_told(tmp_path: Path, files: list[str], lack: str) -> None:
+    for file in files:
+        touch(tmp_path / "owner" / "half" / file)
+    touch(tmp_path / "notes" / "readme.txt")
+    models = LocalModels(tmp_path)
+    with pytest.raises(ModelNotFoundError, match=f"half is not whole: its folder has {lack}"):
+        models.find("half")
+    with pytest.raises(ModelNotFoundError, match="notes is not known here"):
+        models.find("notes")
+
+
 def test_a_link_that_leads_round_is_not_followed_for_ever(tmp_path: Path) -> None:
     touch(tmp_path / "m.gguf")
     (tmp_path / "again").symlink_to(tmp_path)
