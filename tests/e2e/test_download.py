@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-import shutil
+import shlex
 import signal
 import subprocess
 import sys
@@ -155,20 +155,24 @@ def test_a_stop_in_a_download_ends_at_once(mirror: Mirror, tmp_path: Path) -> No
         release.set()
 
 
-def test_the_walk_without_a_network(mirror: Mirror, tmp_path: Path, real_model: Path) -> None:
-    """On a machine with a network the files are fetched; they are carried over, and served where there is none."""
+def test_the_walk_of_the_guide_without_a_network(mirror: Mirror, tmp_path: Path) -> None:
+    """The commands of the page as they stand there; after the first, nothing but this machine can be reached."""
+    page = (ROOT / "spec" / "guide" / "models.md").read_text(encoding="utf-8")
+    section = page.partition("## Without a network")[2]
+    lines = [shlex.split(line) for line in section.splitlines() if line.startswith("    ignis-server ")]
+    download, verify, serve_there = ([sys.executable, "-m", "ignis", *words[1:]] for words in lines)
     here = environment(mirror, tmp_path)
-    command = [sys.executable, "-m", "ignis", "model"]
-    fetched = subprocess.run([*command, "download", "first", "second"], env=here, capture_output=True, text=True)
-    assert fetched.returncode == 0, fetched.stderr
-    assert fetched.stdout.split() == [str(tmp_path / "models" / name) for name in ("first.gguf", "second")]
-    carried = tmp_path / "carried"
-    shutil.copytree(tmp_path / "models", carried)
+    del here["IGNIS_DOWNLOAD_PATH"], here["IGNIS_MODEL_ID"]
+    fetched = subprocess.run(download, env=here, cwd=tmp_path, capture_output=True, text=True)
+    assert (fetched.returncode, len(fetched.stdout.split())) == (0, 2), fetched.stderr
     mirror.asked.clear()
-    there = here | {"IGNIS_DOWNLOAD_PATH": str(carried), "IGNIS_DOWNLOAD_ENABLED": "false"}
-    verified = subprocess.run([*command, "verify", "first", "second"], env=there, capture_output=True, text=True)
-    assert (verified.returncode, verified.stdout.split("\n")[0]) == (0, "first: verified"), verified.stderr
-    server = Server([sys.executable, "-m", "ignis"], free_port(), free_port(), tmp_path / "log", there)
-    with server:
-        assert server.client.chat(messages=[{"role": "user", "content": "Hi"}], max_tokens=1).finish == "length"
+    there = here | {"IGNIS_DOWNLOAD_ENDPOINT": f"http://127.0.0.1:{free_port()}"}
+    verified = subprocess.run(verify, env=there, cwd=tmp_path, capture_output=True, text=True)
+    assert (verified.returncode, verified.stdout) == (0, "first: verified\nsecond: verified\n"), verified.stderr
+    with Server(serve_there, free_port(), free_port(), tmp_path / "log", there, folder=tmp_path) as server:
+        for name in ("first", "second"):
+            answer = server.client.chat(model=name, messages=[{"role": "user", "content": "Hi"}], max_tokens=1)
+            assert answer.error is None
+        refused, _, _ = server.client.request("POST", "/v1/models/download", {"model": "smollm2-135m-instruct"})
+        assert refused == 403
     assert mirror.asked == []

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -155,14 +156,17 @@ def test_whatever_an_earlier_fetch_left_ends_as_the_file(mirror: Mirror, tmp_pat
     assert left_in(tmp_path) == WHOLE
 
 
-def test_a_fetch_that_is_killed_leaves_nothing_in_use_and_is_taken_up(mirror: Mirror, tmp_path: Path) -> None:
+@pytest.mark.parametrize("num_bytes", [0, 1, SIZE // 2, SIZE - 1])
+def test_a_fetch_that_is_killed_leaves_nothing_in_use_and_is_taken_up(
+    mirror: Mirror, tmp_path: Path, num_bytes: int
+) -> None:
     reached, release = threading.Event(), threading.Event()
 
     def half(handler: Handler) -> None:
         handler.send_response(200)
         handler.send_header("Content-Length", str(SIZE))
         handler.end_headers()
-        handler.wfile.write(CONTENT[: SIZE // 2])
+        handler.wfile.write(CONTENT[:num_bytes])
         handler.wfile.flush()
         reached.set()
         release.wait(30)
@@ -399,6 +403,55 @@ def test_an_endpoint_is_a_web_address(endpoint: str) -> None:
 def test_certificates_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match=r"nowhere\.pem cannot be read"):
         HubClient.from_config(DownloadConfig(certificates=tmp_path / "nowhere.pem"), {})
+
+
+TLS = Path(__file__).parents[1] / "data" / "tls"
+
+
+@pytest.fixture
+def tls_mirror() -> Iterator[Mirror]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(TLS / "certificate.pem", TLS / "key.pem")
+    with serving(context) as mirror:
+        mirror.files[ADDRESS] = CONTENT
+        yield mirror
+
+
+def fetch_trusting(mirror: Mirror, folder: Path, certificates: Path | None) -> Path:
+    waits: list[float] = []
+    client = HubClient.from_config(DownloadConfig(endpoint=mirror.url, certificates=certificates), {})
+    try:
+        return fetch_file(FILE, folder, client, lambda _: None, Halt(), waits.append)
+    finally:
+        assert waits == []
+
+
+def test_a_mirror_with_a_certificate_of_the_operators_own(tls_mirror: Mirror, tmp_path: Path) -> None:
+    path = fetch_trusting(tls_mirror, tmp_path, TLS / "certificate.pem")
+    assert path.read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("certificates", [None, TLS / "other_certificate.pem"])
+def test_a_certificate_of_nobody_is_refused(tls_mirror: Mirror, tmp_path: Path, certificates: Path | None) -> None:
+    with pytest.raises(UnfitAddressError, match="CERTIFICATE_VERIFY_FAILED"):
+        fetch_trusting(tls_mirror, tmp_path, certificates)
+    assert tls_mirror.asked == []
+
+
+def test_a_redirect_into_the_clear_is_not_followed(tls_mirror: Mirror, mirror: Mirror, tmp_path: Path) -> None:
+    tls_mirror.answer = sending(b"", {"Location": mirror.url + ADDRESS}, 302)
+    with pytest.raises(UnfitAddressError, match="a redirect that is not followed"):
+        fetch_trusting(tls_mirror, tmp_path, TLS / "certificate.pem")
+    assert mirror.asked == []
+
+
+def test_a_proxy_of_the_environment_is_asked(mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mirror.files["http://hub.test" + ADDRESS] = CONTENT
+    monkeypatch.setenv("http_proxy", mirror.url)
+    monkeypatch.setenv("no_proxy", "")
+    client = HubClient.from_config(DownloadConfig(endpoint="http://hub.test"), {})
+    assert fetch_file(FILE, tmp_path, client, lambda _: None, Halt()).read_bytes() == CONTENT
+    assert [asked.path for asked in mirror.asked] == ["http://hub.test" + ADDRESS]
 
 
 @pytest.mark.parametrize(
