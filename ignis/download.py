@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ignis.errors import DownloadError
+from ignis.halt import StoppedError
 from ignis.package_index import FileLink, IndexClient, is_wheel_of
 from ignis.pinned import BLOCK_BYTES, PinnedFile, Progress, locked, settle, verified
 from ignis.web import RefusedError, redact
@@ -82,6 +83,8 @@ def _fetch_from_any(wanted: WantedFile, folder: Path, client: IndexClient, wheel
             try:
                 _transfer(wanted, client, link, wheel, progress)
                 return _unpack(wanted, folder, wheel, redact(link.url))
+            except StoppedError:
+                raise
             except DownloadError as error:
                 reasons.append(str(error))
             if not is_resumed or wheel.seek(0, os.SEEK_END) > 0:

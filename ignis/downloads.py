@@ -16,11 +16,11 @@ from ignis.clock import Clock, monotonic_s
 from ignis.config_fields import DownloadConfig
 from ignis.errors import DownloadDisabledError, DownloadNotFoundError, IgnisError, ModelNotFoundError
 from ignis.fetching import fetch_model
+from ignis.halt import Halt, StoppedError
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.pinned import Progress
 from ignis.progress import Rate
-from ignis.transfer import Halt, StoppedError
 
 _AT_ONCE = 2
 """Models; each brings several files at once. More would only share the line."""

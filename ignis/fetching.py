@@ -13,10 +13,11 @@ from ignis.catalog import Catalog, CatalogModel, load_catalog
 from ignis.config_fields import DownloadConfig, ModelConfig
 from ignis.download import WantedFile, fetch
 from ignis.errors import DownloadError, ModelFileError
+from ignis.halt import Halt, StoppedError
 from ignis.hub import HubClient, HubFile
 from ignis.package_index import IndexClient, index_settings, pip_files
 from ignis.pinned import Progress
-from ignis.transfer import Halt, StoppedError, fetch_file
+from ignis.transfer import fetch_file
 
 _PARALLEL_FILES = 4
 _CONFIG = "config.json"

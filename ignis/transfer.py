@@ -8,7 +8,6 @@ is forgotten.
 import errno
 import hashlib
 import os
-import threading
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ignis.errors import DownloadError
+from ignis.halt import Halt, StoppedError
 from ignis.hub import HubClient, HubFile
 from ignis.pinned import BLOCK_BYTES, locked, settle, verified
 from ignis.web import RefusedError, UnfitAddressError, redact
@@ -36,32 +36,8 @@ Came = Callable[[int], None]
 """Called with the bytes that have come since the last call; negative where some were forgotten."""
 
 
-class StoppedError(DownloadError):
-    """Somebody stopped it. What has come is kept."""
-
-
 class _ForeignError(DownloadError):
     """What came is another file."""
-
-
-@dataclass(slots=True)
-class Halt:
-    """Stops transfers, and the waits between their attempts."""
-
-    _event: threading.Event = field(default_factory=threading.Event)
-
-    def stop(self) -> None:
-        self._event.set()
-
-    def check(self) -> None:
-        """Raises StoppedError once it was stopped."""
-        if self._event.is_set():
-            raise StoppedError("the download was stopped; the next one goes on where it ended")
-
-    def wait(self, seconds: float) -> None:
-        """Waits, and raises StoppedError as soon as it was stopped."""
-        self._event.wait(seconds)
-        self.check()
 
 
 def fetch_file(

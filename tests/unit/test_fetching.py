@@ -13,9 +13,9 @@ from ignis.cli import main
 from ignis.config_fields import DownloadConfig
 from ignis.errors import DownloadError, ModelFileError
 from ignis.fetching import fetch_model
+from ignis.halt import Halt, StoppedError
 from ignis.hub import HubFile
 from ignis.models.local import LocalModels
-from ignis.transfer import Halt, StoppedError
 from tests.fakes.mirror import Handler, Mirror, reply, serving
 
 FILES = {"config.json": b"{}", "tokenizer.json": bytes(5000), "a.safetensors": bytes(range(256)) * 4096}

@@ -15,8 +15,9 @@ import pytest
 
 from ignis.config_fields import DownloadConfig
 from ignis.errors import ConfigError, DownloadError, ModelFileError
+from ignis.halt import Halt, StoppedError
 from ignis.hub import HubClient, HubFile, is_repository
-from ignis.transfer import Halt, StoppedError, fetch_file
+from ignis.transfer import fetch_file
 from ignis.web import UnfitAddressError
 from tests.fakes.mirror import Handler, Mirror, reply, serving
 
@@ -174,7 +175,7 @@ def test_a_fetch_that_is_killed_leaves_nothing_in_use_and_is_taken_up(
     mirror.answers = [half]
     code = (
         "import sys; from pathlib import Path\n"
-        "from ignis.hub import *; from ignis.transfer import *\n"
+        "from ignis.halt import *; from ignis.hub import *; from ignis.transfer import *\n"
         f"client = HubClient({mirror.url!r}, None, None, 30.0)\n"
         f"fetch_file({FILE!r}, Path(sys.argv[1]), client, lambda n: None, Halt())\n"
     )
