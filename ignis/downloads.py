@@ -31,6 +31,8 @@ class DownloadState(enum.Enum):
     WAITING = "waiting"
     """For one of those before it to end."""
     RUNNING = "running"
+    STOPPING = "stopping"
+    """It ends with the next block that comes, or when the mirror's silence is over."""
     COMPLETE = "complete"
     FAILED = "failed"
     STOPPED = "stopped"
@@ -145,9 +147,11 @@ class Downloads:
         """
         entry = self.entry(id)
         download = self._known.get(entry.id)
-        if download is None or download.is_over:
+        if download is None or download.state not in (DownloadState.WAITING, DownloadState.RUNNING):
             raise DownloadNotFoundError(f"no download of {entry.id} is under way")
+        download.state = DownloadState.STOPPING
         download.halt.stop()
+        self._on_change()
         return download
 
     async def fetch(self, entry: CatalogModel, progress: Progress) -> Path:
@@ -165,8 +169,9 @@ class Downloads:
 
     def _begin(self, entry: CatalogModel, progress: Progress | None) -> Download:
         current = self._known.get(entry.id)
-        if current is not None and not current.is_over:
+        if current is not None and current.state in (DownloadState.WAITING, DownloadState.RUNNING):
             return current
+        # One that is being stopped holds its files locked: the new one goes on where it ends.
         download = Download(entry, total_bytes=entry.size_bytes)
         self._known[entry.id] = download
         self._send.send_nowait((download, progress))

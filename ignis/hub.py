@@ -10,6 +10,7 @@ from http.client import HTTPResponse
 from ignis.config_fields import DownloadConfig
 from ignis.errors import ConfigError
 from ignis.pinned import PinnedFile
+from ignis.version import VERSION
 from ignis.web import open_address, redact, split_credentials, verifying_context
 
 TIMEOUT_S = 30.0
@@ -78,7 +79,9 @@ class HubClient:
 
     def open(self, file: HubFile, start: int) -> HTTPResponse:
         """Asks for the file from a byte on; the caller closes what it returns. Raises as web.open_address."""
-        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
+        headers = {"Accept-Encoding": "identity", "User-Agent": f"ignis-server/{VERSION}"} | (
+            {"Range": f"bytes={start}-"} if start else {}
+        )
         return open_address(
             self.address(file),
             headers,

@@ -129,6 +129,7 @@ async def test_a_download_that_is_stopped_is_gone_on_with(mirror: Mirror, tmp_pa
         await trio.to_thread.run_sync(half.is_reached.wait, 20)
         await came(rig)
         assert (await rig.answer("DELETE", f"{DOWNLOAD}/one")).status == 202
+        assert (await rig.answer("DELETE", f"{DOWNLOAD}/one")).status == 404
         half.go_on.set()
         assert (await over(rig))["state"] == "stopped"
         assert (await row_of(rig))["presence"] == "partial"
@@ -138,6 +139,22 @@ async def test_a_download_that_is_stopped_is_gone_on_with(mirror: Mirror, tmp_pa
         assert (await over(rig))["state"] == "complete"
     start = mirror.asked[-1].range
     assert start is not None and int(start.removeprefix("bytes=").removesuffix("-")) > 0
+
+
+async def test_a_new_order_takes_up_what_is_being_stopped(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.answers = [half := Half()]
+    async with running(mirror, tmp_path) as rig:
+        await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        await trio.to_thread.run_sync(half.is_reached.wait, 20)
+        stopped = (await rig.answer("DELETE", f"{DOWNLOAD}/one")).json()
+        assert stopped["state"] == "stopping"
+        # The mirror is silent, so the first one has not seen that it is stopped.
+        again = (await rig.answer("POST", DOWNLOAD, {"model": "one"})).json()
+        assert again["state"] == "waiting"
+        half.go_on.set()
+        assert (await over(rig))["state"] == "complete"
+        outcomes = [line["outcome"] for line in rig.logged("ignis.model.download_ended")]
+        assert outcomes == ["stopped", "complete"]
 
 
 async def test_a_download_that_fails_says_why(mirror: Mirror, tmp_path: Path) -> None:
