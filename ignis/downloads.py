@@ -5,6 +5,7 @@ id until the next download of that model.
 """
 
 import enum
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,7 +85,7 @@ class Downloads:
         self._clock = clock
         self._known: dict[str, Download] = {}
         self._room = trio.CapacityLimiter(_AT_ONCE)
-        self._send, self._receive = trio.open_memory_channel[tuple[Download, Progress | None]](len(catalog.models))
+        self._send, self._receive = trio.open_memory_channel[tuple[Download, Progress | None]](math.inf)
 
     @property
     def known(self) -> Mapping[str, Download]:

@@ -14,6 +14,8 @@ from ignis import errors
 from ignis.api.schema import operations
 from ignis.api.schema.operations import Operation
 from ignis.chat.instructions import DeveloperPolicy, InstructionPolicies, SystemPolicy
+from ignis.config_fields import DownloadConfig
+from ignis.downloads import Downloads
 from ignis.engine.lifecycle import EngineState
 from ignis.scheduler.request import FinishReason
 from tests.fakes.engine import byte_model, script
@@ -100,6 +102,11 @@ async def _do(opened: Rig, order: str) -> None:
         case ["loads"]:
             api = _api("Hi")
             api.engine.state = EngineState.LOADING
+            opened.handler.router = api.router
+        case ["forbids", "downloads"]:
+            api = _api("Hi")
+            config = DownloadConfig(enabled=False, path=Path("nowhere"))
+            api.serve_with(Downloads(api.downloads.catalog, config, api.log, api.metrics))
             opened.handler.router = api.router
         case ["endless"]:
             api = _api("Hi")
