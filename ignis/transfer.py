@@ -15,6 +15,7 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import BinaryIO
 
+from ignis.clock import Clock, monotonic_s
 from ignis.errors import DownloadError
 from ignis.halt import Halt, StoppedError
 from ignis.hub import HubClient, HubFile
@@ -28,6 +29,9 @@ _WHOLE_ATTEMPTS = 2
 _PROGRESS_BYTES = 1 << 20
 """An attempt that brought less was none: else a mirror that sends one byte a connection is asked for ever."""
 _MAX_WAIT_S = 60.0
+_SLOW_S = 60.0
+_SLOW_BYTES = 64 << 10
+"""Less than this in that time is a mirror that hangs, though each read brings a byte and so ends in time."""
 _RETRIED = frozenset({408, 425, 429})
 _RANGE_REFUSED = 416
 _PARTIAL = 206
@@ -41,7 +45,13 @@ class _ForeignError(DownloadError):
 
 
 def fetch_file(
-    file: HubFile, folder: Path, client: HubClient, came: Came, halt: Halt, wait: Callable[[float], None] | None = None
+    file: HubFile,
+    folder: Path,
+    client: HubClient,
+    came: Came,
+    halt: Halt,
+    wait: Callable[[float], None] | None = None,
+    clock: Clock = monotonic_s,
 ) -> Path:
     """Returns the verified file's path, fetching it if it is not there. Blocks; of two who fetch it, one waits.
 
@@ -60,7 +70,7 @@ def fetch_file(
             is_kept = True
             try:
                 if verified(file, folder) is None:
-                    _Transfer(file, output, client, came, halt, wait or halt.wait).run()
+                    _Transfer(file, output, client, came, halt, wait or halt.wait, clock).run()
                     output.flush()
                     os.fsync(output.fileno())
                     settle(file, part, path)
@@ -86,6 +96,7 @@ class _Transfer:
     came: Came
     halt: Halt
     wait: Callable[[float], None]
+    clock: Clock
     size: int = 0
     digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
 
@@ -154,6 +165,7 @@ class _Transfer:
             if self.size and not self._goes_on(response):
                 self._forget()
             self._check_start(response)
+            looked_s, looked_at = self.clock(), self.size
             for block in self._blocks(response):
                 self.halt.check()
                 if self.size + len(block) > self.file.size_bytes:
@@ -163,6 +175,11 @@ class _Transfer:
                 self.digest.update(block)
                 self.size += len(block)
                 self.came(len(block))
+                now_s = self.clock()
+                if now_s - looked_s > _SLOW_S:
+                    if self.size - looked_at < _SLOW_BYTES:
+                        raise DownloadError(f"{self.place}: fell asleep after {self.size} bytes")
+                    looked_s, looked_at = now_s, self.size
         if self.size < self.file.size_bytes:
             raise DownloadError(f"{self.place}: ended after {self.size} of {self.file.size_bytes} bytes")
 

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import itertools
 import signal
 import ssl
 import subprocess
@@ -288,6 +289,30 @@ def test_a_mirror_that_falls_silent_is_asked_again(mirror: Mirror, tmp_path: Pat
     finally:
         release.set()
     assert [asked.range for asked in mirror.asked] == [None, "bytes=1000-"]
+
+
+def test_a_mirror_that_drips_is_asked_again(mirror: Mirror, tmp_path: Path) -> None:
+    is_left = threading.Event()
+
+    def drip(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(SIZE))
+        handler.end_headers()
+        for position in range(SIZE):
+            handler.wfile.write(CONTENT[position : position + 1])
+            if is_left.wait(0.01):
+                break
+
+    mirror.answers = [drip]
+    client = HubClient.from_config(DownloadConfig(endpoint=mirror.url), {})
+    # Half a minute goes by with each look at the clock.
+    times = itertools.count(0, 30)
+    path = fetch_file(
+        FILE, tmp_path, client, lambda _: None, Halt(), lambda _: is_left.set(), clock=lambda: float(next(times))
+    )
+    assert path.read_bytes() == CONTENT
+    _, second = mirror.asked
+    assert second.range is not None and 0 < int(second.range.removeprefix("bytes=").removesuffix("-")) < 1000
 
 
 def test_a_mirror_that_sends_a_byte_a_time_is_given_up(mirror: Mirror, tmp_path: Path) -> None:
