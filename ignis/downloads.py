@@ -17,7 +17,7 @@ from ignis.clock import Clock, monotonic_s
 from ignis.config_fields import DownloadConfig
 from ignis.errors import DownloadDisabledError, DownloadNotFoundError, IgnisError, ModelNotFoundError
 from ignis.fetching import fetch_model
-from ignis.halt import Halt, StoppedError
+from ignis.halt import STOPPED, Halt, StoppedError
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.pinned import Progress
@@ -32,8 +32,6 @@ class DownloadState(enum.Enum):
     WAITING = "waiting"
     """For one of those before it to end."""
     RUNNING = "running"
-    STOPPING = "stopping"
-    """It ends with the next block that comes, or when the mirror's silence is over."""
     COMPLETE = "complete"
     FAILED = "failed"
     STOPPED = "stopped"
@@ -57,6 +55,7 @@ class Download:
     path: Path | None = None
     """What is loaded, once it is complete."""
     halt: Halt = field(default_factory=Halt)
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
     over: trio.Event = field(default_factory=trio.Event)
 
     @property
@@ -148,10 +147,12 @@ class Downloads:
         """
         entry = self.entry(id)
         download = self._known.get(entry.id)
-        if download is None or download.state not in (DownloadState.WAITING, DownloadState.RUNNING):
+        if download is None or download.is_over:
             raise DownloadNotFoundError(f"no download of {entry.id} is under way")
-        download.state = DownloadState.STOPPING
+        download.state = DownloadState.STOPPED
+        # Its thread ends with the next block that comes, or when the mirror's silence is over; nobody waits for that.
         download.halt.stop()
+        download.scope.cancel()
         self._on_change()
         return download
 
@@ -170,9 +171,9 @@ class Downloads:
 
     def _begin(self, entry: CatalogModel, progress: Progress | None) -> Download:
         current = self._known.get(entry.id)
-        if current is not None and current.state in (DownloadState.WAITING, DownloadState.RUNNING):
+        if current is not None and not current.is_over:
             return current
-        # One that is being stopped holds its files locked: the new one goes on where it ends.
+        # The thread of one that was stopped holds its file locked until it ends: the new one goes on there.
         download = Download(entry, total_bytes=entry.size_bytes)
         self._known[entry.id] = download
         self._send.send_nowait((download, progress))
@@ -182,21 +183,24 @@ class Downloads:
     async def _run_one(self, download: Download, progress: Progress | None) -> None:
         id = download.entry.id
         began_s = self._clock()
-        try:
-            async with self._room:
-                download.halt.check()
-                download.state = DownloadState.RUNNING
-                self._on_change()
-                note = _Note(download, self._metrics, progress, Rate(self._clock))
-                # Abandoned by a shutdown, which stops it too: its part is gone on with by the next one.
-                download.path = await trio.to_thread.run_sync(
-                    fetch_model, download.entry, self._config, note, download.halt, abandon_on_cancel=True
-                )
-                download.state = DownloadState.COMPLETE
-        except StoppedError as error:
-            download.state, download.error = DownloadState.STOPPED, error
-        except IgnisError as error:
-            download.state, download.error, download.reason = DownloadState.FAILED, error, error.message
+        with download.scope:
+            try:
+                async with self._room:
+                    download.state = DownloadState.RUNNING
+                    self._on_change()
+                    note = _Note(download, self._metrics, progress, Rate(self._clock))
+                    # Abandoned by a stop and by a shutdown: its part is gone on with by the next one.
+                    download.path = await trio.to_thread.run_sync(
+                        fetch_model, download.entry, self._config, note, download.halt, abandon_on_cancel=True
+                    )
+                    download.state = DownloadState.COMPLETE
+            except StoppedError as error:
+                # The thread saw the stop before its scope was cancelled.
+                download.state, download.error = DownloadState.STOPPED, error
+            except IgnisError as error:
+                download.state, download.error, download.reason = DownloadState.FAILED, error, error.message
+        if download.scope.cancelled_caught:
+            download.error = StoppedError(STOPPED)
         download.bytes_per_second = 0.0
         duration_ms = round((self._clock() - began_s) * 1e3, 1)
         done_bytes, outcome = download.done_bytes, download.state.value

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from ignis.errors import DownloadError
 
+STOPPED = "the download was stopped; the next one goes on where it ended"
+
 
 class StoppedError(DownloadError):
     """Somebody stopped it. What has come is kept."""
@@ -22,7 +24,7 @@ class Halt:
     def check(self) -> None:
         """Raises StoppedError once it was stopped."""
         if self._event.is_set():
-            raise StoppedError("the download was stopped; the next one goes on where it ended")
+            raise StoppedError(STOPPED)
 
     def wait(self, seconds: float) -> None:
         """Waits, and raises StoppedError as soon as it was stopped."""

@@ -106,7 +106,7 @@ class DownloadProgress(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     model: str
     state: Annotated[
-        Literal["waiting", "running", "stopping", "complete", "failed", "stopped"],
+        Literal["waiting", "running", "complete", "failed", "stopped"],
         msgspec.Meta(description="waiting: others are fetched first. stopped: what has come is kept."),
     ]
     done_bytes: int

@@ -71,6 +71,11 @@ async def came(rig: Rig) -> None:
     await trio.to_thread.run_sync(wait)
 
 
+async def over_at_once(rig: Rig) -> None:
+    with trio.fail_after(5):
+        await rig.downloads.known["one"].over.wait()
+
+
 class Half:
     """Sends half of the content, and the rest when it is let."""
 
@@ -147,8 +152,9 @@ async def test_a_new_order_takes_up_what_is_being_stopped(mirror: Mirror, tmp_pa
         await rig.answer("POST", DOWNLOAD, {"model": "one"})
         await trio.to_thread.run_sync(half.is_reached.wait, 20)
         stopped = (await rig.answer("DELETE", f"{DOWNLOAD}/one")).json()
-        assert stopped["state"] == "stopping"
-        # The mirror is silent, so the first one has not seen that it is stopped.
+        assert stopped["state"] == "stopped"
+        # The mirror is silent: the thread of the first one has not seen that it is stopped, and nobody waits for it.
+        await over_at_once(rig)
         again = (await rig.answer("POST", DOWNLOAD, {"model": "one"})).json()
         assert again["state"] == "waiting"
         half.go_on.set()
