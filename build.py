@@ -10,6 +10,7 @@ python3 build.py bench [name] [options]   measurements; without a name, which th
 python3 build.py gpu-test [pytest options]  the CUDA leaf on this machine's card, with this Python
 python3 build.py cuda-targets [targets]   compile the CUDA leaf for each of its targets, or for those named
 python3 build.py ptx                      compile the kernels of cuda/numba to the PTX that is committed
+python3 build.py vendor                   fetch the Playground's libraries again, held to ui/vendor/lock.toml
 python3 build.py clean [--all]            remove what was built (--all: the environment and the models too)
 """
 
@@ -53,7 +54,7 @@ BUILT_ARCHS = WORK / "cuda_archs"
 # There once the driver has found a card.
 NVIDIA_DEVICE = Path("/dev/nvidiactl")
 EXECUTABLE = ROOT / "dist" / "ignis-server"
-SHIPPED_SUFFIXES = {".py", ".html", ".js", ".css", ".svg", ".json"}
+SHIPPED_SUFFIXES = {".py", ".html", ".js", ".css", ".svg", ".json", ".woff2", ".txt"}
 CORE = ROOT / "ignis" / ("_core" + str(sysconfig.get_config_var("EXT_SUFFIX")))
 
 # Free disk that installing a group needs at most, download and unpacked.
@@ -77,6 +78,7 @@ def main(arguments: Sequence[str]) -> int:
         "gpu-test": gpu_test,
         "cuda-targets": cuda_targets,
         "ptx": make_ptx,
+        "vendor": vendor,
     }
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(__doc__.strip())
@@ -143,6 +145,7 @@ def check(arguments: list[str]) -> int:
         "types": [PYTHON, "-m", "mypy"],
         "imports": [VENV / "bin" / "lint-imports"],
         "generated files": [PYTHON, "spec/generate.py", "--check"],
+        "libraries of the page": [PYTHON, "packaging/vendor.py", "check"],
         "layers of the rest": [PYTHON, "-m", "pytest", "-q", "tests/unit/test_layers.py"],
     }
     failed = []
@@ -183,6 +186,12 @@ def stale_ptx() -> list[str]:
 
 def differing(one: dict[str, str], other: dict[str, str]) -> set[str]:
     return {name for name, _ in one.items() ^ other.items()}
+
+
+def vendor(arguments: list[str]) -> int:
+    if arguments:
+        raise Problem("vendor takes no options")
+    return run([sys.executable, ROOT / "packaging" / "vendor.py", "fetch"])
 
 
 def generate(arguments: list[str]) -> int:
