@@ -1,6 +1,6 @@
-"""The libraries of ui/vendor/: fetched from the npm registry, held to the hashes of ui/vendor/lock.toml. Standard library only.
+"""The libraries of ui/vendor/, fetched from the npm registry and held to ui/vendor/lock.toml. Standard library only.
 
-vendor.py fetch    take each package's tarball again, check it, cut the files out, edit them as the lock says, write them
+vendor.py fetch    take each package again, check it, cut the files out, edit them as the lock says, write them
 vendor.py check    compare what lies in ui/vendor/ with the lock; no network
 """
 
@@ -70,8 +70,8 @@ def check(lock: dict[str, Any]) -> None:
 
 
 def download(package: dict[str, Any]) -> bytes:
-    """Returns the tarball of that package from the registry that npm is set to by its environment, or from npm's own."""
-    registry = os.environ.get("npm_config_registry") or "https://registry.npmjs.org/"
+    """Returns the tarball of that package from the registry that npm would use."""
+    registry = os.environ.get("NPM_CONFIG_REGISTRY") or "https://registry.npmjs.org/"
     base = package["name"].rpartition("/")[2]
     url = f"{registry.rstrip('/')}/{package['name']}/-/{base}-{package['version']}.tgz"
     if not url.startswith("https://"):
