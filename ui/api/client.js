@@ -1,0 +1,86 @@
+// The only fetch of the page: adds the key, turns a refusal into an ApiError, tells of contact and of a lost connection.
+
+import { ApiError, isAbort } from "./errors.js";
+
+class Client {
+  #key = "";
+  /** @type {(hasContact: boolean) => void} */
+  #onContact = () => {};
+  #onRefusedKey = () => {};
+
+  // --- Lifecycle
+
+  /** @param {{onContact: (hasContact: boolean) => void, onRefusedKey: () => void}} listeners */
+  listen({ onContact, onRefusedKey }) {
+    this.#onContact = onContact;
+    this.#onRefusedKey = onRefusedKey;
+  }
+
+  // --- Actions
+
+  /** @param {string} key */
+  useKey(key) {
+    this.#key = key;
+  }
+
+  /**
+   * @param {string} path @param {AbortSignal} [signal]
+   * @returns {Promise<any>}
+   */
+  async get(path, signal) {
+    return (await this.open(path, { signal })).json();
+  }
+
+  /**
+   * @param {string} path @param {unknown} body @param {AbortSignal} [signal]
+   * @returns {Promise<any>}
+   */
+  async post(path, body, signal) {
+    return (await this.openPost(path, body, signal)).json();
+  }
+
+  /** @param {string} path @param {unknown} body @param {AbortSignal} [signal] */
+  openPost(path, body, signal) {
+    const headers = { "Content-Type": "application/json" };
+    return this.open(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+  }
+
+  /**
+   * Returns an answer that is no refusal; its body is unread.
+   * @param {string} path @param {RequestInit} [options]
+   */
+  async open(path, options = {}) {
+    const headers = new Headers(options.headers);
+    if (this.#key) headers.set("Authorization", `Bearer ${this.#key}`);
+    let response;
+    try {
+      response = await fetch(path, { ...options, headers });
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      this.#onContact(false);
+      throw new ApiError("The server does not answer", { code: "unreachable" });
+    }
+    this.#onContact(true);
+    if (response.ok) return response;
+    if (response.status === 401) this.#onRefusedKey();
+    throw await refusal(response);
+  }
+
+  /** A stream broke off: as good as no answer. */
+  lost() {
+    this.#onContact(false);
+  }
+}
+
+/** @param {Response} response */
+async function refusal(response) {
+  const { error } = await response.json().catch(() => ({}));
+  return new ApiError(error?.message ?? `HTTP ${response.status}`, {
+    status: response.status,
+    code: error?.code ?? null,
+    param: error?.param ?? null,
+    retryAfterS: Number(response.headers.get("Retry-After")) || null,
+  });
+}
+
+export const client = new Client();

@@ -1,0 +1,58 @@
+// One generation as a stream of events that says nothing about how it travels.
+
+import { client } from "./client.js";
+import { ApiError } from "./errors.js";
+import { readEvents } from "./lines.js";
+
+/**
+ * @typedef {{kind: "started", model: string}
+ *   | {kind: "reasoning", text: string}
+ *   | {kind: "text", text: string}
+ *   | {kind: "tool", index: number, name?: string, arguments?: string}
+ *   | {kind: "usage", usage: any, timings: any}
+ *   | {kind: "done", reason: string}} GenerationEvent
+ */
+
+/**
+ * Yields the events of a chat completion. Raises ApiError for a refusal, an error in the stream, and a stream that
+ * breaks off. Aborting closes the connection, which cancels at the server.
+ * @param {object} request without stream
+ * @param {AbortSignal} signal
+ * @returns {AsyncGenerator<GenerationEvent>}
+ */
+export async function* generate(request, signal) {
+  const body = { ...request, stream: true, stream_options: { include_usage: true } };
+  const response = await client.openPost("/v1/chat/completions", body, signal);
+  let hasStarted = false;
+  try {
+    for await (const data of readEvents(/** @type {ReadableStream<Uint8Array>} */ (response.body))) {
+      if (data === "[DONE]") return;
+      const chunk = JSON.parse(data);
+      if (chunk.error) throw new ApiError(chunk.error.message, { status: response.status, code: chunk.error.code });
+      if (!hasStarted) yield { kind: "started", model: chunk.model };
+      hasStarted = true;
+      yield* eventsOf(chunk);
+    }
+  } catch (error) {
+    // A TypeError is how a browser says that the connection broke while its body was read.
+    if (!(error instanceof TypeError)) throw error;
+  }
+  client.lost();
+  throw new ApiError("The connection ended before the answer did", { code: "stream_cut" });
+}
+
+/**
+ * @param {any} chunk
+ * @returns {Generator<GenerationEvent>}
+ */
+function* eventsOf(chunk) {
+  const choice = chunk.choices?.[0];
+  const delta = choice?.delta ?? {};
+  if (delta.reasoning_content) yield { kind: "reasoning", text: delta.reasoning_content };
+  if (delta.content) yield { kind: "text", text: delta.content };
+  for (const call of delta.tool_calls ?? []) {
+    yield { kind: "tool", index: call.index, name: call.function?.name, arguments: call.function?.arguments };
+  }
+  if (choice?.finish_reason) yield { kind: "done", reason: choice.finish_reason };
+  if (chunk.usage) yield { kind: "usage", usage: chunk.usage, timings: chunk.timings ?? null };
+}

@@ -1,0 +1,72 @@
+// The conversations by day, the newest first; searched by title.
+
+import { useState } from "../vendor/hooks.js";
+import { html } from "../parts/html.js";
+import { go } from "../router.js";
+import { Icon } from "../shell/icons.js";
+import { list, open, remove } from "../state/chats.js";
+import { running } from "../state/run.js";
+
+const DAY_MS = 86_400_000;
+
+export function List() {
+  const [wanted, setWanted] = useState("");
+  const busy = new Set([...running.value.values()].map((run) => run.turn.record.conversation));
+  const found = list.value.filter((chat) => chat.title.toLowerCase().includes(wanted.trim().toLowerCase()));
+  return html`<aside class="list" aria-label="Chats">
+    <div class="tools">
+      <label class="search"><${Icon} name="search" /><span class="reader">Search chats</span>
+        <input type="search" placeholder="Search chats" value=${wanted} onInput=${(/** @type {any} */ event) => setWanted(event.target.value)} />
+      </label>
+      <button type="button" class="new button main" id="new-chat" aria-label="New chat" title="New chat" onClick=${startNew}><${Icon} name="plus" /></button>
+    </div>
+    <div class="scroll">
+      ${byDay(found).map(
+        ([day, chats]) => html`<section key=${day}><h2>${day}</h2><ul>
+          ${chats.map((chat) => html`<${Row} key=${chat.id} chat=${chat} isBusy=${busy.has(chat.id)} />`)}
+        </ul></section>`,
+      )}
+      ${!found.length && html`<p class="none">${wanted ? "No chat has that in its title." : "Your chats will be here, in this browser only."}</p>`}
+    </div>
+  </aside>`;
+}
+
+export function startNew() {
+  go("chat");
+  document.getElementById("prompt")?.focus();
+}
+
+/** @param {{chat: import("../state/chats.js").Conversation, isBusy: boolean}} properties */
+function Row({ chat, isBusy }) {
+  const isOpen = open.value.id === chat.id;
+  const drop = () => {
+    remove(chat.id);
+    if (isOpen) go("chat");
+  };
+  return html`<li class=${isOpen ? "open" : ""}>
+    <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "true" : undefined}>
+      ${isBusy && html`<span class="dot" data-state="loading" role="img" aria-label="answering"></span>`}
+      <span class="name">${chat.title}</span>
+      <time>${when(chat.updated)}</time>
+    </a>
+    <button type="button" class="icon-button" aria-label=${`Delete ${chat.title}`} title="Delete" onClick=${drop}><${Icon} name="bin" /></button>
+  </li>`;
+}
+
+/** @param {import("../state/chats.js").Conversation[]} chats @returns {[string, import("../state/chats.js").Conversation[]][]} */
+function byDay(chats) {
+  const today = new Date().setHours(0, 0, 0, 0);
+  const groups = new Map();
+  for (const chat of chats) {
+    const age = Math.ceil((today - chat.updated) / DAY_MS);
+    const name = age <= 0 ? "Today" : age === 1 ? "Yesterday" : age < 31 ? "This month" : "Earlier";
+    groups.set(name, [...(groups.get(name) ?? []), chat]);
+  }
+  return [...groups];
+}
+
+/** @param {number} ms */
+function when(ms) {
+  const isToday = ms >= new Date().setHours(0, 0, 0, 0);
+  return new Date(ms).toLocaleString([], isToday ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short" });
+}

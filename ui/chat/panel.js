@@ -1,0 +1,43 @@
+// Beside the chat: what the next request says, what the last turn took, and both raw.
+
+import { useState } from "../vendor/hooks.js";
+import { html } from "../parts/html.js";
+import { Icon } from "../shell/icons.js";
+import { path } from "../state/tree.js";
+import { Raw } from "./raw.js";
+import { Sampling } from "./sampling.js";
+import { Output, System, Thinking } from "./system.js";
+import { ThisTurn } from "./this-turn.js";
+
+const TABS = [
+  { name: "settings", label: "Settings" },
+  { name: "turn", label: "This turn" },
+  { name: "raw", label: "Raw" },
+];
+
+/** @param {{onClose: () => void}} properties */
+export function Panel({ onClose }) {
+  const [open, setOpen] = useState("settings");
+  const turn = path.value.findLast((each) => each.record.role === "assistant") ?? null;
+  const move = (/** @type {KeyboardEvent} */ event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!by) return;
+    const next = TABS[(TABS.findIndex((tab) => tab.name === open) + by + TABS.length) % TABS.length];
+    setOpen(next.name);
+    document.getElementById(`tab-${next.name}`)?.focus();
+  };
+  return html`<aside class="panel" aria-label="Settings of this chat">
+    <div class="tabs" role="tablist" onKeyDown=${move}>
+      ${TABS.map(
+        ({ name, label }) => html`<button type="button" role="tab" key=${name} id=${`tab-${name}`} aria-selected=${open === name} aria-controls="panel-body"
+          tabindex=${open === name ? 0 : -1} onClick=${() => setOpen(name)}>${label}</button>`,
+      )}
+      <button type="button" class="icon-button close" aria-label="Close" onClick=${onClose}><${Icon} name="right" /></button>
+    </div>
+    <div class="scroll" role="tabpanel" id="panel-body" aria-labelledby=${`tab-${open}`} tabindex="0">
+      ${open === "settings" && html`<${System} /><${Thinking} /><${Sampling} /><${Output} />`}
+      ${open === "turn" && html`<${ThisTurn} turn=${turn} />`}
+      ${open === "raw" && html`<${Raw} turn=${turn} />`}
+    </div>
+  </aside>`;
+}

@@ -1,0 +1,35 @@
+// The request as it was sent and the answer as it came; the key is never in it.
+
+import { useState } from "../vendor/hooks.js";
+import { html } from "../parts/html.js";
+import { copy } from "../parts/copy.js";
+
+/** @param {{turn: import("../state/turn.js").Turn | null}} properties */
+export function Raw({ turn }) {
+  const [said, setSaid] = useState("");
+  if (!turn?.record.request) return html`<section><p class="about">There is no request yet.</p></section>`;
+  turn.state.value;
+  const { request, text, reasoning, tools, finish, usage, timings, model } = turn.record;
+  const answer = { model, text, reasoning, tools, finish, usage, timings };
+  const take = async (/** @type {string} */ name, /** @type {string} */ source) => setSaid((await copy(source)) ? `Copied as ${name}` : "No access to the clipboard");
+  return html`<section><h2>Request</h2>
+      <div class="actions left">
+        <button type="button" class="button" onClick=${() => take("curl", asCurl(request))}>curl</button>
+        <button type="button" class="button" onClick=${() => take("Python", asPython(request))}>Python</button>
+      </div>
+      <p class="about" role="status">${said}</p>
+      <pre tabindex="0">${JSON.stringify(request, null, 2)}</pre></section>
+    <section><h2>Answer</h2><pre tabindex="0">${JSON.stringify(answer, null, 2)}</pre></section>`;
+}
+
+/** @param {any} request */
+export function asCurl(request) {
+  const body = JSON.stringify(request, null, 2).replaceAll("'", "'\\''");
+  return `curl ${location.origin}/v1/chat/completions \\\n  -H "Authorization: Bearer $IGNIS_API_KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}'\n`;
+}
+
+/** @param {any} request */
+export function asPython(request) {
+  const body = JSON.stringify(JSON.stringify(request, null, 2));
+  return `import json\nimport os\nimport urllib.request\n\nrequest = urllib.request.Request(\n    "${location.origin}/v1/chat/completions",\n    ${body}.encode(),\n    {"Content-Type": "application/json", "Authorization": f"Bearer {os.environ.get('IGNIS_API_KEY', '')}"},\n)\nwith urllib.request.urlopen(request) as answer:\n    print(json.load(answer)["choices"][0]["message"]["content"])\n`;
+}

@@ -1,0 +1,30 @@
+// What an answer took, in one line.
+
+import { html } from "../parts/html.js";
+
+/** @param {number} ms */
+export function duration(ms) {
+  return ms < 1000 ? `${(ms / 1000).toFixed(2)} s` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+/** Tokens a second between the first and the last, by the page's clock. @param {import("../store/turns.js").TurnRecord} record */
+export function rateOf({ times, usage }) {
+  if (!usage || usage.completion_tokens < 2 || times.first === null || times.last === null || times.last <= times.first) return null;
+  return ((usage.completion_tokens - 1) * 1000) / (times.last - times.first);
+}
+
+/** @param {{turn: import("../state/turn.js").Turn}} properties */
+export function Readout({ turn }) {
+  const { record } = turn;
+  const { times, usage, timings, seed } = record;
+  const rate = rateOf(record);
+  const cached = usage?.prompt_tokens ? Math.round((100 * (usage.prompt_tokens_details?.cached_tokens ?? 0)) / usage.prompt_tokens) : 0;
+  const parts = [];
+  if (timings?.queued_ms >= 50) parts.push(`waited ${duration(timings.queued_ms)}`);
+  if (times.first !== null) parts.push(html`${duration(times.first - times.sent)}<span class="wide"> to first token</span>`);
+  if (rate) parts.push(`${rate.toFixed(rate < 10 ? 1 : 0)} tok/s`);
+  if (usage) parts.push(`${usage.completion_tokens.toLocaleString("en")} ${usage.completion_tokens === 1 ? "token" : "tokens"}`);
+  if (cached) parts.push(html`<span class="wide">${cached} % cached</span>`);
+  if (seed !== null) parts.push(html`<span class="wide">seed ${seed}</span>`);
+  return html`<span class="readout">${parts.map((part) => html`<span class="figure">${part}</span>`)}</span>`;
+}

@@ -1,0 +1,71 @@
+// The chat: list of conversations, the open one, and the panel beside it.
+
+import { useEffect, useState } from "../vendor/hooks.js";
+import { html } from "../parts/html.js";
+import { go } from "../router.js";
+import { ModelChip } from "../shell/model-chip.js";
+import { Icon } from "../shell/icons.js";
+import { change, open, show } from "../state/chats.js";
+import { look, route, setLook } from "../state/session.js";
+import { stop } from "../state/talk.js";
+import { Composer } from "./composer.js";
+import { List } from "./list.js";
+import { Panel } from "./panel.js";
+import { Transcript } from "./transcript.js";
+
+const NARROW = matchMedia("(max-width: 80rem)");
+const PHONE = matchMedia("(max-width: 70rem)");
+
+export function ChatView() {
+  const [isDrawerOpen, setDrawer] = useState(false);
+  const [isOverlayOpen, setOverlay] = useState(false);
+  const id = route.value.path[0];
+  useEffect(() => {
+    // Without a name in the address the open chat stays until its first message names it.
+    show(id);
+    setDrawer(false);
+  }, [id]);
+  useEffect(() => {
+    document.title = open.value.title ? `${open.value.title} · ignis` : "ignis";
+  }, [open.value.title]);
+  useEffect(() => {
+    if (id !== open.value.id && open.value.head && !id) go("chat", open.value.id);
+  }, [open.value.head]);
+  const isPanelShown = NARROW.matches ? isOverlayOpen : look.value.isPanelOpen;
+  const isListShown = PHONE.matches ? isDrawerOpen : look.value.isListOpen;
+  const togglePanel = () => (NARROW.matches ? setOverlay(!isOverlayOpen) : setLook({ isPanelOpen: !isPanelShown }));
+  const toggleList = () => (PHONE.matches ? setDrawer(!isDrawerOpen) : setLook({ isListOpen: !isListShown }));
+  const escape = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== "Escape") return;
+    if (isDrawerOpen || isOverlayOpen) {
+      setDrawer(false);
+      setOverlay(false);
+    } else stop();
+  };
+  return html`<div class=${`chat ${isListShown ? "with-list" : ""} ${isPanelShown ? "with-panel" : ""}`} onKeyDown=${escape}>
+    ${isListShown && html`<${List} />`}
+    <main class="middle">
+      <header class="bar">
+        <button type="button" class="icon-button" aria-label="Chats" aria-expanded=${isListShown} onClick=${toggleList}><${Icon} name="menu" /></button>
+        <${Title} />
+        <${ModelChip} />
+        <button type="button" class="icon-button" id="settings-toggle" aria-label="Settings" aria-expanded=${isPanelShown} onClick=${togglePanel}><${Icon} name="sliders" /></button>
+      </header>
+      <${Transcript} />
+      <${Composer} />
+    </main>
+    ${isPanelShown && html`<${Panel} onClose=${togglePanel} />`}
+    ${(isDrawerOpen || isOverlayOpen) && html`<div class="veil" onClick=${() => (setDrawer(false), setOverlay(false))}></div>`}
+  </div>`;
+}
+
+function Title() {
+  const { title, id } = open.value;
+  const keep = (/** @type {Event} */ event) => {
+    const text = /** @type {HTMLInputElement} */ (event.target).value.trim();
+    if (text) change({ title: text });
+  };
+  return html`<h1 tabindex="-1">
+    ${title ? html`<input key=${id} class="title" aria-label="Title of this chat" value=${title} onChange=${keep} />` : "New chat"}
+  </h1>`;
+}

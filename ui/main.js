@@ -1,0 +1,24 @@
+// Starts the page.
+
+import { ChatView } from "./chat/view.js";
+import { html } from "./parts/html.js";
+import { startRouter } from "./router.js";
+import { Frame } from "./shell/frame.js";
+import * as chats from "./state/chats.js";
+import * as server from "./state/server.js";
+import * as session from "./state/session.js";
+import { render } from "./vendor/preact.js";
+
+session.start();
+startRouter();
+const app = /** @type {HTMLElement} */ (document.getElementById("app"));
+app.replaceChildren();
+render(html`<${Frame} View=${ChatView} />`, app);
+performance.mark("usable");
+chats.start();
+server.watch();
+// Meanwhile the model may have been unloaded, or another client may have asked for another one.
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) server.watch();
+});
+addEventListener("online", () => server.watch());

@@ -1,0 +1,27 @@
+// The hash is where the page is: Back works, and a link can name a place. No text of a chat is in it.
+
+import { route } from "./state/session.js";
+
+export function startRouter() {
+  addEventListener("hashchange", read);
+  read();
+}
+
+/** @param {string[]} parts */
+export function go(...parts) {
+  location.hash = `#/${parts.map(encodeURIComponent).join("/")}`;
+}
+
+function read() {
+  const [view = "chat", ...path] = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decode);
+  route.value = { view, path };
+}
+
+/** @param {string} part */
+function decode(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,129 @@
+// The answers under way: each writes to its own turn, whichever chat is open, and into the store as it comes.
+
+import { ApiError, isAbort } from "../api/errors.js";
+import { generate } from "../api/generate.js";
+import * as stored from "../store/turns.js";
+import { signal } from "../vendor/signals-core.js";
+import { announce, storageProblem } from "./session.js";
+
+/** @typedef {import("./turn.js").Turn} Turn */
+
+const PIECE_MS = 100;
+const ANNOUNCED_LENGTH = 200;
+
+/** By the id of the turn. */
+export const running = signal(/** @type {Map<string, Run>} */ (new Map()));
+
+export class Run {
+  turn;
+  #abort = new AbortController();
+  #pieces = 0;
+  #keptText = 0;
+  #keptReasoning = 0;
+  #isKeeping = false;
+
+  // --- Lifecycle
+
+  /** @param {Turn} turn in the state SENT, with the request that it answers */
+  constructor(turn) {
+    this.turn = turn;
+  }
+
+  /** Returns once the turn has ended; what went wrong is in the turn. */
+  async start() {
+    running.value = new Map(running.value).set(this.turn.id, this);
+    const timer = setInterval(() => this.#keep(), PIECE_MS);
+    announce("Answering");
+    try {
+      await this.#read();
+    } catch (error) {
+      this.#fail(error);
+    }
+    clearInterval(timer);
+    const rest = new Map(running.value);
+    rest.delete(this.turn.id);
+    running.value = rest;
+    await stored.finish(this.turn.record).catch(lament);
+    this.#announceEnd();
+  }
+
+  // --- Actions
+
+  stop() {
+    this.#abort.abort();
+  }
+
+  // --- Internal
+
+  async #read() {
+    const { turn } = this;
+    const { record } = turn;
+    for await (const event of generate(record.request, this.#abort.signal)) {
+      const now = performance.timeOrigin + performance.now();
+      if (event.kind === "usage") Object.assign(record, { usage: event.usage, timings: event.timings });
+      else {
+        if (event.kind === "started") record.model = event.model;
+        else if (event.kind === "done") record.finish = event.reason;
+        else this.#append(event, now);
+        // The counts come after the end, and the turn is done once they are there.
+        if (event.kind !== "done") turn.advance(event.kind);
+      }
+    }
+    turn.advance("done");
+  }
+
+  /** @param {Exclude<import("../api/generate.js").GenerationEvent, {kind: "started" | "done" | "usage"}>} event @param {number} now */
+  #append(event, now) {
+    const { record } = this.turn;
+    const { times } = record;
+    times.first ??= now;
+    times.last = now;
+    if (event.kind === "reasoning") {
+      record.reasoning += event.text;
+      times.thought = now;
+    } else if (event.kind === "text") {
+      times.text ??= now;
+      record.text += event.text;
+    } else {
+      const call = (record.tools[event.index] ??= { name: "", arguments: "" });
+      call.name ||= event.name ?? "";
+      call.arguments += event.arguments ?? "";
+    }
+  }
+
+  /** @param {unknown} error */
+  #fail(error) {
+    const { turn } = this;
+    if (isAbort(error)) return turn.advance("stop");
+    if (!(error instanceof ApiError)) {
+      turn.record.failure = `This page failed: ${error instanceof Error ? error.message : error}`;
+      return turn.advance("failed");
+    }
+    turn.record.failure = error.retryAfterS ? `${error.message}; try again in ${error.retryAfterS} s` : error.message;
+    turn.advance(error.isLost ? "lost" : "failed");
+  }
+
+  async #keep() {
+    const { record } = this.turn;
+    const text = record.text.slice(this.#keptText);
+    const reasoning = record.reasoning.slice(this.#keptReasoning);
+    if (this.#isKeeping || (!text && !reasoning)) return;
+    this.#isKeeping = true;
+    this.#keptText = record.text.length;
+    this.#keptReasoning = record.reasoning.length;
+    await stored.savePiece({ turn: record.id, n: this.#pieces++, reasoning, text }).catch(lament);
+    this.#isKeeping = false;
+  }
+
+  #announceEnd() {
+    const { record } = this.turn;
+    if (record.failure) announce(record.failure, true);
+    else if (record.state === "STOPPED") announce("Stopped");
+    else announce(`${record.text.slice(0, ANNOUNCED_LENGTH)} … ${record.text.length} characters`);
+  }
+}
+
+/** @param {unknown} error */
+function lament(error) {
+  storageProblem.value = error instanceof Error || error instanceof DOMException ? error.message : String(error);
+}

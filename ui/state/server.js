@@ -1,0 +1,83 @@
+// What the server has: models and their state, asked for again as long as something is on its way.
+
+import { ApiError, isAbort } from "../api/errors.js";
+import { readModels, switchTo } from "../api/models.js";
+import { readFields } from "../api/openapi.js";
+import { computed, signal } from "../vendor/signals-core.js";
+import { isConnected } from "./session.js";
+
+const BUSY_PAUSE_MS = 1000;
+const CALM_PAUSE_MS = 15_000;
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 10_000;
+
+export const models = signal(/** @type {import("../api/models.js").Model[]} */ ([]));
+/** The server's word for the state of its model; "" before the first answer. */
+export const status = signal("");
+export const failure = signal("");
+/** When the next attempt comes while there is no server, in ms since 1970. */
+export const nextTryAt = signal(0);
+export const loaded = computed(() => models.value.find((model) => model.loaded) ?? null);
+/** Ranges and texts of what a request can set. */
+export const fields = signal(/** @type {Map<string, import("../api/openapi.js").FieldRange>} */ (new Map()));
+
+/** @type {AbortController | null} */
+let watching = null;
+
+// --- Actions
+
+/** Asks now, and goes on asking; a second call takes the place of the first. */
+export async function watch() {
+  watching?.abort();
+  const { signal: aborted } = (watching = new AbortController());
+  let retryMs = FIRST_RETRY_MS;
+  while (!aborted.aborted) {
+    await ask(aborted);
+    if (aborted.aborted) return;
+    let pauseMs = status.value === "loading" || status.value === "switching" ? BUSY_PAUSE_MS : CALM_PAUSE_MS;
+    if (isConnected.value) retryMs = FIRST_RETRY_MS;
+    else {
+      pauseMs = retryMs;
+      retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
+    }
+    nextTryAt.value = Date.now() + pauseMs;
+    await pause(pauseMs, aborted);
+  }
+}
+
+/** @param {string} model */
+export async function change(model) {
+  status.value = "switching";
+  failure.value = "";
+  try {
+    await switchTo(model);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    failure.value = error.message;
+  }
+  watch();
+}
+
+// --- Internal
+
+/** @param {AbortSignal} aborted */
+async function ask(aborted) {
+  try {
+    const answer = await readModels(aborted);
+    models.value = answer.data;
+    status.value = answer.status;
+    if (!fields.value.size) fields.value = await readFields();
+  } catch (error) {
+    if (isAbort(error)) return;
+    if (!(error instanceof ApiError)) throw error;
+    status.value = error.status === 401 ? "locked" : error.isLost ? "away" : "failed";
+  }
+}
+
+/** @param {number} ms @param {AbortSignal} aborted */
+function pause(ms, aborted) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    aborted.addEventListener("abort", () => (clearTimeout(timer), resolve(undefined)), { once: true });
+  });
+}

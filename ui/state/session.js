@@ -1,0 +1,74 @@
+// This tab: where it is, how it looks, its key, its connection.
+
+import { client } from "../api/client.js";
+import { computed, signal } from "../vendor/signals-core.js";
+
+const LOOK = "ignis.look";
+const KEY = "ignis.key";
+
+/** @typedef {{view: string, path: string[]}} Route */
+
+const defaults = { theme: "auto", isPanelOpen: true, isListOpen: true };
+
+/** @type {import("../vendor/signals-core.js").Signal<Route>} */
+export const route = signal({ view: "chat", path: [] });
+export const look = signal({ ...defaults, ...storedLook() });
+/** When the connection was lost, in ms since 1970; null while there is one. */
+export const lostAt = signal(/** @type {number | null} */ (null));
+export const isKeyWanted = signal(false);
+export const hasKey = signal(false);
+/** What a screen reader is told next. */
+export const announcement = signal({ text: "", isUrgent: false });
+/** Why chats are not kept in this browser; empty while they are. */
+export const storageProblem = signal("");
+export const isConnected = computed(() => lostAt.value === null);
+
+// --- Lifecycle
+
+export function start() {
+  client.listen({
+    onContact: (hasContact) => (lostAt.value = hasContact ? null : (lostAt.value ?? Date.now())),
+    onRefusedKey: () => (isKeyWanted.value = true),
+  });
+  const key = sessionStorage.getItem(KEY) ?? "";
+  client.useKey(key);
+  hasKey.value = key !== "";
+}
+
+// --- Actions
+
+/** @param {string} key an empty one forgets it */
+export function useKey(key) {
+  if (key) sessionStorage.setItem(KEY, key);
+  else sessionStorage.removeItem(KEY);
+  client.useKey(key);
+  hasKey.value = key !== "";
+  isKeyWanted.value = false;
+}
+
+export function refuseKey() {
+  isKeyWanted.value = false;
+}
+
+/** @param {Partial<typeof defaults>} changes */
+export function setLook(changes) {
+  look.value = { ...look.value, ...changes };
+  localStorage.setItem(LOOK, JSON.stringify(look.value));
+  document.documentElement.dataset.theme = look.value.theme;
+}
+
+/** @param {string} text @param {boolean} [isUrgent] */
+export function announce(text, isUrgent = false) {
+  announcement.value = { text, isUrgent };
+}
+
+// --- Internal
+
+function storedLook() {
+  try {
+    return JSON.parse(localStorage.getItem(LOOK) ?? "{}");
+  } catch {
+    // What an older page left is no reason not to start.
+    return {};
+  }
+}

@@ -1,0 +1,47 @@
+// What the next request of the open chat says: only what was set, and a seed.
+
+import { computed } from "../vendor/signals-core.js";
+import { change, open } from "./chats.js";
+
+/** @typedef {{system?: string, sampling?: Record<string, any>, effort?: string, format?: string, schema?: string}} Settings */
+
+export const settings = computed(() => /** @type {Settings} */ (open.value.settings));
+export const numSet = computed(() => Object.keys(settings.value.sampling ?? {}).length);
+
+// --- Actions
+
+/** @param {Partial<Settings>} changes */
+export function set(changes) {
+  return change({ settings: { ...settings.value, ...changes } });
+}
+
+/** @param {string} name @param {unknown} value undefined leaves it to the model */
+export function setSampling(name, value) {
+  const sampling = { ...settings.value.sampling };
+  if (value === undefined) delete sampling[name];
+  else sampling[name] = value;
+  return set({ sampling });
+}
+
+export function resetSampling() {
+  return set({ sampling: {} });
+}
+
+/**
+ * The request that answers the path. Raises a SyntaxError for a schema that is no JSON.
+ * @param {import("./turn.js").Turn[]} path @param {number} seed
+ */
+export function requestFor(path, seed) {
+  const { system = "", sampling = {}, effort, format, schema } = settings.value;
+  const messages = path
+    .filter(({ record }) => record.text)
+    .map(({ record }) => ({ role: record.role, content: record.text }));
+  if (system.trim()) messages.unshift(/** @type {any} */ ({ role: "system", content: system }));
+  /** @type {Record<string, any>} */
+  const request = { messages, ...sampling, seed: sampling.seed ?? seed };
+  if (effort) request.reasoning_effort = effort;
+  if (format === "json") request.response_format = { type: "json_object" };
+  if (format === "schema") request.response_format = { type: "json_schema", json_schema: { name: "answer", schema: JSON.parse(schema || "{}") } };
+  if (format === "regex") request.guided_regex = schema;
+  return request;
+}

@@ -1,0 +1,35 @@
+// The open conversation as a tree of turns, and the path through it that is shown.
+
+import { computed, signal } from "../vendor/signals-core.js";
+
+/** @typedef {import("./turn.js").Turn} Turn */
+
+export const turns = signal(/** @type {Map<string, Turn>} */ (new Map()));
+export const head = signal(/** @type {string | null} */ (null));
+/** From the first turn to the head. */
+export const path = computed(() => pathTo(turns.value, head.value));
+
+/** @param {Map<string, Turn>} all @param {string | null} id @returns {Turn[]} */
+export function pathTo(all, id) {
+  const found = [];
+  for (let turn = id ? all.get(id) : undefined; turn; turn = turn.record.parent ? all.get(turn.record.parent) : undefined) {
+    found.push(turn);
+  }
+  return found.reverse();
+}
+
+/** Those with the same parent, oldest first. @param {Map<string, Turn>} all @param {Turn} turn @returns {Turn[]} */
+export function siblingsOf(all, turn) {
+  return [...all.values()]
+    .filter((other) => other.record.parent === turn.record.parent)
+    .sort((one, other) => one.record.created - other.record.created || (one.id < other.id ? -1 : 1));
+}
+
+/** The deepest turn below, always by the newest child. @param {Map<string, Turn>} all @param {string} id */
+export function deepest(all, id) {
+  for (let at = id; ; ) {
+    const children = [...all.values()].filter((turn) => turn.record.parent === at);
+    if (!children.length) return at;
+    at = children.reduce((newest, turn) => (turn.record.created >= newest.record.created ? turn : newest)).id;
+  }
+}

@@ -1,0 +1,59 @@
+// One turn: what is kept of it, what changes while it runs, and the table of its states.
+
+import { signal } from "../vendor/signals-core.js";
+
+/** @typedef {import("../store/turns.js").TurnRecord} TurnRecord */
+
+/** @type {Record<string, Record<string, string>>} */
+const TABLE = {
+  SENT: { started: "READING", stop: "STOPPED", refused: "FAILED", failed: "FAILED", lost: "CUT" },
+  READING: { reasoning: "THINKING", text: "WRITING", tool: "WRITING", done: "DONE", stop: "STOPPED", failed: "FAILED", lost: "CUT" },
+  THINKING: { reasoning: "THINKING", text: "WRITING", tool: "WRITING", done: "DONE", stop: "STOPPED", failed: "FAILED", lost: "CUT" },
+  WRITING: { reasoning: "WRITING", text: "WRITING", tool: "WRITING", done: "DONE", stop: "STOPPED", failed: "FAILED", lost: "CUT" },
+  DONE: { done: "DONE" },
+  STOPPED: {},
+  FAILED: {},
+  CUT: {},
+};
+const RUNNING = new Set(["SENT", "READING", "THINKING", "WRITING"]);
+
+export class Turn {
+  /** Its text grows here without a signal: the frame loop looks at its length. */
+  record;
+  state;
+
+  // --- Lifecycle
+
+  /** @param {TurnRecord} record */
+  constructor(record) {
+    this.record = record;
+    this.state = signal(record.state);
+  }
+
+  // --- Actions
+
+  get id() {
+    return this.record.id;
+  }
+
+  get isRunning() {
+    return RUNNING.has(this.state.value);
+  }
+
+  /**
+   * Moves to the state that follows. An event that the table lacks is our own fault.
+   * @param {string} event
+   */
+  advance(event) {
+    const next = TABLE[this.record.state]?.[event];
+    if (!next) throw new Error(`a turn that is ${this.record.state} cannot take ${event}`);
+    this.record.state = next;
+    this.state.value = next;
+  }
+
+  /** An answer that was under way when its page died is cut. */
+  cut() {
+    this.record.state = "CUT";
+    this.state.value = "CUT";
+  }
+}
