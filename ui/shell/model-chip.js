@@ -6,7 +6,7 @@ import { change, failure, loaded, models, status } from "../state/server.js";
 import { Icon } from "./icons.js";
 
 const WORDS = {
-  "": "connecting", away: "no server", locked: "needs a key", failed: "failed", unloaded: "asleep, wakes with your next message",
+  "": "connecting", away: "no server", locked: "needs a key", failed: "failed", unloaded: "asleep",
   loading: "loading", switching: "switching",
 };
 
@@ -36,13 +36,15 @@ export function ModelChip() {
     setOpen(false);
     root.current?.querySelector("button")?.focus();
   };
-  const model = loaded.value;
+  // One that sleeps is the one that the next message wakes.
+  const known = loaded.value ?? (status.value === "unloaded" ? models.value[0] : undefined);
   const word = WORDS[/** @type {keyof typeof WORDS} */ (status.value)];
   return html`<div class="chip" ref=${root} onKeyDown=${close}>
     <button type="button" id="model" data-state=${status.value} aria-expanded=${isOpen} aria-haspopup="true" onClick=${() => setOpen(!isOpen)}>
       <span class="dot" data-state=${status.value} aria-hidden="true"></span>
-      <span class="name" id="model-name">${model && status.value === "serving" ? model.id : word ?? status.value}</span>
-      ${model && status.value === "serving" && html`<span class="about format">${model.format}</span><span class="about">${short(model.max_model_len)}</span>`}
+      ${known ? html`<span class="name" id="model-name">${known.id}</span>` : html`<span class="name">${word ?? status.value}</span>`}
+      ${known && word && html`<span class="about">${word}</span>`}
+      ${known && !word && html`<span class="about format">${known.format}</span><span class="about">${short(known.max_model_len)}</span>`}
       <${Icon} name="down" />
     </button>
     ${isOpen && html`<${Menu} onDone=${() => setOpen(false)} />`}

@@ -77,9 +77,10 @@ export function goTo(id) {
 /** The path up to that turn as a conversation of its own. Returns its id. @param {Turn[]} path */
 export async function branch(path) {
   const conversation = { ...blank(), title: open.value.title, settings: open.value.settings, updated: Date.now() };
+  /** @type {import("../store/turns.js").TurnRecord[]} */
   const copies = [];
   for (const turn of path) {
-    const parent = copies.at(-1)?.id ?? null;
+    const parent = copies[copies.length - 1]?.id ?? null;
     copies.push({ ...turn.record, id: newId(), parent, conversation: conversation.id });
   }
   const kept = { ...conversation, head: copies.at(-1)?.id ?? null };

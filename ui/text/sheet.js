@@ -10,6 +10,8 @@ const SHEET_LENGTH = 6000;
 // A line of 15 px at 1.62 holds some 90 characters; a first guess that the browser replaces by what it has measured.
 const PX_PER_CHARACTER = 0.27;
 
+/** @typedef {{text: Text, closer: RegExp, line: string}} OpenFence */
+
 export class AnswerText {
   element = document.createElement("div");
   #env = { references: {} };
@@ -18,7 +20,7 @@ export class AnswerText {
   #openBox = document.createElement("div");
   #sheet = newSheet();
   #sheetLength = 0;
-  /** @type {{text: Text, closer: RegExp, line: string} | null} */
+  /** @type {OpenFence | null} */
   #fence = null;
 
   // --- Lifecycle
@@ -83,7 +85,7 @@ export class AnswerText {
 
   /** Returns whether the fence is still open, and then has the news. @param {string} news */
   #growFence(news) {
-    const fence = /** @type {NonNullable<typeof this.#fence>} */ (this.#fence);
+    const fence = /** @type {OpenFence} */ (this.#fence);
     const lines = (fence.line + news).split("\n");
     if (lines.some((line) => fence.closer.test(line))) return false;
     fence.line = lines[lines.length - 1];

@@ -1,0 +1,1 @@
+export { default } from "@highlightjs/cdn-assets/es/core.min.js";
