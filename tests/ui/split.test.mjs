@@ -1,0 +1,63 @@
+// Text that is cut while it grows is read as it would be whole.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { formulaAt, parser } from "../../ui/text/markdown.js";
+import { openFence, split } from "../../ui/text/split.js";
+
+const FRAGMENTS = [
+  "Plain words of a sentence.", "two lines\nof one paragraph", "# Heading", "Setext\n===", "- one\n- two", "- one\n\n  more of it\n- two",
+  "1. first\n2. second\n   - inner", "> quote\nlazy", "> - item in a quote", "```python\nx = 1\n\ny = 2\n```", "~~~\ntilde\n~~~", "    indented\n\n    code",
+  "| a | b |\n|--|--|\n| 1 | 2 |", "---", "$$\nx^2\n$$", "\\[\na = b\n\\]", "A price of $5 and $6.", "- ```\n  in a list\n  ```", "[named]: https://example.org",
+  "**bold** and `code`", "* star\n+ plus\n- minus", "\tx", "Line with break  \nnext",
+];
+
+/** Numbers from 0 to 1 that are the same each time (mulberry32). */
+function numbers(seed) {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const shape = (tokens) => tokens.map((token) => [token.type, token.tag, token.content, token.info, token.markup, token.hidden]);
+
+/** Reads a text in pieces as the page does. */
+function readInPieces(text, random) {
+  const env = { references: {} };
+  const tokens = [];
+  let open = "";
+  for (let at = 0; at < text.length; ) {
+    const piece = text.slice(at, at + 1 + Math.floor(random() * 12));
+    at += piece.length;
+    const cut = split(open + piece, env);
+    if (cut.closed) tokens.push(...parser.parse(cut.closed, env));
+    open = cut.open;
+  }
+  return [...tokens, ...parser.parse(open, env)];
+}
+
+test("closed blocks never change, wherever the text was cut", () => {
+  const random = numbers(7);
+  for (let round = 0; round < 1500; round += 1) {
+    const parts = Array.from({ length: 2 + Math.floor(random() * 7) }, () => FRAGMENTS[Math.floor(random() * FRAGMENTS.length)]);
+    const text = parts.map((part) => part + (random() < 0.75 ? "\n\n" : "\n")).join("");
+    assert.deepEqual(shape(readInPieces(text, random)), shape(parser.parse(text, {})), JSON.stringify(text));
+  }
+});
+
+test("a fence is open until its own closer", () => {
+  assert.equal(openFence("```py\nx = 1\n")?.info, "py");
+  assert.equal(openFence("````\n```\n")?.start, 5);
+  assert.equal(openFence("```\nx\n```\n"), null);
+  assert.equal(openFence("words\n"), null);
+});
+
+test("prices are not formulas", () => {
+  const isFormula = (text) => formulaAt(text, text.indexOf("$")) !== null;
+  for (const text of ["$5 and $6", "$5", "costs $20 USD or $30", "$ 5$", "$a $b", "from $10k to $20k", "$PATH and ${HOME}"]) assert(!isFormula(text), text);
+  for (const text of ["$x$", "$x_i^2$ is", "($\\alpha$)", "$5x+1$.", "$$y$$"]) assert(isFormula(text), text);
+});

@@ -1,0 +1,36 @@
+// Lines of a stream, states of a turn, branches of a chat.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Lines } from "../../ui/api/lines.js";
+import { deepest, pathTo, siblingsOf } from "../../ui/state/tree.js";
+import { Turn } from "../../ui/state/turn.js";
+
+const turn = (id, parent, created, state = "DONE") => new Turn({ id, parent, created, state });
+const all = (...turns) => new Map(turns.map((each) => [each.id, each]));
+
+test("lines are the same wherever the text is cut", () => {
+  const text = "data: a\r\ndata: b\n\rdata: c\r\n\r\nend\n";
+  const whole = new Lines().take(text);
+  for (let at = 1; at < text.length; at += 1) {
+    const lines = new Lines();
+    assert.deepEqual([...lines.take(text.slice(0, at)), ...lines.take(text.slice(at))], whole, `cut at ${at}`);
+  }
+});
+
+test("a turn moves by its table and by nothing else", () => {
+  const answer = turn("a", null, 1, "SENT");
+  for (const event of ["started", "reasoning", "text", "done"]) answer.advance(event);
+  assert.equal(answer.state.value, "DONE");
+  assert.throws(() => answer.advance("text"), /DONE cannot take text/);
+  assert(!answer.isRunning);
+});
+
+test("going to a branch shows its newest end", () => {
+  const turns = all(turn("q", null, 1), turn("old", "q", 2), turn("new", "q", 3), turn("next", "old", 4), turn("end", "next", 5));
+  assert.deepEqual(siblingsOf(turns, turns.get("new")).map((each) => each.id), ["old", "new"]);
+  assert.equal(deepest(turns, "old"), "end");
+  assert.equal(deepest(turns, "q"), "new");
+  assert.deepEqual(pathTo(turns, "end").map((each) => each.id), ["q", "old", "next", "end"]);
+});

@@ -1,0 +1,77 @@
+"""The Playground's modules: what Node can run of them, the types of all, and what no module of it may contain."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.npm import install, run
+
+ROOT = Path(__file__).resolve().parents[2]
+UI = ROOT / "ui"
+LAYERS = ("main.js", "chat", "shell", "router.js", "text", "parts", "state", "store", "api", "vendor")
+# Markup or script from a string; the browser refuses most of it too, where it knows Trusted Types.
+FORBIDDEN = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|DOMParser|\beval\b|Function\(|setAttribute\(['\"](on|style)"
+    r"|javascript:"
+)
+
+
+def modules() -> list[Path]:
+    return [
+        file for file in UI.rglob("*.js") if not {"vendor", "docs", "node_modules"} & set(file.relative_to(UI).parts)
+    ]
+
+
+def test_no_module_makes_markup_or_script_from_a_string() -> None:
+    assert len(modules()) > 40
+    assert not [f"{file.name}: {found[0]}" for file in modules() if (found := FORBIDDEN.search(file.read_text()))]
+
+
+def test_modules_import_only_from_layers_below() -> None:
+    rank = {name: index for index, name in enumerate(LAYERS)}
+    wrong = []
+    for file in modules():
+        own = file.relative_to(UI).parts[0]
+        for name in re.findall(r'(?:from|import\()\s*["\'](\.[^"\']+)["\']', file.read_text()):
+            other = (file.parent / name).resolve().relative_to(UI).parts[0]
+            if own != "early.js" and rank[other] < rank[own]:
+                wrong.append(f"{file.relative_to(UI)} imports {name}")
+    assert not wrong
+
+
+def test_signals_are_made_where_state_is() -> None:
+    makers = [file for file in modules() if re.search(r"(?<![\w.])signal\(", file.read_text())]
+    assert {file.parent.name for file in makers} == {"state"}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="this machine has no Node")
+def test_what_needs_no_browser_holds_in_node() -> None:
+    done = subprocess.run(
+        ["node", "--test", "tests/ui"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "# pass 6" in done.stdout
+
+
+def test_the_modules_have_their_types(pytestconfig: pytest.Config, tmp_path: Path) -> None:
+    libraries = [
+        "typescript@7.0.2",
+        "preact@11.2.0",
+        "@preact/signals-core@1.14.5",
+        "@preact/signals@2.11.4",
+        "htm@3.1.1",
+        "markdown-it@15.0.3",
+        "katex@0.19.1",
+        "uplot@1.6.32",
+        "@highlightjs/cdn-assets@11.12.0",
+    ]
+    found = install(pytestconfig.cache.mkdir("ui_types"), *libraries)
+    # A copy, so that the checkout keeps no node_modules.
+    copy = tmp_path / "ui"
+    shutil.copytree(UI, copy, ignore=shutil.ignore_patterns("node_modules", "fonts"))
+    (copy / "node_modules").symlink_to(found)
+    run([str(found / ".bin" / "tsc"), "-p", str(copy)], dict(os.environ), copy)
