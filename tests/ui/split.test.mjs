@@ -61,3 +61,10 @@ test("prices are not formulas", () => {
   for (const text of ["$5 and $6", "$5", "costs $20 USD or $30", "$ 5$", "$a $b", "from $10k to $20k", "$PATH and ${HOME}"]) assert(!isFormula(text), text);
   for (const text of ["$x$", "$x_i^2$ is", "($\\alpha$)", "$5x+1$.", "$$y$$"]) assert(isFormula(text), text);
 });
+
+test("what is nested too deep is shown as it was written", () => {
+  const words = (tokens) => tokens.map((token) => token.content).join("");
+  assert.match(words(parser.parse(`${">".repeat(500)} the end`, {})), /the end/);
+  const list = Array.from({ length: 60 }, (_, depth) => `${"  ".repeat(depth)}- level ${depth}`).join("\n");
+  for (const depth of [0, 20, 59]) assert.match(words(parser.parse(list, {})), new RegExp(`level ${depth}`));
+});

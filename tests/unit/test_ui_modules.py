@@ -54,7 +54,7 @@ def test_what_needs_no_browser_holds_in_node() -> None:
         ["node", "--test", "tests/ui"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stdout[-4000:]
-    assert "# pass 6" in done.stdout
+    assert "# pass 7" in done.stdout
 
 
 def test_the_modules_have_their_types(pytestconfig: pytest.Config, tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import { List } from "./list.js";
 import { Panel } from "./panel.js";
 import { Transcript } from "./transcript.js";
 
-const NARROW = matchMedia("(max-width: 80rem)");
-const PHONE = matchMedia("(max-width: 70rem)");
+const NARROW = matchMedia("(max-width: 79.99rem)");
+const PHONE = matchMedia("(max-width: 69.99rem)");
 
 export function ChatView() {
   const [isDrawerOpen, setDrawer] = useState(false);

@@ -9,18 +9,26 @@ export function isAllowed(href) {
 
 /** The host of an address; empty where it has none. @param {string} href */
 export function hostOf(href) {
-  try {
-    return new URL(href).host;
-  } catch {
-    return "";
-  }
+  return read(href)?.host ?? "";
 }
 
-/** What the reader has to know beside the text of a link; empty when the text does not mislead. @param {string} href @param {string} text */
+/**
+ * What the reader has to know beside the text of a link; empty when the text does not mislead.
+ * @param {string} href @param {string} text
+ */
 export function warningFor(href, text) {
-  if (!/^https?:/i.test(href)) return "";
-  const host = hostOf(href);
+  const url = /^https?:/i.test(href) ? read(href) : null;
+  if (!url) return "";
   const claimed = hostOf(text.includes("://") ? text : /^[\w-]+(\.[\w-]+)+/.test(text) ? `https://${text}` : "");
-  const isMisleading = (claimed && claimed !== host) || host.includes("xn--") || new URL(href).username !== "";
-  return isMisleading ? host : "";
+  const isMisleading = (claimed && claimed !== url.host) || url.host.includes("xn--") || url.username !== "";
+  return isMisleading ? url.host : "";
+}
+
+/** null: it is no address, or only the beginning of one. @param {string} href */
+function read(href) {
+  try {
+    return new URL(href);
+  } catch {
+    return null;
+  }
 }

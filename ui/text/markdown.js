@@ -5,8 +5,11 @@ import MarkdownIt from "../vendor/markdown-it.js";
 const MAX_FORMULA_LENGTH = 1000;
 const AMOUNT = /^\s*[\d.,]+\s*[a-zA-Z%]*\s/;
 
-export const parser = new MarkdownIt({ html: false, linkify: true, maxNesting: 40 });
+const MAX_NESTING = 40;
+
+export const parser = new MarkdownIt({ html: false, linkify: true, maxNesting: MAX_NESTING });
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+parser.block.ruler.before("table", "too_deep", readTooDeep, { alt: ["blockquote", "list"] });
 parser.inline.ruler.before("escape", "formula", readFormula);
 parser.block.ruler.before("paragraph", "formula_block", readFormulaBlock, { alt: ["paragraph", "reference", "blockquote", "list"] });
 
@@ -36,6 +39,20 @@ function upTo(text, start, width, closer, isDisplay) {
   const end = text.indexOf(closer, start + width);
   if (end < 0 || end === start + width) return null;
   return { source: text.slice(start + width, end), end: end + closer.length, isDisplay };
+}
+
+/**
+ * What is nested deeper than the parser goes, which it would drop, as it was written.
+ * @param {any} state @param {number} first @param {number} last @param {boolean} isSilent
+ */
+function readTooDeep(state, first, last, isSilent) {
+  if (state.level < MAX_NESTING - 2) return false;
+  if (isSilent) return true;
+  const token = state.push("too_deep", "", 0);
+  token.content = state.getLines(first, last, state.blkIndent, false);
+  token.map = [first, last];
+  state.line = last;
+  return true;
 }
 
 /** @param {any} state @param {boolean} isSilent */
