@@ -30,11 +30,12 @@ def start_server(real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         env: dict[str, str] | None = None,
         model: Path = real_model,
         also_bind: Sequence[str] = (),
+        port: int | None = None,
     ) -> Server:
         log = tmp_path_factory.mktemp("server") / "log"
         environment = {**os.environ, "PYTHONPATH": str(root), "IGNIS_LOG_FORMAT": "json", **(env or {})}
         arguments = [*(command or [sys.executable, "-m", "ignis"]), "--model-artifact", str(model), *flags]
-        return Server(arguments, free_port(), free_port(), log, environment, also_bind=also_bind)
+        return Server(arguments, port or free_port(), free_port(), log, environment, also_bind=also_bind)
 
     return start
 

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -105,6 +106,7 @@ def ask(page: Page, text: str) -> None:
 def answered(page: Page, count: int = 1) -> list[str]:
     """Waits until so many answers are whole; returns their texts."""
     expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(count, timeout=60_000)
+    expect(page.locator(".turn.answer .prose")).to_have_count(count)
     return page.locator(".turn.answer .prose").all_inner_texts()
 
 
@@ -227,3 +229,31 @@ def test_a_lost_server_is_said_and_found_again(browser: Browser, start_server: C
     expect(page.locator(".turn.user .said")).to_have_text("Anybody there?")
     assert page.evaluate("window.hasStayed")
     page.context.close()
+
+
+def test_an_answer_cut_by_the_death_of_the_server_goes_on_with_the_same_text(
+    browser: Browser, start_server: Callable[..., Server]
+) -> None:
+    first = start_server()
+    first.wait_ready()
+    page = browser.new_context().new_page()
+    page.goto(f"http://127.0.0.1:{first.port}/ui/")
+    cap(page, 200)
+    ask(page, LONG)
+    expect(page.locator(".turn.answer .prose")).to_have_text(re.compile(r".{80}", re.DOTALL))
+    page.type("#prompt", "typed meanwhile")
+    first.stop(signal.SIGKILL)
+    expect(page.locator(".ending")).to_contain_text("Cut off")
+    expect(page.locator(".banner")).to_contain_text("No server at")
+    before = page.locator(".turn.answer .prose").inner_text()
+    with start_server(port=first.port):
+        expect(page.locator(".banner")).to_have_count(0, timeout=LIMIT_MS)
+        page.click(".resume")
+        expect(page.locator(".ending")).to_contain_text("Reached the limit of 200 tokens", timeout=LIMIT_MS)
+        (resumed,) = answered(page)
+        page.click(".turn.answer .same")
+        expect(page.locator(".branches")).to_contain_text("2 / 2")
+        assert answered(page) == [resumed]
+        assert len(resumed) > len(before)
+        expect(page.locator("#prompt")).to_have_value("typed meanwhile")
+        page.context.close()

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Lines } from "../../ui/api/lines.js";
+import { Replay } from "../../ui/state/replay.js";
 import { deepest, pathTo, siblingsOf } from "../../ui/state/tree.js";
 import { Turn } from "../../ui/state/turn.js";
 
@@ -33,4 +34,26 @@ test("going to a branch shows its newest end", () => {
   assert.equal(deepest(turns, "old"), "end");
   assert.equal(deepest(turns, "q"), "new");
   assert.deepEqual(pathTo(turns, "end").map((each) => each.id), ["q", "old", "next", "end"]);
+});
+
+test("what is known of an answer is swallowed while it is equal", () => {
+  const known = "The lighthouse stood";
+  for (let size = 1; size < 30; size += 1) {
+    const replay = new Replay(known, "thought");
+    const whole = `${known} alone`;
+    let fresh = "";
+    assert.equal(replay.take("reasoning", "thoughts"), "s");
+    for (let at = 0; at < whole.length; at += size) fresh += replay.take("text", whole.slice(at, at + size));
+    assert.equal(fresh, " alone", `pieces of ${size}`);
+    assert(!replay.isUnderWay && !replay.hasDiffered);
+  }
+});
+
+test("an answer that comes out otherwise is known from where it differs", () => {
+  const replay = new Replay("one two three", "");
+  replay.take("text", "one ");
+  replay.take("text", "too");
+  assert(replay.hasDiffered);
+  assert.deepEqual(replay.end(), { text: "one ", reasoning: "" });
+  assert.equal(replay.take("text", "more"), "more");
 });

@@ -1,5 +1,6 @@
 """The Playground's modules: what Node can run of them, the types of all, and what no module of it may contain."""
 
+import gzip
 import os
 import re
 import shutil
@@ -54,7 +55,7 @@ def test_what_needs_no_browser_holds_in_node() -> None:
         ["node", "--test", "tests/ui"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stdout[-4000:]
-    assert "# pass 7" in done.stdout
+    assert "# pass 9" in done.stdout
 
 
 def test_the_modules_have_their_types(pytestconfig: pytest.Config, tmp_path: Path) -> None:
@@ -75,3 +76,27 @@ def test_the_modules_have_their_types(pytestconfig: pytest.Config, tmp_path: Pat
     shutil.copytree(UI, copy, ignore=shutil.ignore_patterns("node_modules", "fonts"))
     (copy / "node_modules").symlink_to(found)
     run([str(found / ".bin" / "tsc"), "-p", str(copy)], dict(os.environ), copy)
+
+
+def imports(file: Path) -> set[Path]:
+    """What a module needs before it runs; what it asks for later is not among it."""
+    names = re.findall(r'(?:^|[\n;}])(?:import|export)\b[^;("\']*["\'](\.[^"\']+)["\']', file.read_text())
+    return {(file.parent / name).resolve() for name in names}
+
+
+def test_the_page_asks_at_once_for_every_module_of_its_first_view() -> None:
+    needed, waiting = set(), [UI / "main.js"]
+    while waiting:
+        file = waiting.pop()
+        if file not in needed:
+            needed.add(file)
+            waiting.extend(imports(file))
+    preloaded = re.findall(r'rel="modulepreload" href="([^"]+)"', (UI / "index.html").read_text())
+    assert {"main.js", *preloaded} == {file.relative_to(UI).as_posix() for file in needed}
+    assert not {"markdown-it.js", "katex.js", "core.js"} & {file.name for file in needed}
+
+
+def test_all_assets_together_are_under_600_kb() -> None:
+    files = [file for file in UI.rglob("*") if file.suffix in {".js", ".css", ".html", ".svg", ".woff2"}]
+    own = [file for file in files if "node_modules" not in file.parts]
+    assert sum(len(gzip.compress(file.read_bytes())) for file in own) < 600_000

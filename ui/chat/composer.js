@@ -24,7 +24,6 @@ export function Composer() {
   const isRunning = runOfOpen() !== null;
   useEffect(() => {
     let isCurrent = true;
-    setText("");
     draftOf(id).then((draft) => isCurrent && setText((typed) => typed || draft));
     if (!isTouch.matches) area.current?.focus();
     return () => {

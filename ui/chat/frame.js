@@ -15,7 +15,9 @@ let isScheduled = false;
 export function follow(one) {
   drawn.set(one, 0);
   schedule();
-  return () => drawn.delete(one);
+  return () => {
+    drawn.delete(one);
+  };
 }
 
 /** Runs after each frame in which something was drawn. @param {() => void} work */

@@ -6,35 +6,46 @@ import { copy } from "../parts/copy.js";
 import { go } from "../router.js";
 import { Icon } from "../shell/icons.js";
 import { branch } from "../state/chats.js";
-import { again } from "../state/talk.js";
+import { again, resume } from "../state/talk.js";
 import { path } from "../state/tree.js";
-import { AnswerText } from "../text/sheet.js";
 import { Branches } from "./branches.js";
 import { follow } from "./frame.js";
 import { Readout } from "./readout.js";
 import { Reasoning } from "./reasoning.js";
 import { ToolCard } from "./tool-card.js";
 
+/** @type {Promise<typeof import("../text/sheet.js")> | null} */
+let text = null;
+
+/** What draws text comes with the first answer, and not with the page. */
+function loadText() {
+  return (text ??= import("../text/sheet.js"));
+}
+
 /** @param {{turn: import("../state/turn.js").Turn}} properties */
 export function AnswerTurn({ turn }) {
   const place = useRef(/** @type {HTMLElement | null} */ (null));
   const state = turn.state.value;
   useLayoutEffect(() => {
-    const text = new AnswerText();
-    place.current?.replaceChildren(text.element);
-    const draw = () => {
-      text.show(turn.record.text);
-      if (turn.isRunning) return true;
-      text.end();
-      return false;
+    let isShown = true;
+    let leave = () => {};
+    loadText().then(({ AnswerText }) => {
+      if (!isShown) return;
+      const view = new AnswerText();
+      // Whole before it is shown, so that no frame lacks it; the frame loop then also keeps the reader's place.
+      draw(turn, view);
+      place.current?.replaceChildren(view.element);
+      leave = follow({ draw: () => draw(turn, view) });
+    });
+    return () => {
+      isShown = false;
+      leave();
     };
-    // What is whole is drawn at once, without a frame in which it is missing.
-    return draw() ? follow({ draw }) : undefined;
-  }, [turn]);
+  }, [turn, turn.resumptions.value]);
   return html`<article class=${`turn answer ${turn.isRunning ? "running" : ""}`} aria-busy=${turn.isRunning} data-state=${state}>
     <h3 class="reader">Answer</h3>
     <${Reasoning} turn=${turn} />
-    ${(state === "SENT" || state === "READING") && html`<p class="waiting">${state === "SENT" ? "Waiting" : "Reading"}<span class="caret"></span></p>`}
+    ${(state === "SENT" || state === "READING") && !turn.record.text && html`<p class="waiting">${state === "SENT" ? "Waiting" : "Reading"}<span class="caret"></span></p>`}
     <div ref=${place}></div>
     ${turn.record.tools.map((call, index) => html`<${ToolCard} key=${index} call=${call} />`)}
     <${Ending} turn=${turn} />
@@ -42,14 +53,29 @@ export function AnswerTurn({ turn }) {
   </article>`;
 }
 
+/**
+ * Brings the view to what the turn has. Returns whether more may come.
+ * @param {import("../state/turn.js").Turn} turn @param {import("../text/sheet.js").AnswerText} view
+ */
+function draw(turn, view) {
+  view.show(turn.record.text);
+  if (turn.isRunning) return true;
+  view.end();
+  return false;
+}
+
 /** @param {{turn: import("../state/turn.js").Turn}} properties */
 function Ending({ turn }) {
   const { failure, finish, usage, text } = turn.record;
   const state = turn.state.value;
   const count = usage ? `${usage.completion_tokens} tokens` : `${text.length} characters`;
-  if (state === "FAILED") return html`<p class="ending bad" role="alert">${failure}</p>`;
-  if (state === "CUT") return html`<p class="ending warn">Cut off after ${count}${failure ? `: ${failure}` : ""}</p>`;
-  if (state === "STOPPED") return html`<p class="ending">Stopped by you after ${count}</p>`;
+  const hasRequest = turn.record.request !== null;
+  const goOn = hasRequest && text && html`<button type="button" class="link resume" onClick=${() => resume(turn)}>Resume exactly</button>`;
+  const retry = html`<button type="button" class="link retry" onClick=${() => again(turn)}>Retry</button>`;
+  if (state === "FAILED") return html`<p class="ending bad" role="alert">${failure} ${goOn} ${retry}</p>`;
+  if (state === "CUT") return html`<p class="ending warn">Cut off after ${count}${failure ? `: ${failure}` : ""} ${goOn} ${retry}</p>`;
+  if (state === "STOPPED") return html`<p class="ending">Stopped by you after ${count} ${goOn}</p>`;
+  if (turn.isCatchingUp.value) return html`<p class="ending">Catching up</p>`;
   if (finish === "length") return html`<p class="ending">Reached the limit of ${count}</p>`;
   return null;
 }

@@ -52,7 +52,7 @@ export function ChatView() {
         <button type="button" class="icon-button" id="settings-toggle" aria-label="Settings" aria-expanded=${isPanelShown} onClick=${togglePanel}><${Icon} name="sliders" /></button>
       </header>
       <${Transcript} />
-      <${Composer} />
+      <${Composer} key=${open.value.id} />
     </main>
     ${isPanelShown && html`<${Panel} onClose=${togglePanel} />`}
     ${(isDrawerOpen || isOverlayOpen) && html`<div class="veil" onClick=${() => (setDrawer(false), setOverlay(false))}></div>`}

@@ -32,7 +32,8 @@ export async function start() {
 
 /** Opens that conversation; one that is not there is a new one. @param {string | undefined} id */
 export async function show(id) {
-  if (id === open.value.id) return;
+  // One that is still empty is as good as a new one, and may have settings already.
+  if (id === open.value.id || (!id && !open.value.head)) return;
   const found = id ? await keeping(() => conversations.read(id)) : undefined;
   const all = new Map();
   if (found) {
@@ -66,6 +67,20 @@ export async function add(added) {
     await conversations.save(changed);
     for (const turn of added) await stored.save(turn.record);
   });
+}
+
+/** Puts a turn beside its siblings, shown if its conversation is. @param {Turn} turn */
+export async function addBeside(turn) {
+  if (turn.record.conversation === open.value.id) {
+    turns.value = new Map(turns.value).set(turn.id, turn);
+    await goTo(turn.id);
+  }
+  await save(turn);
+}
+
+/** @param {Turn} turn */
+export function save(turn) {
+  return keeping(() => stored.save(turn.record));
 }
 
 /** Shows the branch of that turn. @param {string} id */

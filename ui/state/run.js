@@ -4,6 +4,7 @@ import { ApiError, isAbort } from "../api/errors.js";
 import { generate } from "../api/generate.js";
 import * as stored from "../store/turns.js";
 import { signal } from "../vendor/signals-core.js";
+import { Replay } from "./replay.js";
 import { announce, storageProblem } from "./session.js";
 
 /** @typedef {import("./turn.js").Turn} Turn */
@@ -18,15 +19,25 @@ export class Run {
   turn;
   #abort = new AbortController();
   #pieces = 0;
-  #keptText = 0;
-  #keptReasoning = 0;
+  #keptText;
+  #keptReasoning;
   #isKeeping = false;
+  #replay;
+  #fork;
 
   // --- Lifecycle
 
-  /** @param {Turn} turn in the state SENT, with the request that it answers */
-  constructor(turn) {
+  /**
+   * @param {Turn} turn in the state SENT, with the request that it answers; text that it has is expected to come again
+   * @param {(turn: Turn, text: string, reasoning: string) => Turn} fork makes a sibling for an answer that turns out
+   *   to be another one than the turn has
+   */
+  constructor(turn, fork) {
     this.turn = turn;
+    this.#fork = fork;
+    this.#replay = new Replay(turn.record.text, turn.record.reasoning);
+    this.#keptText = turn.record.text.length;
+    this.#keptReasoning = turn.record.reasoning.length;
   }
 
   /** Returns once the turn has ended; what went wrong is in the turn. */
@@ -40,6 +51,7 @@ export class Run {
       this.#fail(error);
     }
     clearInterval(timer);
+    this.turn.isCatchingUp.value = false;
     const rest = new Map(running.value);
     rest.delete(this.turn.id);
     running.value = rest;
@@ -56,10 +68,15 @@ export class Run {
   // --- Internal
 
   async #read() {
-    const { turn } = this;
-    const { record } = turn;
-    for await (const event of generate(record.request, this.#abort.signal)) {
+    for await (const event of generate(this.turn.record.request, this.#abort.signal)) {
       const now = performance.timeOrigin + performance.now();
+      if (event.kind === "text" || event.kind === "reasoning") {
+        event.text = this.#replay.take(event.kind, event.text);
+        if (this.#replay.hasDiffered) this.#leave();
+      }
+      const { turn } = this;
+      const { record } = turn;
+      turn.isCatchingUp.value = this.#replay.isUnderWay;
       if (event.kind === "usage") Object.assign(record, { usage: event.usage, timings: event.timings });
       else {
         if (event.kind === "started") record.model = event.model;
@@ -69,7 +86,27 @@ export class Run {
         if (event.kind !== "done") turn.advance(event.kind);
       }
     }
-    turn.advance("done");
+    this.turn.advance("done");
+  }
+
+  /** The answer is another one than the turn has: that stays as it was, and a sibling goes on. */
+  #leave() {
+    const { turn } = this;
+    const { text, reasoning } = this.#replay.end();
+    turn.record.failure = `It comes out differently from word ${text.trim().split(/\s+/).length} on`;
+    turn.isCatchingUp.value = false;
+    const state = turn.record.state;
+    turn.cut();
+    stored.finish(turn.record).catch(lament);
+    this.turn = this.#fork(turn, text, reasoning);
+    this.turn.record.state = state;
+    this.turn.state.value = state;
+    const others = new Map(running.value);
+    others.delete(turn.id);
+    running.value = others.set(this.turn.id, this);
+    this.#keptText = text.length;
+    this.#keptReasoning = reasoning.length;
+    this.#pieces = 0;
   }
 
   /** @param {Exclude<import("../api/generate.js").GenerationEvent, {kind: "started" | "done" | "usage"}>} event @param {number} now */
@@ -78,6 +115,7 @@ export class Run {
     const { times } = record;
     times.first ??= now;
     times.last = now;
+    if (event.kind !== "tool" && !event.text) return;
     if (event.kind === "reasoning") {
       record.reasoning += event.text;
       times.thought = now;

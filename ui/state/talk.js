@@ -1,6 +1,6 @@
 // What a person does with the open chat: send, stop, answer again, edit, go on.
 
-import { add, change, open } from "./chats.js";
+import { add, addBeside, change, open, save } from "./chats.js";
 import { newId, newSeed } from "./ids.js";
 import { Run, running } from "./run.js";
 import { requestFor } from "./settings.js";
@@ -27,6 +27,15 @@ export function again(turn, seed = newSeed()) {
   return answer([], turn.record.parent, request);
 }
 
+/** Goes on with an answer that was cut: the same request and seed, so the same text. @param {Turn} turn */
+export async function resume(turn) {
+  turn.advance("resume");
+  Object.assign(turn.record, { failure: null, finish: null, usage: null, timings: null, tools: [] });
+  turn.record.times = { ...turn.record.times, sent: performance.timeOrigin + performance.now(), first: null, last: null };
+  await save(turn);
+  new Run(turn, fork).start();
+}
+
 export function stop() {
   for (const run of running.value.values()) if (run.turn.record.conversation === open.value.id) run.stop();
 }
@@ -51,7 +60,16 @@ async function answer(before, parent, request) {
   const turn = new Turn({ ...record("assistant", parent, "", "SENT"), request, seed: request.seed });
   turn.record.created += 1;
   await (before.length ? add([...before, turn]) : addSibling(turn));
-  new Run(turn).start();
+  new Run(turn, fork).start();
+}
+
+/** A sibling that goes on where the turn has something else. @param {Turn} turn @param {string} text @param {string} reasoning */
+function fork(turn, text, reasoning) {
+  const { request, seed, model, parent, conversation, times } = turn.record;
+  const other = { ...record("assistant", parent, text, "SENT"), conversation, reasoning, request, seed, model, times };
+  const sibling = new Turn(other);
+  addBeside(sibling);
+  return sibling;
 }
 
 /** @param {Turn} turn */

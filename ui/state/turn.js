@@ -11,9 +11,9 @@ const TABLE = {
   THINKING: { reasoning: "THINKING", text: "WRITING", tool: "WRITING", done: "DONE", stop: "STOPPED", failed: "FAILED", lost: "CUT" },
   WRITING: { reasoning: "WRITING", text: "WRITING", tool: "WRITING", done: "DONE", stop: "STOPPED", failed: "FAILED", lost: "CUT" },
   DONE: { done: "DONE" },
-  STOPPED: {},
-  FAILED: {},
-  CUT: {},
+  STOPPED: { resume: "SENT" },
+  FAILED: { resume: "SENT" },
+  CUT: { resume: "SENT" },
 };
 const RUNNING = new Set(["SENT", "READING", "THINKING", "WRITING"]);
 
@@ -21,6 +21,10 @@ export class Turn {
   /** Its text grows here without a signal: the frame loop looks at its length. */
   record;
   state;
+  /** While what is shown already comes once more. */
+  isCatchingUp = signal(false);
+  /** How often it went on after its end. */
+  resumptions = signal(0);
 
   // --- Lifecycle
 
@@ -49,6 +53,7 @@ export class Turn {
     if (!next) throw new Error(`a turn that is ${this.record.state} cannot take ${event}`);
     this.record.state = next;
     this.state.value = next;
+    if (event === "resume") this.resumptions.value += 1;
   }
 
   /** An answer that was under way when its page died is cut. */

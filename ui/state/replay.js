@@ -1,0 +1,43 @@
+// An answer that is asked for once more after it was cut: what is known of it already is swallowed while it is equal.
+
+export class Replay {
+  #known;
+  #at = { text: 0, reasoning: 0 };
+  /** Whether something came that is not what is known. */
+  hasDiffered = false;
+
+  /** @param {string} text @param {string} reasoning */
+  constructor(text, reasoning) {
+    this.#known = { text, reasoning };
+  }
+
+  // --- Actions
+
+  /** Whether less came than is known. */
+  get isUnderWay() {
+    return this.#at.reasoning < this.#known.reasoning.length || this.#at.text < this.#known.text.length;
+  }
+
+  /** Returns what of it is new. @param {"text" | "reasoning"} channel @param {string} text */
+  take(channel, text) {
+    const known = this.#known[channel];
+    const at = this.#at[channel];
+    if (at >= known.length) return text;
+    const expected = known.slice(at, at + text.length);
+    if (text.startsWith(expected)) {
+      this.#at[channel] += expected.length;
+      return text.slice(expected.length);
+    }
+    this.hasDiffered = true;
+    return text;
+  }
+
+  /** From here on all is new. Returns what came as it is known. */
+  end() {
+    const text = this.#known.text.slice(0, this.#at.text);
+    const reasoning = this.#known.reasoning.slice(0, this.#at.reasoning);
+    this.#known = { text, reasoning };
+    this.hasDiffered = false;
+    return { text, reasoning };
+  }
+}
