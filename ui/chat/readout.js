@@ -20,11 +20,13 @@ export function Readout({ turn }) {
   const rate = rateOf(record);
   const cached = usage?.prompt_tokens ? Math.round((100 * (usage.prompt_tokens_details?.cached_tokens ?? 0)) / usage.prompt_tokens) : 0;
   const parts = [];
+  // For which a phone has no room.
+  const rest = [];
   if (timings?.queued_ms >= 50) parts.push(`waited ${duration(timings.queued_ms)}`);
   if (times.first !== null) parts.push(html`${duration(times.first - times.sent)}<span class="wide"> to first token</span>`);
   if (rate) parts.push(`${rate.toFixed(rate < 10 ? 1 : 0)} tok/s`);
   if (usage) parts.push(`${usage.completion_tokens.toLocaleString("en")} ${usage.completion_tokens === 1 ? "token" : "tokens"}`);
-  if (cached) parts.push(html`<span class="wide">${cached} % cached</span>`);
-  if (seed !== null) parts.push(html`<span class="wide">seed ${seed}</span>`);
-  return html`<span class="readout">${parts.map((part) => html`<span class="figure">${part}</span>`)}</span>`;
+  if (cached) rest.push(`${cached} % cached`);
+  if (seed !== null) rest.push(`seed ${seed}`);
+  return html`<span class="readout">${parts.map((part) => html`<span class="figure">${part}</span>`)}${rest.map((part) => html`<span class="figure wide">${part}</span>`)}</span>`;
 }
