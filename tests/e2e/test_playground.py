@@ -1,5 +1,6 @@
 """The Playground in a browser, on the real server and the real model."""
 
+import json
 import re
 import shutil
 import signal
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.e2e.npm import install
 from tests.e2e.server import Server
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -70,6 +72,9 @@ HOSTILE = {
     "prototype": "[__proto__]\n\n[__proto__]: https://example.org\n[constructor]: https://example.org",
     "controls": "a\0b\x07c\x1b[31m",
 }
+
+
+AXE_RUN = "axe.run(document, {resultTypes: ['violations']}).then((found) => JSON.stringify(found.violations))"
 
 
 @pytest.fixture(scope="module")
@@ -257,3 +262,40 @@ def test_an_answer_cut_by_the_death_of_the_server_goes_on_with_the_same_text(
         assert len(resumed) > len(before)
         expect(page.locator("#prompt")).to_have_value("typed meanwhile")
         page.context.close()
+
+
+@pytest.fixture(scope="session")
+def axe(pytestconfig: pytest.Config) -> str:
+    folder = install(pytestconfig.cache.mkdir("npm-axe"), "axe-core@4.14.1")
+    return (folder / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+
+def findings(page: Page, axe: str) -> list[str]:
+    """What axe finds. It comes in through the debugger, so that the page's own policy stays as it is."""
+    session = page.context.new_cdp_session(page)
+    session.send("Runtime.evaluate", {"expression": axe})
+    question = {"expression": AXE_RUN, "awaitPromise": True, "returnByValue": True}
+    found = json.loads(session.send("Runtime.evaluate", question)["result"]["value"])
+    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 360])
+def test_axe_finds_nothing(browser: Browser, server: Server, axe: str, scheme: Any, width: int) -> None:
+    server.wait_ready()
+    page = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
+    page.goto(f"http://127.0.0.1:{server.port}/ui/")
+    expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+    assert findings(page, axe) == []
+    ask(page, "Write a table, a list and some code.")
+    expect(page.locator(".turn.answer .prose")).to_have_text(re.compile(r".{40}", re.DOTALL))
+    page.keyboard.press("Escape")
+    answered(page)
+    assert findings(page, axe) == []
+    if width < 1280:
+        page.click("#settings-toggle")
+    for tab in ("settings", "turn", "raw"):
+        page.click(f"#tab-{tab}")
+        assert findings(page, axe) == []
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    page.context.close()

@@ -27,11 +27,12 @@ export function Panel({ onClose }) {
     document.getElementById(`tab-${next.name}`)?.focus();
   };
   return html`<aside class="panel" aria-label="Settings of this chat">
-    <div class="tabs" role="tablist" onKeyDown=${move}>
+    <div class="head"><div class="tabs" role="tablist" onKeyDown=${move}>
       ${TABS.map(
         ({ name, label }) => html`<button type="button" role="tab" key=${name} id=${`tab-${name}`} aria-selected=${open === name} aria-controls="panel-body"
           tabindex=${open === name ? 0 : -1} onClick=${() => setOpen(name)}>${label}</button>`,
       )}
+      </div>
       <button type="button" class="icon-button close" aria-label="Close" onClick=${onClose}><${Icon} name="right" /></button>
     </div>
     <div class="scroll" role="tabpanel" id="panel-body" aria-labelledby=${`tab-${open}`} tabindex="0">

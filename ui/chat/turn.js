@@ -43,7 +43,7 @@ export function AnswerTurn({ turn }) {
     };
   }, [turn, turn.resumptions.value]);
   return html`<article class=${`turn answer ${turn.isRunning ? "running" : ""}`} aria-busy=${turn.isRunning} data-state=${state}>
-    <h3 class="reader">Answer</h3>
+    <h2 class="reader">Answer</h2>
     <${Reasoning} turn=${turn} />
     ${(state === "SENT" || state === "READING") && !turn.record.text && html`<p class="waiting">${state === "SENT" ? "Waiting" : "Reading"}<span class="caret"></span></p>`}
     <div ref=${place}></div>

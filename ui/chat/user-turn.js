@@ -22,7 +22,7 @@ export function UserTurn({ turn }) {
   };
   if (draft !== null) {
     return html`<article class="turn user editing">
-      <h3 class="reader">You, editing</h3>
+      <h2 class="reader">You, editing</h2>
       <textarea class="field" aria-label="Your message" rows=${Math.min(12, draft.split("\n").length + 1)} value=${draft}
         ref=${(/** @type {HTMLElement | null} */ area) => area && !area.matches(":focus") && area.focus()}
         onInput=${(/** @type {any} */ event) => setDraft(event.target.value)} onKeyDown=${keys}></textarea>
@@ -33,7 +33,7 @@ export function UserTurn({ turn }) {
     </article>`;
   }
   return html`<article class="turn user">
-    <h3 class="reader">You</h3>
+    <h2 class="reader">You</h2>
     <div class="said" dir="auto">${turn.record.text}</div>
     <footer>
       <${Branches} turn=${turn} />
