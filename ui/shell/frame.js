@@ -7,7 +7,7 @@ import { Banner } from "./banner.js";
 import { KeyPrompt } from "./key-prompt.js";
 import { Rail } from "./rail.js";
 
-/** @param {{View: import("preact").ComponentType}} properties */
+/** @param {{View: import("../vendor/preact.js").ComponentType}} properties */
 export function Frame({ View }) {
   return html`<a class="skip" href="#prompt" onClick=${toPrompt}>To the message field</a>
     <${Rail} />
