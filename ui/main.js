@@ -1,6 +1,5 @@
 // Starts the page.
 
-import { ChatView } from "./chat/view.js";
 import { html } from "./parts/html.js";
 import { startRouter } from "./router.js";
 import { Frame } from "./shell/frame.js";
@@ -8,12 +7,13 @@ import * as chats from "./state/chats.js";
 import * as server from "./state/server.js";
 import * as session from "./state/session.js";
 import { render } from "./vendor/preact.js";
+import { First, VIEWS } from "./views.js";
 
 session.start();
 startRouter();
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 app.replaceChildren();
-render(html`<${Frame} View=${ChatView} />`, app);
+render(html`<${Frame} views=${VIEWS} first=${First} />`, app);
 performance.mark("usable");
 chats.start();
 server.watch();

@@ -13,7 +13,8 @@ from tests.e2e.npm import install, run
 
 ROOT = Path(__file__).resolve().parents[2]
 UI = ROOT / "ui"
-LAYERS = ("main.js", "chat", "shell", "router.js", "text", "parts", "state", "store", "api", "vendor")
+VIEWS = ("chat", "compare", "agents", "decide", "images", "monitor", "server")
+LAYERS = ("main.js", "views.js", *VIEWS, "shell", "router.js", "text", "parts", "state", "store", "api", "vendor")
 # Markup or script from a string; the browser refuses most of it too, where it knows Trusted Types.
 FORBIDDEN = re.compile(
     r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|DOMParser|\beval\b|Function\(|setAttribute\(['\"](on|style)"

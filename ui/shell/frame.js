@@ -1,20 +1,45 @@
 // The frame around every view. A part that throws is said to have failed, and the rest lives.
 
-import { Component } from "../vendor/preact.js";
+import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
+import { route } from "../state/session.js";
 import { Announcer } from "./announcer.js";
 import { Banner } from "./banner.js";
+import { Fence } from "./fence.js";
 import { KeyPrompt } from "./key-prompt.js";
 import { Rail } from "./rail.js";
 
-/** @param {{View: import("../vendor/preact.js").ComponentType}} properties */
-export function Frame({ View }) {
+/**
+ * @typedef {import("../vendor/preact.js").ComponentType} ViewType
+ * @typedef {{name: string, label: string, icon: import("./icons.js").IconName, load: () => Promise<ViewType>}} Place
+ */
+
+/** @param {{views: Place[], first: ViewType}} properties first: what is shown at once, of the first of the views */
+export function Frame({ views, first }) {
+  const place = views.find(({ name }) => name === route.value.view) ?? views[0];
   return html`<a class="skip" href="#prompt" onClick=${toPrompt}>To the message field</a>
-    <${Rail} />
+    <${Rail} views=${views} />
     <${Banner} />
-    <div id="view"><${Fence}><${View} /><//></div>
+    <div id="view"><${Fence} key=${place.name}><${View} place=${place} first=${place === views[0] ? first : null} /><//></div>
     <${KeyPrompt} />
     <${Announcer} />`;
+}
+
+/** The view of that place once it is here. @param {{place: Place, first: ViewType | null}} properties */
+function View({ place, first }) {
+  const [View, setView] = useState(() => first);
+  const [failure, setFailure] = useState(/** @type {unknown} */ (null));
+  useEffect(() => {
+    if (View) return;
+    // Modules of a server that is away: shown as any other part that failed, with its Reload.
+    place.load().then((loaded) => setView(() => loaded), setFailure);
+  }, [place]);
+  useEffect(() => {
+    // A person who came by a link or a key hears where it led to; the first view leaves the focus to its composer.
+    if (View && !first) /** @type {HTMLElement | null} */ (document.querySelector("#view h1"))?.focus();
+  }, [View]);
+  if (failure) throw failure;
+  return View && html`<${View} />`;
 }
 
 /** @param {Event} event */
@@ -22,22 +47,4 @@ function toPrompt(event) {
   // The hash is where the page is, and stays.
   event.preventDefault();
   document.getElementById("prompt")?.focus();
-}
-
-class Fence extends Component {
-  state = { failure: "" };
-
-  /** @param {unknown} error */
-  static getDerivedStateFromError(error) {
-    return { failure: error instanceof Error ? `${error.message}\n${error.stack ?? ""}` : String(error) };
-  }
-
-  render() {
-    if (!this.state.failure) return this.props.children;
-    return html`<div class="failed-part" role="alert">
-      <h1>This part of the page failed</h1>
-      <pre>${this.state.failure.slice(0, 600)}</pre>
-      <button type="button" class="button" onClick=${() => this.setState({ failure: "" })}>Reload it</button>
-    </div>`;
-  }
 }

@@ -25,7 +25,9 @@ const PATHS = {
   tool: "M14 6a4 4 0 0 0-4.800 5.200L4 16.500 7.500 20l5.300-5.200A4 4 0 0 0 18 10l-2.500 2.500-3-3z",
 };
 
-/** @param {{name: keyof typeof PATHS}} properties */
+/** @typedef {keyof typeof PATHS} IconName */
+
+/** @param {{name: IconName}} properties */
 export function Icon({ name }) {
   return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`;
 }

@@ -4,17 +4,15 @@ import { html } from "../parts/html.js";
 import { hasKey, look, route, setLook, useKey } from "../state/session.js";
 import { Flame, Icon } from "./icons.js";
 
-/** The views there are, in their order. */
-export const places = /** @type {const} */ ([{ name: "chat", label: "Chat", icon: "chat" }]);
-
 const nextTheme = { auto: "light", light: "dark", dark: "auto" };
 const themeNames = { auto: "Auto", light: "Light", dark: "Dark" };
 
-export function Rail() {
+/** @param {{views: {name: string, label: string, icon: import("./icons.js").IconName}[]}} properties */
+export function Rail({ views }) {
   const theme = /** @type {keyof typeof nextTheme} */ (look.value.theme in nextTheme ? look.value.theme : "auto");
   return html`<nav class="rail" aria-label="Views">
     <a class="flame" href="#/chat" aria-label="ignis, new chat"><${Flame} /></a>
-    ${places.map(
+    ${views.map(
       ({ name, label, icon }) => html`<a class="place" href=${`#/${name}`} aria-current=${route.value.view === name ? "page" : undefined}>
         <${Icon} name=${icon} />${label}
       </a>`,

@@ -1,0 +1,28 @@
+// Around each part that may fail alone: what it threw is shown in its place, and the rest of the page lives.
+
+import { Component } from "../vendor/preact.js";
+import { html } from "../parts/html.js";
+import { copy } from "../parts/copy.js";
+
+export class Fence extends Component {
+  state = { failure: "", said: "" };
+
+  /** @param {unknown} error */
+  static getDerivedStateFromError(error) {
+    return { failure: error instanceof Error ? `${error.message}\n${error.stack ?? ""}` : String(error) };
+  }
+
+  render() {
+    const { failure, said } = this.state;
+    if (!failure) return this.props.children;
+    const take = async () => this.setState({ said: (await copy(failure)) ? "Copied" : "No access" });
+    return html`<div class="failed-part" role="alert">
+      <h2>This part of the page failed</h2>
+      <pre>${failure.slice(0, 600)}</pre>
+      <div class="actions">
+        <button type="button" class="button" onClick=${take}>${said || "Copy report"}</button>
+        <button type="button" class="button" onClick=${() => this.setState({ failure: "", said: "" })}>Reload it</button>
+      </div>
+    </div>`;
+  }
+}

@@ -1,0 +1,11 @@
+// The views there are, in the order of the rail. One line each: what is not the first view comes when it is asked for.
+
+import { ChatView } from "./chat/view.js";
+
+/** What is shown at once. */
+export const First = ChatView;
+
+/** @type {import("./shell/frame.js").Place[]} */
+export const VIEWS = [
+  { name: "chat", label: "Chat", icon: "chat", load: async () => ChatView },
+];
