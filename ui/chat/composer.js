@@ -2,19 +2,13 @@
 
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
+import { isSending } from "../parts/sending.js";
 import { Icon } from "../shell/icons.js";
 import { draftOf, keepDraft, open } from "../state/chats.js";
 import { runOfOpen, send, stop } from "../state/talk.js";
 import { Meter } from "./meter.js";
 
 const isTouch = matchMedia("(pointer: coarse)");
-
-/** Whether that key press sends and does not end a word of an input method. @param {KeyboardEvent} event */
-export function isSending(event) {
-  if (event.key !== "Enter" || event.isComposing || event.keyCode === 229) return false;
-  if (event.ctrlKey || event.metaKey) return true;
-  return !event.shiftKey && !isTouch.matches;
-}
 
 export function Composer() {
   const [text, setText] = useState("");

@@ -1,6 +1,6 @@
 // Whether the view stays at the end of the chat. Only the reader decides: moving up ends it, reaching the end starts it.
 
-import { after } from "./frame.js";
+import { after } from "../text/frame.js";
 
 const NEAR_PX = 48;
 

@@ -1,16 +1,11 @@
 // What an answer took, in one line.
 
 import { html } from "../parts/html.js";
+import { rateOf } from "../state/turn.js";
 
 /** @param {number} ms */
 export function duration(ms) {
   return ms < 1000 ? `${(ms / 1000).toFixed(2)} s` : `${(ms / 1000).toFixed(1)} s`;
-}
-
-/** Tokens a second between the first and the last, by the page's clock. @param {import("../store/turns.js").TurnRecord} record */
-export function rateOf({ times, usage }) {
-  if (!usage || usage.completion_tokens < 2 || times.first === null || times.last === null || times.last <= times.first) return null;
-  return ((usage.completion_tokens - 1) * 1000) / (times.last - times.first);
 }
 
 /** @param {{turn: import("../state/turn.js").Turn}} properties */

@@ -1,7 +1,8 @@
 // Where the time of a turn went, and its counts.
 
 import { html } from "../parts/html.js";
-import { duration, rateOf } from "./readout.js";
+import { rateOf } from "../state/turn.js";
+import { duration } from "./readout.js";
 
 /** Nothing for none. @param {number | undefined} count */
 const tokens = (count) => (count ? `${count} tokens` : null);

@@ -9,7 +9,7 @@ import { branch } from "../state/chats.js";
 import { again, resume } from "../state/talk.js";
 import { path } from "../state/tree.js";
 import { Branches } from "./branches.js";
-import { follow } from "./frame.js";
+import { follow } from "../text/frame.js";
 import { Readout } from "./readout.js";
 import { Reasoning } from "./reasoning.js";
 import { ToolCard } from "./tool-card.js";

@@ -62,3 +62,9 @@ export class Turn {
     this.state.value = "CUT";
   }
 }
+
+/** Tokens a second between the first and the last, by the page's clock. @param {TurnRecord} record */
+export function rateOf({ times, usage }) {
+  if (!usage || usage.completion_tokens < 2 || times.first === null || times.last === null || times.last <= times.first) return null;
+  return ((usage.completion_tokens - 1) * 1000) / (times.last - times.first);
+}
