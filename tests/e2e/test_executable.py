@@ -1,6 +1,7 @@
 """The frozen executable in an empty environment: everything that it needs is inside it."""
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from tests.e2e.conftest import free_port
 from tests.e2e.server import Server, parse_events
+from tests.unit.test_catalog_file import JSON, TOML, YAML
 
 
 @pytest.fixture(scope="module")
@@ -42,3 +44,13 @@ def test_the_executable_listens_before_its_model_is_loaded(frozen: Server) -> No
     log = frozen.log_text()
     (listening, *_), (ready,) = (parse_events(log, f"ignis.process.{name}") for name in ("listening", "ready"))
     assert float(str(listening["started_ms"])) < float(str(ready["started_ms"])), json.dumps([listening, ready])
+
+
+@pytest.mark.parametrize(("name", "text"), [("c.toml", TOML), ("c.yaml", YAML), ("c.json", JSON)])
+def test_the_executable_reads_a_catalog_in_every_form(executable: Path, tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    words = ["model", "list", "--json", "--download-catalog", name]
+    environment = {"IGNIS_CACHE": str(tmp_path / "cache")}
+    ran = subprocess.run([executable, *words], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert "tiny" in [model["id"] for model in json.loads(ran.stdout)]

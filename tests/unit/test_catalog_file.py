@@ -31,6 +31,7 @@ model:
     files:
       - {{name: tiny.gguf, bytes: 7, sha256: "{ZEROS}"}}
 """
+JSON = json.dumps({"model": [ENTRY]})
 
 
 def write(folder: Path, *entries: dict[str, Any]) -> Path:
@@ -40,7 +41,7 @@ def write(folder: Path, *entries: dict[str, Any]) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("c.toml", TOML), ("c.yaml", YAML), ("c.yml", YAML), ("c.json", json.dumps({"model": [ENTRY]}))]
+    ("name", "text"), [("c.toml", TOML), ("c.yaml", YAML), ("c.yml", YAML), ("c.json", JSON)]
 )
 def test_toml_yaml_and_json_say_the_same(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
