@@ -13,8 +13,9 @@ import structlog
 
 from ignis.errors import IgnisError
 from ignis.log_events import EVENTS
+from ignis.log_tail import LogTail
 
-_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _COLOURS = {"debug": "\x1b[2m", "info": "\x1b[32m", "warning": "\x1b[33m", "error": "\x1b[31m"}
 _DIM = "\x1b[2m"
 _BOLD = "\x1b[1m"
@@ -36,8 +37,14 @@ class Log:
     """Emits declared events. A level under the log's own costs one dictionary look-up."""
 
     def __init__(self, logger: Any, level: str) -> None:
+        self.tail = LogTail()
+        """What was written last."""
         self._logger = logger
-        self._threshold = _LEVELS[level]
+        self._threshold = LEVELS[level]
+
+    def set_level(self, level: str) -> None:
+        """Changes what is written from now on: debug, info, warning or error."""
+        self._threshold = LEVELS[level]
 
     def emit(self, event: str, /, **fields: object) -> None:
         """Writes one event. Fields that are None are left out; `class_` and `from_` are spelled without
@@ -58,7 +65,8 @@ class Log:
         if not names.issuperset(fields):
             unknown = ", ".join(sorted(set(fields) - names))
             raise UndeclaredEventError(f"the event {event} has no field {unknown} in spec/events.toml")
-        if _LEVELS[level] >= self._threshold:
+        if LEVELS[level] >= self._threshold:
+            self.tail.add(level, event, fields)
             self._logger.msg(event, level=level, **{name: value for name, value in fields.items() if value is not None})
 
 

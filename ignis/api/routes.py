@@ -11,6 +11,7 @@ from ignis.api.catalog import CatalogRoutes
 from ignis.api.chat_completions import ChatCompletions
 from ignis.api.completions import Completions
 from ignis.api.health import Health
+from ignis.api.log import LogPage
 from ignis.api.messages import Messages
 from ignis.api.metrics import MetricsPage
 from ignis.api.models import Models
@@ -142,6 +143,7 @@ def build_router(
         routes += [
             Route("GET", "/", Redirect(_FOUND, _UI).show, is_open=True),
             Route("GET", _UI.rstrip("/"), Redirect(_FOUND, _UI).show, is_open=True),
+            Route("GET", _UI + "log", LogPage(log.tail, serving).watch),
             Route("GET", _UI + "{file}", StaticFiles(_UI, shipped / "ui").show, is_open=True),
         ]
     if settings.has_ui and settings.has_metrics:

@@ -34,7 +34,7 @@ def test_the_executable_holds_an_answer_to_a_form(frozen: Server) -> None:
     assert (answer.text, answer.finish) == ("perhaps", "stop")
 
 
-@pytest.mark.parametrize("path", ["/ui/", "/ui/app.js", "/v1/docs/", "/v1/docs/docs.js", "/v1/openapi.json"])
+@pytest.mark.parametrize("path", ["/ui/", "/ui/main.js", "/v1/docs/", "/v1/docs/docs.js", "/v1/openapi.json"])
 def test_the_executable_has_its_pages_inside(frozen: Server, path: str) -> None:
     status, _, content = frozen.client.request("GET", path)
     assert status == 200 and content

@@ -40,9 +40,7 @@ def write(folder: Path, *entries: dict[str, Any]) -> Path:
     return file
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("c.toml", TOML), ("c.yaml", YAML), ("c.yml", YAML), ("c.json", JSON)]
-)
+@pytest.mark.parametrize(("name", "text"), [("c.toml", TOML), ("c.yaml", YAML), ("c.yml", YAML), ("c.json", JSON)])
 def test_toml_yaml_and_json_say_the_same(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     entry = load_catalog(tmp_path / name).models["tiny"]
