@@ -1,6 +1,7 @@
 // The views there are, in the order of the rail. One line each: what is not the first view comes when it is asked for.
 
 import { ChatView } from "./chat/view.js";
+import { loadStyle } from "./parts/style.js";
 
 /** What is shown at once. */
 export const First = ChatView;
@@ -8,4 +9,5 @@ export const First = ChatView;
 /** @type {import("./shell/frame.js").Place[]} */
 export const VIEWS = [
   { name: "chat", label: "Chat", icon: "chat", load: async () => ChatView },
+  { name: "monitor", label: "Monitor", icon: "pulse", load: async () => (await loadStyle("monitor"), (await import("./monitor/view.js")).MonitorView) },
 ];

@@ -9,8 +9,13 @@ import { client } from "./client.js";
  */
 
 /**
+ * @typedef {{from: string, to: string, at: number, outcome: string, waited: number, reason?: string, prepare_ms?: number,
+ *   drain_ms?: number, teardown_ms?: number, load_ms?: number, warm_up_ms?: number}} Switch at: seconds since 1970
+ */
+
+/**
  * @param {AbortSignal} [signal]
- * @returns {Promise<{data: Model[], status: string, build: string}>}
+ * @returns {Promise<{data: Model[], status: string, build: string, last_switch?: Switch}>}
  */
 export function readModels(signal) {
   return client.get("/v1/models", signal);

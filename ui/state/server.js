@@ -10,6 +10,7 @@ const BUSY_PAUSE_MS = 1000;
 const CALM_PAUSE_MS = 15_000;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 10_000;
+const MOST_SWITCHES = 20;
 
 export const models = signal(/** @type {import("../api/models.js").Model[]} */ ([]));
 /** The server's word for the state of its model; "" before the first answer. */
@@ -18,6 +19,8 @@ export const failure = signal("");
 /** When the next attempt comes while there is no server, in ms since 1970. */
 export const nextTryAt = signal(0);
 export const loaded = computed(() => models.value.find((model) => model.loaded) ?? null);
+/** The switches that this page has heard of, the newest first. */
+export const switches = signal(/** @type {import("../api/models.js").Switch[]} */ ([]));
 /** Ranges and texts of what a request can set. */
 export const fields = signal(/** @type {Map<string, import("../api/openapi.js").FieldRange>} */ (new Map()));
 
@@ -66,12 +69,20 @@ async function ask(aborted) {
     const answer = await readModels(aborted);
     models.value = answer.data;
     status.value = answer.status;
+    keep(answer.last_switch);
     if (!fields.value.size) fields.value = await readFields();
   } catch (error) {
     if (isAbort(error)) return;
     if (!(error instanceof ApiError)) throw error;
     status.value = error.status === 401 ? "locked" : error.isLost ? "away" : "failed";
   }
+}
+
+/** @param {import("../api/models.js").Switch | undefined} last */
+function keep(last) {
+  const newest = switches.value[0];
+  if (!last || (newest && newest.at === last.at && newest.to === last.to)) return;
+  switches.value = [last, ...switches.value].slice(0, MOST_SWITCHES);
 }
 
 /** @param {number} ms @param {AbortSignal} aborted */

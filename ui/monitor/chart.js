@@ -1,0 +1,199 @@
+// One chart over time. All share one cursor and one choice of time; a gap stays a gap, a restart is marked.
+
+import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
+import uPlot from "../vendor/uplot.js";
+import { clock } from "../parts/format.js";
+import { html } from "../parts/html.js";
+import { announce, look } from "../state/session.js";
+import { chosen, minutes, pause, ring, show, shown } from "../state/samples.js";
+import { colourOf } from "./colours.js";
+import { ChartTable } from "./chart-table.js";
+
+/**
+ * @typedef {{label: string, colour: number, read: (index: number) => number, isFilled?: boolean, isDashed?: boolean}} Line
+ * @typedef {{title: string, lines: Line[], words: (value: number) => string, least?: number}} Chart least: the top
+ *   of the scale is no lower
+ */
+
+const SHARED = "monitor";
+const HEIGHT = 164;
+
+/** The charts on the screen: one that is moved by keys moves all. @type {Set<uPlot>} */
+const plots = new Set();
+
+/** @param {{chart: Chart}} properties */
+export function ChartCard({ chart }) {
+  const [isTable, setTable] = useState(false);
+  const values = useRef(/** @type {HTMLElement | null} */ (null));
+  const { start, stop } = shown.value;
+  const now = stop > start ? chart.lines.map((line) => `${line.label} ${chart.words(line.read(stop - 1))}`).join(", ") : "no sample yet";
+  return html`<section class="card chart-card" aria-label=${chart.title}>
+    <header>
+      <h2>${chart.title}</h2>
+      <span class="legend" ref=${values}>
+        ${chart.lines.map(
+          (line) => html`<span class="key" key=${line.label}><i class=${`swatch series-${line.colour}`} data-dashed=${line.isDashed}></i>${line.label}<output></output></span>`,
+        )}
+      </span>
+      <button type="button" class="link" aria-pressed=${isTable} aria-label=${`${chart.title} as a table`} onClick=${() => setTable(!isTable)}>${isTable ? "Chart" : "Table"}</button>
+    </header>
+    ${isTable ? html`<${ChartTable} chart=${chart} />` : html`<${Plot} chart=${chart} values=${values} label=${`${chart.title}. Now: ${now}`} />`}
+  </section>`;
+}
+
+/** @param {{chart: Chart, values: {current: HTMLElement | null}, label: string}} properties */
+function Plot({ chart, values, label }) {
+  const root = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const plot = useRef(/** @type {uPlot | null} */ (null));
+  const { start, stop, from, to } = shown.value;
+  useEffect(() => {
+    const place = /** @type {HTMLDivElement} */ (root.current);
+    const made = new uPlot(optionsOf(chart, place, values), dataOf(chart, start, stop), place);
+    plot.current = made;
+    plots.add(made);
+    const sizes = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: HEIGHT }));
+    sizes.observe(place);
+    return () => {
+      plots.delete(made);
+      sizes.disconnect();
+      made.destroy();
+    };
+  }, [chart]);
+  useEffect(() => {
+    plot.current?.setData(dataOf(chart, start, stop), false);
+    plot.current?.setScale("x", { min: from, max: to });
+  });
+  // Its colours are asked for when it is drawn.
+  useEffect(() => plot.current?.redraw(false), [look.value.theme]);
+  const keys = useMemo(() => (/** @type {KeyboardEvent} */ event) => press(event, plot.current, chart), [chart]);
+  return html`<div class="plot" ref=${root} role="img" tabindex="0" aria-label=${label} aria-describedby="chart-keys" onKeyDown=${keys}></div>`;
+}
+
+// --- Internal
+
+/** @param {Chart} chart @param {number} start @param {number} stop @returns {uPlot.AlignedData} */
+function dataOf(chart, start, stop) {
+  /** @type {(number | null)[][]} */
+  const columns = [[], ...chart.lines.map(() => [])];
+  for (let index = start; index < stop; index += 1) {
+    columns[0].push(ring.time(index));
+    for (const [at, line] of chart.lines.entries()) {
+      const value = line.read(index);
+      columns[at + 1].push(Number.isFinite(value) ? value : null);
+    }
+  }
+  return /** @type {uPlot.AlignedData} */ (/** @type {unknown} */ (columns));
+}
+
+/** @param {Chart} chart @param {HTMLElement} place @param {{current: HTMLElement | null}} values @returns {uPlot.Options} */
+function optionsOf(chart, place, values) {
+  const line = () => colourOf(place, "--line");
+  const axis = { stroke: () => colourOf(place, "--faint"), font: `11px ${getComputedStyle(place).fontFamily}`, ticks: { show: false } };
+  return {
+    width: place.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    padding: [8, 14, 0, 0],
+    cursor: {
+      sync: { key: SHARED },
+      y: false,
+      drag: { x: true, y: false, setScale: false },
+      points: { size: 7 },
+      bind: { dblclick: () => () => (show(minutes.value), null) },
+    },
+    scales: { x: { time: false, auto: false }, y: { range: (_, __, most) => [0, roof(Math.max(most ?? 0, chart.least ?? 0))] } },
+    axes: [
+      { ...axis, size: 26, gap: 6, grid: { show: false }, splits: (_, __, from, to) => instants(from, to), values: (_, splits) => splits.map((time) => instantWords(time)) },
+      { ...axis, size: 52, gap: 8, grid: { stroke: line, width: 1 }, splits: (_, __, ___, most) => [0, most / 3, (2 * most) / 3, most], values: (_, splits) => splits.map((value) => chart.words(value)) },
+    ],
+    series: [
+      {},
+      ...chart.lines.map((each) => ({
+        stroke: () => colourOf(place, `--series-${each.colour}`),
+        fill: each.isFilled ? () => colourOf(place, `--series-${each.colour}-area`) : undefined,
+        width: 1.5,
+        dash: each.isDashed ? [5, 4] : undefined,
+        points: { show: false },
+      })),
+    ],
+    hooks: { draw: [(plot) => markRestarts(plot, place)], setCursor: [(plot) => tell(plot, chart, values.current)], setSelect: [choose] },
+  };
+}
+
+/** The top of a scale that is no odd number, so that its thirds are none. @param {number} most */
+function roof(most) {
+  if (!(most > 0)) return 1;
+  const size = 10 ** Math.floor(Math.log10(most));
+  return [1.2, 1.5, 3, 6, 9, 12].map((step) => step * size).find((step) => step >= most * 0.999) ?? 12 * size;
+}
+
+/** @param {number} from @param {number} to */
+function instants(from, to) {
+  return [from, from + (to - from) / 3, from + (2 * (to - from)) / 3, to];
+}
+
+/** @param {number} time */
+function instantWords(time) {
+  if (chosen.value) return clock(time);
+  const { from, to } = shown.value;
+  const ago = Math.round((to - time) / 60);
+  return ago < 1 ? "now" : Math.abs(time - from) < 1 ? `−${ago} min` : `−${ago}`;
+}
+
+/** @param {uPlot} plot @param {HTMLElement} place */
+function markRestarts(plot, place) {
+  const { start, stop } = shown.value;
+  const { ctx, bbox } = plot;
+  for (let index = start; index < stop; index += 1) {
+    if (!ring.isRestart(index)) continue;
+    const x = plot.valToPos(ring.time(index), "x", true);
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = colourOf(place, "--bad");
+    ctx.lineWidth = devicePixelRatio;
+    ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio]);
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.font = `${11 * devicePixelRatio}px ${getComputedStyle(place).fontFamily}`;
+    ctx.textAlign = x > bbox.left + bbox.width / 2 ? "right" : "left";
+    ctx.textBaseline = "top";
+    ctx.fillText(ctx.textAlign === "left" ? " restart" : "restart ", x, bbox.top);
+    ctx.restore();
+  }
+}
+
+/** Writes what the lines are at the cursor beside their names. @param {uPlot} plot @param {Chart} chart @param {HTMLElement | null} legend */
+function tell(plot, chart, legend) {
+  if (!legend) return;
+  const { idx } = plot.cursor;
+  for (const [at, place] of legend.querySelectorAll("output").entries()) {
+    const value = idx === null || idx === undefined ? undefined : plot.data[at + 1]?.[idx];
+    place.textContent = value === undefined || value === null ? "" : ` ${chart.words(value)}`;
+  }
+}
+
+/** @param {uPlot} plot */
+function choose(plot) {
+  const { left, width } = plot.select;
+  if (width < 4) return;
+  chosen.value = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
+  for (const each of plots) each.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+}
+
+/** @param {KeyboardEvent} event @param {uPlot | null} plot @param {Chart} chart */
+function press(event, plot, chart) {
+  if (!plot) return;
+  const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
+  const step = steps[/** @type {keyof typeof steps} */ (event.key)];
+  if (event.key === " ") pause();
+  else if (event.key === "Escape" && chosen.value) show(minutes.value);
+  else if (step) {
+    const times = plot.data[0];
+    const at = Math.max(0, Math.min(times.length - 1, (plot.cursor.idx ?? times.length) + step));
+    if (!times.length) return;
+    for (const each of plots) each.setCursor({ left: each.valToPos(times[at], "x"), top: 0 }, false);
+    announce(`${clock(times[at])}: ${chart.lines.map((line, place) => `${line.label} ${chart.words(plot.data[place + 1][at] ?? NaN)}`).join(", ")}`);
+  } else return;
+  event.preventDefault();
+}

@@ -1,0 +1,56 @@
+// How the times to the first token were spread, over the time that is shown.
+
+import { useState } from "../vendor/hooks.js";
+import { count, duration } from "../parts/format.js";
+import { html } from "../parts/html.js";
+import { TTFT } from "../state/measures.js";
+import { quantile } from "../state/ring.js";
+import { ring, shown } from "../state/samples.js";
+
+export function Spread() {
+  const [isTable, setTable] = useState(false);
+  const { start, stop } = shown.value;
+  const buckets = ring.spread(TTFT, start, stop - 1);
+  const total = buckets.reduce((sum, bucket) => sum + bucket.count, 0);
+  const most = Math.max(1, ...buckets.map((bucket) => bucket.count));
+  const marks = [[0.5, "p50"], [0.95, "p95"]].map(([share, label]) => ({ label: String(label), value: quantile(buckets, Number(share)) }));
+  return html`<section class="card spread" aria-label="First token, spread">
+    <header>
+      <h2>First token, spread</h2>
+      <span class="quiet">${count(total)} ${total === 1 ? "request" : "requests"}</span>
+      <button type="button" class="link" aria-pressed=${isTable} aria-label="First token, spread, as a table" onClick=${() => setTable(!isTable)}>${isTable ? "Picture" : "Table"}</button>
+    </header>
+    ${isTable
+      ? html`<div class="scroll lines" tabindex="0" role="region" aria-label="Buckets"><table>
+          <thead><tr><th scope="col">Up to</th><th scope="col" class="number">Requests</th></tr></thead>
+          <tbody>${buckets.map(({ bound, count: number }) => html`<tr key=${bound}><td>${words(bound)}</td><td class="number">${count(number)}</td></tr>`)}</tbody>
+        </table></div>`
+      : html`<div class="bars" role="img" aria-label=${total ? `${count(total)} requests; ${marks.map(({ label, value }) => `${label} about ${duration(value)}`).join(", ")}` : "no request in this time"}>
+          ${buckets.map(({ bound, count: number }) => html`<div class="bucket" key=${bound} title=${`up to ${words(bound)}: ${count(number)}`}>
+            <div class="column"><span style=${{ height: `${(100 * number) / most}%`, opacity: 0.4 + (0.6 * number) / most }} data-empty=${number === 0}></span></div>
+            <span class="bound">${bound === Infinity ? "more" : short(bound)}</span>
+          </div>`)}
+          ${total > 0 && marks.map(({ label, value }) => html`<div class="mark" key=${label} style=${{ left: `${100 * place(buckets, value)}%` }}><span>≈ ${label}</span></div>`)}
+        </div>`}
+    <p class="quiet foot">${total > 0 ? marks.map(({ label, value }) => `${label} ≈ ${duration(value)}`).join(" · ") : "No request in this time."}</p>
+  </section>`;
+}
+
+/** Where a time is across the columns, 0 to 1. @param {{bound: number}[]} buckets @param {number} value */
+function place(buckets, value) {
+  const at = buckets.findIndex(({ bound }) => value <= bound);
+  const low = at > 0 ? buckets[at - 1].bound : 0;
+  const high = buckets[at].bound;
+  const inside = high === Infinity ? 0 : (value - low) / (high - low);
+  return (at + inside) / buckets.length;
+}
+
+/** @param {number} bound */
+function words(bound) {
+  return bound === Infinity ? "more" : `${short(bound)} s`;
+}
+
+/** @param {number} bound */
+function short(bound) {
+  return String(bound).replace(/^0\./, ".");
+}

@@ -1,0 +1,28 @@
+// Where KV pages are: on the device, in host memory, on disk.
+
+import { bytes, count } from "../parts/format.js";
+import { html } from "../parts/html.js";
+import { ring } from "../state/samples.js";
+
+/** @param {{last: number}} properties */
+export function Tiers({ last }) {
+  const at = (/** @type {string} */ key) => ring.at(key, last);
+  const used = at("ignis_kv_pool_used_pages");
+  const retained = at("ignis_kv_pool_retained_pages");
+  const pages = at("ignis_kv_pool_pages");
+  const page = at("ignis_kv_page_bytes");
+  const words = Number.isFinite(retained) ? `live ${count(used - retained)} · retained ${count(retained)}` : "those retained for reuse included";
+  return html`<div class="tiers">
+    <${Tier} label="KV pages in the pool" share=${used / pages} figure=${`${count(used)} of ${count(pages)}`} words=${pages > 0 ? words : "no model is loaded"} title=${page > 0 ? `${bytes(page)} a page` : ""} />
+  </div>`;
+}
+
+/** @param {{label: string, share: number, figure: string, words: string, title?: string}} properties */
+function Tier({ label, share, figure, words, title = "" }) {
+  const value = Math.min(1, Math.max(0, share || 0));
+  return html`<div class="tier" title=${title}>
+    <p><span>${label}</span><span class="quiet">${figure}</span></p>
+    <div class="gauge" role="img" aria-label=${`${Math.round(value * 100)} % used`}><span style=${{ width: `${value * 100}%` }}></span></div>
+    <p class="quiet">${words}</p>
+  </div>`;
+}
