@@ -19,7 +19,8 @@ from ignis.api.thinking import ThinkingDefaults
 from ignis.banner import banner, summary, url_of
 from ignis.catalog import load_catalog
 from ignis.chat.instructions import InstructionPolicies
-from ignis.config import Config, Source
+from ignis.config import Config
+from ignis.config_slots import Source
 from ignis.downloads import Downloads
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
@@ -35,6 +36,7 @@ from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
 from ignis.models.local import LocalModel, LocalModels
 from ignis.progress import ProgressReport
+from ignis.running import RunningConfig
 from ignis.server.binding import Bound, Listen
 from ignis.server.limits import ServerLimits
 from ignis.server.listener import Server, on_signals
@@ -100,6 +102,7 @@ class _App:
         self._keeper.course.is_expected = True
         self._downloads = Downloads(self._catalog, config.download, log, self._metrics, self._keeper.course.note_change)
         self._serving = Serving(self._engine, self._keeper, self._metrics, config.server.keepalive_interval)
+        self._running = RunningConfig(config)
         self._started_at_s = time.monotonic()
         self._is_ready = False
         cert, key = config.server.tls_cert, config.server.tls_key
@@ -144,7 +147,9 @@ class _App:
         server = config.server
         tls = None if self._certificate is None else self._certificate.context
         settings = ApiSettings.from_config(config, self._key)
-        router = build_router(self._serving, self._prompts, self._downloads, settings, self._metrics, self._log)
+        router = build_router(
+            self._serving, self._prompts, self._downloads, self._running, settings, self._metrics, self._log
+        )
         listens = [
             Listen(
                 str(bind),

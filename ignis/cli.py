@@ -14,8 +14,10 @@ from ignis import app, bundle
 from ignis.bench.options import help_text, read_options
 from ignis.bench.report import as_json, as_text
 from ignis.bench.run import run as run_bench
-from ignis.config import Config, join_words, load_config, nearest, rule, written
+from ignis.config import Config, load_config
 from ignis.config_fields import ENVIRONMENT, FIELDS, Kind
+from ignis.config_table import describe_fields
+from ignis.config_values import join_words, nearest, rule, written
 from ignis.errors import ConfigError, IgnisError
 from ignis.model_commands import MODEL_COMMANDS, run_model_command
 from ignis.version import VERSION
@@ -125,24 +127,6 @@ def _help(words: list[str]) -> int:
     else:
         print(_fields_text())
     return 0
-
-
-def describe_fields() -> list[dict[str, object]]:
-    """Returns one object a configuration field, in the order of the help."""
-    return [
-        {
-            "group": field.group,
-            "name": field.name,
-            "flag": field.flag,
-            "env": field.env,
-            "file_key": field.key,
-            "kind": field.kind.value,
-            "default": field.default,
-            "rule": rule(field),
-            "description": field.text,
-        }
-        for field in FIELDS
-    ]
 
 
 def _fields_text() -> str:

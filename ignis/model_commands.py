@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ignis.catalog import Catalog, CatalogModel, Presence, load_catalog
-from ignis.config import Config, join_words, load_config, nearest
+from ignis.config import Config, load_config
+from ignis.config_values import join_words, nearest
 from ignis.errors import ConfigError, DownloadError, ModelFileError
 from ignis.fetching import fetch_model, wanted_entry
 from ignis.pinned import remove

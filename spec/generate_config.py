@@ -37,7 +37,11 @@ KEYS = {
     "zero",
     "text",
     "stands_for_group",
+    "effect",
+    "patchable",
+    "scoped",
 }
+EFFECTS = ("live", "reload", "restart")
 
 HEAD = '''"""Every configuration field. Generated from spec/config.toml by spec/generate.py: do not edit.
 
@@ -71,6 +75,17 @@ class Kind(enum.Enum):
     TEXT = "text"
 
 
+class Effect(enum.Enum):
+    """When a change takes effect in a server that runs."""
+
+    LIVE = "live"
+    """At once."""
+    RELOAD = "reload"
+    """With the model loaded anew."""
+    RESTART = "restart"
+    """At the next start."""
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One row. `default` is spelled as a person would; `zero` is what 0 means where it has a meaning of its own."""
@@ -80,6 +95,7 @@ class Field:
     kind: Kind
     default: str | None
     text: str
+    effect: Effect
     minimum: float | None = None
     maximum: float | None = None
     multiple: int | None = None
@@ -87,6 +103,10 @@ class Field:
     choices: type[enum.StrEnum] | None = None
     stands_for_group: bool = False
     """Its flag and its variable have the group's name alone."""
+    is_patchable: bool = True
+    """Whether clients may change it while the server runs."""
+    is_scoped: bool = False
+    """Whether it may differ by the model's family."""
 
     @property
     def key(self) -> str:
@@ -167,6 +187,7 @@ def row(field: dict[str, Any]) -> str:
         f"Kind.{field['kind'].upper()}",
         quoted(field["default"]) if "default" in field else "None",
         quoted(field["text"]),
+        f"Effect.{field['effect'].upper()}",
     ]
     arguments += [f"{key}={field[key]}" for key in ("minimum", "maximum", "multiple") if key in field]
     if "zero" in field:
@@ -175,7 +196,20 @@ def row(field: dict[str, Any]) -> str:
         arguments.append(f"choices={enum_of(field)}")
     if field.get("stands_for_group"):
         arguments.append("stands_for_group=True")
+    if not field.get("patchable", True):
+        arguments.append("is_patchable=False")
+    if field.get("scoped"):
+        arguments.append("is_scoped=True")
     return "    Field(\n" + "".join(f"        {argument},\n" for argument in arguments) + "    ),\n"
+
+
+def spelled(value: Any, indent: int = 0) -> str:
+    """Spells nested tables of scalars as the formatter does."""
+    if not isinstance(value, dict):
+        return quoted(value) if isinstance(value, str) else repr(value)
+    inner = "    " * (indent + 1)
+    rows = "".join(f"{inner}{quoted(key)}: {spelled(entry, indent + 1)},\n" for key, entry in value.items())
+    return "{\n" + rows + "    " * indent + "}"
 
 
 def config() -> dict[Path, str]:
@@ -185,13 +219,16 @@ def config() -> dict[Path, str]:
         ValueError: a field names an unknown key, group or kind, or is listed twice.
     """
     spec = tomllib.loads((ROOT / "spec" / "config.toml").read_text(encoding="utf-8"))
-    groups, fields, environment = spec["groups"], spec["field"], spec["environment"]
+    profiles = tomllib.loads((ROOT / "spec" / "profiles.toml").read_text(encoding="utf-8"))
+    groups, fields, families, environment = spec["groups"], spec["field"], spec["families"], spec["environment"]
     seen = set()
     for field in fields:
         key = (field["group"], field["name"])
-        known = field["group"] in groups and field["kind"] in {*TYPES, "choice"} and field.keys() <= KEYS
-        if key in seen or not known:
-            raise ValueError(f"spec/config.toml: {'.'.join(key)} is listed twice, or has an unknown group, kind or key")
+        known = field["group"] in groups and field["kind"] in {*TYPES, "choice"} and field["effect"] in EFFECTS
+        if key in seen or not known or not field.keys() <= KEYS:
+            raise ValueError(
+                f"spec/config.toml: {'.'.join(key)} is listed twice, or has an unknown group, kind, effect or key"
+            )
         seen.add(key)
     parts = [HEAD]
     for field in fields:
@@ -212,6 +249,9 @@ def config() -> dict[Path, str]:
     parts.append("\n".join(lines) + "\n")
     tables = [
         "GROUPS: dict[str, type] = {\n" + "".join(f"    {quoted(g)}: {camel(g)}Config,\n" for g in groups) + "}\n",
+        "GROUP_TEXTS = {\n" + "".join(f"    {quoted(g)}: {quoted(t)},\n" for g, t in groups.items()) + "}\n",
+        "FAMILIES = {\n" + "".join(f"    {quoted(n)}: {quoted(t)},\n" for n, t in families.items()) + "}\n",
+        "PROFILES: dict[str, dict[str, dict[str, str | int | bool]]] = " + spelled(profiles) + "\n",
         "ENVIRONMENT = {\n" + "".join(f"    {quoted(n)}: {quoted(t)},\n" for n, t in environment.items()) + "}\n",
         "FIELDS: tuple[Field, ...] = (\n" + "".join(row(field) for field in fields) + ")\n",
     ]

@@ -10,6 +10,7 @@ from ignis.api.auth import KeyGuard
 from ignis.api.catalog import CatalogRoutes
 from ignis.api.chat_completions import ChatCompletions
 from ignis.api.completions import Completions
+from ignis.api.config import ConfigRoutes
 from ignis.api.health import Health
 from ignis.api.log import LogPage
 from ignis.api.messages import Messages
@@ -34,6 +35,7 @@ from ignis.config_fields import ConfigFields
 from ignis.downloads import Downloads
 from ignis.log import Log
 from ignis.metrics import Metrics
+from ignis.running import RunningConfig
 
 _DOCS = "/v1/docs/"
 _UI = "/ui/"
@@ -86,6 +88,7 @@ def build_router(
     serving: Serving,
     prompts: Prompts,
     downloads: Downloads,
+    running: RunningConfig,
     settings: ApiSettings,
     metrics: Metrics,
     log: Log,
@@ -106,6 +109,7 @@ def build_router(
     messages = Messages(orders, answering, metrics, limit)
     models = Models(serving, downloads, orders.capabilities, limit)
     catalog = CatalogRoutes(downloads, limit)
+    config = ConfigRoutes(running)
     store = ResponseStore(settings.response_store_bytes, settings.response_store_ttl_s, monotonic_s)
     runs = ResponseRuns(orders, store)
     responses = Responses(orders, answering, runs, limit)
@@ -131,6 +135,9 @@ def build_router(
         _route(operations.STOP_DOWNLOAD, catalog.stop),
         _route(operations.MODEL_EVENTS, models.events),
         _route(operations.SHOW_MODEL, models.show),
+        _route(operations.SHOW_CONFIG, config.show),
+        _route(operations.SHOW_CONFIG_FIELDS, config.fields),
+        _route(operations.SHOW_CONFIG_ORIGINS, config.origins),
         _route(operations.TOKENIZE, tokenize.tokenize),
         _route(operations.DETOKENIZE, tokenize.detokenize),
         _route(operations.HEALTH, Health(serving).show),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ignis.config import join_words, nearest
+from ignis.config_values import join_words, nearest
 from ignis.errors import ConfigError
 from ignis.models.base import DType
 from ignis.quant.registry import known_as

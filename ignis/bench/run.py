@@ -11,7 +11,8 @@ import trio
 from ignis.bench.figures import DecodeFigures, Figures, PromptFigures, Work, decode_figures, prompt_figures
 from ignis.bench.options import BenchOptions
 from ignis.bench.recorder import Recorder
-from ignis.config import Config, Source
+from ignis.config import Config
+from ignis.config_slots import Source
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
 from ignis.engine.leaf import Ceilings, NativeLeaf

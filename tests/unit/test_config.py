@@ -10,9 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ignis.api.routes import ApiSettings
-from ignis.cli import describe_fields, main
-from ignis.config import FOREIGN_FLAGS, Origin, Source, load_config, rule
+from ignis.cli import main
+from ignis.config import load_config
 from ignis.config_fields import FIELDS, DeviceKind, Field, LogLevel, ModelKvFormat
+from ignis.config_flags import FOREIGN_FLAGS
+from ignis.config_slots import Origin, Source
+from ignis.config_table import describe_fields
+from ignis.config_values import rule
 from ignis.engine.settings import EngineSettings
 from ignis.errors import ConfigError
 from ignis.server.limits import ServerLimits

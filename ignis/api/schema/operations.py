@@ -10,6 +10,7 @@ from ignis.api.schema.anthropic_answer import AnthropicErrorBody, AnthropicMessa
 from ignis.api.schema.anthropic_request import CountTokensRequest, MessagesRequest
 from ignis.api.schema.chat_completions import ChatCompletion, ChatCompletionChunk, ChatCompletionRequest
 from ignis.api.schema.completions import Completion, CompletionChunk, CompletionRequest
+from ignis.api.schema.config import ConfigDocument, ConfigFieldList, ConfigOrigins
 from ignis.api.schema.models import (
     DownloadProgress,
     DownloadRequest,
@@ -329,6 +330,29 @@ SHOW_MODEL = Operation(
     answer=ModelEntry,
     refusals=(errors.ModelNotFoundError,),
 )
+SHOW_CONFIG = Operation(
+    "GET",
+    "/v1/config",
+    "showConfig",
+    "Show the configuration in effect",
+    "Secrets are left out. An unset field is null. A family of models has an object of its own in a group where a "
+    "value differs for it.",
+    answer=ConfigDocument,
+)
+SHOW_CONFIG_FIELDS = Operation(
+    "GET",
+    "/v1/config/fields",
+    "showConfigFields",
+    "List the fields of the configuration, and what they take",
+    answer=ConfigFieldList,
+)
+SHOW_CONFIG_ORIGINS = Operation(
+    "GET",
+    "/v1/config/origins",
+    "showConfigOrigins",
+    "List where the values in effect came from",
+    answer=ConfigOrigins,
+)
 TOKENIZE = Operation(
     "POST",
     "/v1/tokenize",
@@ -388,6 +412,9 @@ OPERATIONS = (
     STOP_DOWNLOAD,
     MODEL_EVENTS,
     SHOW_MODEL,
+    SHOW_CONFIG,
+    SHOW_CONFIG_FIELDS,
+    SHOW_CONFIG_ORIGINS,
     TOKENIZE,
     DETOKENIZE,
     HEALTH,

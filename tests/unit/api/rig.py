@@ -11,6 +11,7 @@ from ignis.api.router import Router
 from ignis.api.routes import ApiSettings, build_router
 from ignis.api.serving import Serving
 from ignis.catalog import load_catalog
+from ignis.config import Config, load_config
 from ignis.config_fields import ConfigFields, DownloadConfig
 from ignis.downloads import Downloads
 from ignis.engine.gate import KeeperSettings
@@ -19,6 +20,7 @@ from ignis.engine.lifecycle import LoadedModel
 from ignis.log import LogFormat, open_log
 from ignis.metrics import Metrics
 from ignis.models.local import LocalModels
+from ignis.running import RunningConfig
 from tests.fakes.engine import Script, ScriptedEngine, byte_model
 from tests.fakes.exchange import FakeAnswer, FakeExchange
 
@@ -37,6 +39,7 @@ class Rig:
         is_held: bool = False,
         shipped: Path | None = None,
         folder: Path | None = None,
+        config: Config | None = None,
         **settings: Any,
     ) -> None:
         self.engine = ScriptedEngine(scripts, is_held=is_held)
@@ -57,6 +60,7 @@ class Rig:
         self.keeper.course.model = model or byte_model()
         self.serving = Serving(self.engine, self.keeper, self.metrics, 10)  # type: ignore[arg-type]
         self._options: dict[str, Any] = {} if shipped is None else {"shipped": shipped}
+        self.running = RunningConfig(config or load_config([], {}, Path("/srv")))
         self._prompts = prompts
         self._settings = replace(ApiSettings.from_config(ConfigFields(), None), **settings)
         self.serve_with(
@@ -67,7 +71,14 @@ class Rig:
         """Makes the router, with these downloads behind it; their `run` is the test's to start."""
         self.downloads = downloads
         self.router: Router = build_router(
-            self.serving, self._prompts, downloads, self._settings, self.metrics, self.log, **self._options
+            self.serving,
+            self._prompts,
+            downloads,
+            self.running,
+            self._settings,
+            self.metrics,
+            self.log,
+            **self._options,
         )
 
     async def call(self, method: str, path: str, body: Any = b"", **options: Any) -> FakeExchange:

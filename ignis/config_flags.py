@@ -1,0 +1,135 @@
+"""Reads the command line and the environment into values by key. Knows no file."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ignis.config_fields import ENVIRONMENT, Kind
+from ignis.config_slots import SLOTS, Given, Origin, Source
+from ignis.config_values import FALSE_WORDS, TRUE_WORDS, nearest, rule
+from ignis.errors import ConfigError
+
+# Options of llama-server and vLLM, and what they are called here.
+FOREIGN_FLAGS = {
+    "--host": "--server-bind",
+    "--port": "--server-bind",
+    "--ssl-cert-file": "--server-tls-cert",
+    "--ssl-certfile": "--server-tls-cert",
+    "--ssl-key-file": "--server-tls-key",
+    "--ssl-keyfile": "--server-tls-key",
+    "--allowed-origins": "--server-origins",
+    "--uds": "--server-bind",
+    "--api-key": "--server-api-key",
+    "-m": "--model-artifact",
+    "--model": "--model-artifact",
+    "-a": "--model-id",
+    "--alias": "--model-id",
+    "--served-model-name": "--model-id",
+    "-c": "--model-max-context",
+    "--ctx-size": "--model-max-context",
+    "--max-model-len": "--model-max-context",
+    "-n": "--model-default-max-tokens",
+    "--n-predict": "--model-default-max-tokens",
+    "-np": "--model-decode-lanes",
+    "--parallel": "--model-decode-lanes",
+    "--max-num-seqs": "--model-decode-lanes",
+    "-t": "--cpu-threads",
+    "-ub": "--model-prefill-chunk",
+    "--ubatch-size": "--model-prefill-chunk",
+    "--max-num-batched-tokens": "--model-prefill-chunk",
+    "-ctk": "--model-kv-format",
+    "--cache-type-k": "--model-kv-format",
+    "--kv-cache-dtype": "--model-kv-format",
+    "--reasoning-budget": "--model-thinking-budget",
+    "--reasoning-parser": "--model-dialect",
+    "--tool-call-parser": "--model-dialect",
+    "--enable-prefix-caching": "--reuse-prompt",
+    "-ngl": "--device",
+    "--n-gpu-layers": "--device",
+    "--gpu-memory-utilization": "--vram-budget-bytes",
+    "--download-dir": "--download-path",
+    "--models-dir": "--download-path",
+    "-to": "--server-request-timeout",
+    "--timeout": "--server-request-timeout",
+    "-v": "--log-level",
+    "--verbose": "--log-level",
+}
+
+_OWN = ("--config", "--profile")
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """A command line's options."""
+
+    values: Mapping[str, Given]
+    file: str | None
+    """Of --config."""
+    profile: str | None
+
+
+def read_flags(arguments: Sequence[str], folder: Path) -> Flags:
+    """Reads `--flag value`, `--flag=value` and bare switches; of a flag given twice the last one counts.
+
+    Raises:
+        ConfigError: one is unknown, or lacks its value.
+    """
+    known = {slot.flag: slot for slot in SLOTS.values()}
+    given: dict[str, Given] = {}
+    own: dict[str, str] = {}
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        flag, has_value, value = argument.partition("=")
+        slot = known.get(flag)
+        if slot is None and flag not in _OWN:
+            if not flag.startswith("-"):
+                raise ConfigError(
+                    f"unexpected argument {argument!r}; options start with --, and --model-artifact names a model"
+                )
+            raise ConfigError(f"unknown option {flag}{_meant(flag, [*known, *_OWN])}")
+        if not has_value:
+            is_switch = slot is not None and slot.field.kind is Kind.BOOL
+            if is_switch and not (rest and rest[0].lower() in TRUE_WORDS | FALSE_WORDS):
+                value = "true"
+            elif not rest or rest[0].startswith("--"):
+                allowed = rule(slot.field) if slot is not None else {"--config": "path"}.get(flag, "name")
+                raise ConfigError(f"{flag} needs a value: {allowed}")
+            else:
+                value = rest.pop(0)
+        if slot is None:
+            own[flag] = value
+        else:
+            if slot.field.kind is Kind.PATHS and slot.key in given:
+                value = f"{given[slot.key].text};{value}"
+            given[slot.key] = Given(value, Origin(Source.FLAG, flag), folder)
+    return Flags(given, own.get("--config"), own.get("--profile"))
+
+
+def read_environment(environ: Mapping[str, str], folder: Path) -> dict[str, Given]:
+    """Reads the variables with our prefix; an empty one is not there.
+
+    Raises:
+        ConfigError: one is unknown.
+    """
+    known = {slot.env: slot for slot in SLOTS.values()}
+    given = {}
+    for name, value in environ.items():
+        if name.startswith("IGNIS_") and name not in ENVIRONMENT and value:
+            slot = known.get(name)
+            if slot is None:
+                raise ConfigError(f"unknown environment variable {name}{nearest(name, [*known, *ENVIRONMENT])}")
+            given[slot.key] = Given(value, Origin(Source.ENVIRONMENT, name), folder)
+    return given
+
+
+def _meant(flag: str, known: Sequence[str]) -> str:
+    """As `nearest`, for a flag: one of another server, one that lacks its group, or a slip; else where they all are."""
+    bare = flag.lstrip("-")
+    whole = FOREIGN_FLAGS.get(flag) or next((name for name in known if name.endswith(f"-{bare}")), None)
+    if whole is None:
+        # Without the dashes, which every flag has in common.
+        close = difflib.get_close_matches(bare, [name.removeprefix("--") for name in known], n=1, cutoff=0.6)
+        whole = f"--{close[0]}" if close else None
+    return f"; did you mean {whole}?" if whole is not None else "; help --fields lists them all"

@@ -1,0 +1,98 @@
+"""The routes of the configuration."""
+
+import json
+from pathlib import Path
+
+from ignis.config import Config, load_config
+from ignis.config_fields import FAMILIES, FIELDS, GROUPS, Effect, Kind
+from ignis.models.base import Architecture
+from tests.unit.api.rig import Rig
+
+
+def configured(*arguments: str, environ: dict[str, str] | None = None, folder: Path = Path("/srv")) -> Config:
+    return load_config(arguments, environ or {}, folder)
+
+
+async def test_the_values_in_effect_are_shown_by_group_and_no_secret() -> None:
+    flags = ["--server-api-key", "sk-hidden", "--download-token", "hf-hidden", "--model-max-context", "4096"]
+    flags += [
+        "--download-endpoint",
+        "https://me:pass@word@mirror.example/models",
+        "--switch-known-models",
+        "a=/m/a.gguf",
+    ]
+    answer = await Rig(config=configured(*flags)).answer("GET", "/v1/config")
+    document = answer.json()
+    assert list(document) == list(GROUPS)
+    assert document["model"]["max_context"] == 4096 and document["model"]["artifact"] is None
+    assert document["switch"]["known_models"] == {"a": "/m/a.gguf"}
+    assert document["download"]["endpoint"] == "https://(not shown)@mirror.example/models"
+    assert "hidden" not in answer.body.decode() and "pass" not in answer.body.decode()
+    assert "api_key" not in document["server"] and "token" not in document["download"]
+
+
+async def test_a_family_has_an_object_of_its_own_where_it_differs() -> None:
+    config = configured("--qwen3-model-max-context", "4096", environ={"IGNIS_LLAMA_MODEL_KV_FORMAT": "fp8"})
+    document = (await Rig(config=config).answer("GET", "/v1/config")).json()
+    assert document["model"]["qwen3"] == {"max_context": 4096}
+    assert document["model"]["llama"] == {"kv_format": "fp8"}
+    assert document["model"]["max_context"] == 0
+
+
+async def test_every_field_is_listed_with_what_it_takes() -> None:
+    listed = (await Rig().answer("GET", "/v1/config/fields")).json()
+    assert [row["key"] for row in listed["data"]] == [field.key for field in FIELDS]
+    assert [group["name"] for group in listed["groups"]] == list(GROUPS)
+    rows = {row["key"]: row for row in listed["data"]}
+    chunk, share = rows["model.prefill_chunk"], rows["model.decode_share"]
+    assert (chunk["minimum"], chunk["maximum"], chunk["multiple"], chunk["default"]) == (64, 8192, 64, None)
+    assert (share["default"], share["effect"], share["reload_required"]) == (25, "reload", True)
+    assert share["scoped_flags"] == [f"--{family}-model-decode-share" for family in FAMILIES]
+    assert (rows["server.max_body_bytes"]["default"], rows["server.metrics"]["default"]) == (16 << 20, True)
+    assert rows["log.level"]["choices"] == ["debug", "info", "warning", "error"]
+    assert [key for key, row in rows.items() if not row["visible"]] == ["server.api_key", "download.token"]
+
+
+async def test_each_value_says_where_it_came_from(tmp_path: Path) -> None:
+    file = tmp_path / "ignis.config.toml"
+    file.write_text(
+        'profile = "mine"\n[model]\ndecode_share = 10\nqwen3 = {decode_share = 50}\n[profiles.mine.cpu]\nthreads = 3\n'
+    )
+    environ = {"IGNIS_SERVER_API_KEY": "sk-hidden"}
+    config = configured("--model-decode-lanes", "2", environ=environ, folder=tmp_path)
+    shown = (await Rig(config=config).answer("GET", "/v1/config/origins")).json()
+    rows = {row.pop("key"): row for row in shown["data"]}
+    assert (shown["file"], shown["profile"]) == (str(file), "mine")
+    assert rows["model.decode_lanes"] == {
+        "source": "flag",
+        "place": "--model-decode-lanes",
+        "is_set": True,
+        "is_locked": True,
+    }
+    assert rows["server.api_key"] == {
+        "source": "env",
+        "place": "IGNIS_SERVER_API_KEY",
+        "is_set": True,
+        "is_locked": True,
+    }
+    assert rows["model.decode_share"]["source"] == rows["model.qwen3.decode_share"]["source"] == "file"
+    assert (rows["cpu.threads"]["source"], rows["cpu.threads"]["is_locked"]) == ("profile", False)
+    assert (rows["model.artifact"]["source"], rows["model.artifact"]["is_set"]) == ("default", False)
+    assert "sk-hidden" not in json.dumps(shown)
+
+
+async def test_the_routes_are_behind_the_key() -> None:
+    rig = Rig(api_key="sk-test")
+    for path in ("", "/fields", "/origins"):
+        assert (await rig.answer("GET", f"/v1/config{path}")).status == 401
+
+
+def test_the_families_are_the_architectures() -> None:
+    assert list(FAMILIES) == [architecture.value for architecture in Architecture]
+
+
+def test_who_may_reach_the_server_and_where_files_go_is_no_clients_choice() -> None:
+    fixed = {field.key for field in FIELDS if not field.is_patchable}
+    paths = {field.key for field in FIELDS if field.kind in (Kind.PATH, Kind.ADDRESS, Kind.BINDS, Kind.ORIGINS)}
+    assert paths | {"server.api_key", "download.endpoint", "download.enabled"} <= fixed
+    assert all(field.effect is Effect.RESTART for field in FIELDS if not field.is_patchable)
