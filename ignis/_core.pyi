@@ -1,6 +1,6 @@
 """Types of _core.pyx."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, Protocol, final
 
 from ignis.models.base import Checkpoint
@@ -127,9 +127,19 @@ class SamplingTable:
 @final
 class Row:
     lane: Final[int]
-    tokens: Final[TokenLog]
+    tokens: TokenLog
     table: Final[PageTable]
-    def __init__(self, lane: int, tokens: TokenLog, table: PageTable) -> None: ...
+    filled: int
+    num_drawn: int
+    def __init__(
+        self,
+        lane: int,
+        tokens: TokenLog,
+        table: PageTable,
+        stop_ids: Collection[int] = (),
+        most_drawn: int = 0,
+        is_plain: bool = False,
+    ) -> None: ...
 
 @final
 class Draw:
@@ -138,6 +148,8 @@ class Draw:
     top: Final[tuple[tuple[int, float], ...]]
     def __init__(self, token: int, logprob: float = 0.0, top: tuple[tuple[int, float], ...] = ()) -> None: ...
 
+def take_draws(rows: tuple[Row, ...], draws: Sequence[Draw]) -> list[int]: ...
+def full_rows(rows: tuple[Row, ...]) -> list[int]: ...
 def score(logits: Any, tokens: TokenLog, start: int, num_rows: int, num_top: int) -> list[Draw]: ...
 
 class LeafError(Exception):

@@ -943,16 +943,54 @@ cdef class SamplingTable:
 
 
 cdef class Row:
-    """One lane's part of a round: the last token of the log goes in at its position, through these pages."""
+    """One lane's part of a round: the last token of the log goes in at its position, through these pages. It keeps what
+    every round changes of a request, so that `take_draws` needs nothing else.
+
+    stop_ids, most_drawn: a draw of one of these, or the last of so many, is not a plain one.
+    is_plain: False: no draw is.
+    """
 
     cdef readonly int lane
-    cdef readonly TokenLog tokens
+    cdef public TokenLog tokens
     cdef readonly PageTable table
+    cdef public int filled
+    cdef public int num_drawn
+    cdef int32_t *c_stop_ids
+    cdef int c_num_stop_ids
+    cdef int c_most_drawn
+    cdef bint c_is_plain
 
-    def __cinit__(self, int lane, TokenLog tokens not None, PageTable table not None):
+    def __cinit__(self, int lane, TokenLog tokens not None, PageTable table not None, stop_ids=(), int most_drawn=0,
+                  bint is_plain=False):
+        cdef int i
+        self.c_stop_ids = <int32_t *>c_zeroed(len(stop_ids), sizeof(int32_t))
+        for i, stop_id in enumerate(stop_ids):
+            self.c_stop_ids[i] = stop_id
+        self.c_num_stop_ids = len(stop_ids)
         self.lane = lane
         self.tokens = tokens
         self.table = table
+        self.c_most_drawn = most_drawn
+        self.c_is_plain = is_plain
+
+    def __dealloc__(self):
+        free(self.c_stop_ids)
+
+    cdef bint c_take(self, int32_t token) noexcept:
+        """Takes a plain draw; False, and nothing has changed, where more follows from it than one more token."""
+        cdef int i
+        if not self.c_is_plain or token < 0 or self.num_drawn + 1 >= self.c_most_drawn:
+            return False
+        if (self.filled + 1) % IGNIS_PAGE_TOKENS == 0 or self.tokens.c_count == self.tokens.capacity:
+            return False
+        for i in range(self.c_num_stop_ids):
+            if self.c_stop_ids[i] == token:
+                return False
+        self.tokens.c_tokens[self.tokens.c_count] = token
+        self.tokens.c_count += 1
+        self.filled += 1
+        self.num_drawn += 1
+        return True
 
 
 cdef class Draw:
@@ -973,6 +1011,35 @@ cdef Draw c_draw(const ignis_draw *draw):
     if draw.num_top == 0:
         return Draw(draw.token, draw.logprob)
     return Draw(draw.token, draw.logprob, tuple([(draw.top_ids[i], draw.top_logprobs[i]) for i in range(draw.num_top)]))
+
+
+def take_draws(tuple rows not None, draws not None):
+    """Takes the draws of a round where one more token, inside a page, is all that follows. Returns the indexes of the
+    other rows, which are as they were."""
+    cdef Row row
+    cdef Draw draw
+    cdef int i
+    if len(draws) != len(rows):
+        raise ValueError(f"{len(draws)} draws for {len(rows)} rows")
+    others = []
+    for i in range(len(rows)):
+        row = rows[i]
+        draw = draws[i]
+        if not row.c_take(draw.token):
+            others.append(i)
+    return others
+
+
+def full_rows(tuple rows not None):
+    """Returns the indexes of the rows whose next position is in no page yet."""
+    cdef Row row
+    cdef int i
+    full = []
+    for i in range(len(rows)):
+        row = rows[i]
+        if row.filled >= row.table.c_count * IGNIS_PAGE_TOKENS:
+            full.append(i)
+    return full
 
 
 def score(float[:, ::1] logits not None, TokenLog tokens not None, int start, int num_rows, int num_top):

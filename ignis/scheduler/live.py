@@ -30,7 +30,8 @@ def pages_of(tokens: int) -> int:
 class Live:
     """One request from its submission to its end. Times are seconds of the engine's clock.
 
-    Positions [0, filled) are in its pages. While it decodes, filled is len(tokens) - 1: the last drawn token goes in
+    Its row keeps what every round changes: the tokens, how many of them were drawn, and that positions [0, filled) are
+    in its pages. While it decodes, filled is len(tokens) - 1: the last drawn token goes in
     with the next round.
     """
 
@@ -40,13 +41,11 @@ class Live:
         "constraint",
         "deadline_s",
         "entered_pages",
-        "filled",
         "finish",
         "first_token_at_s",
         "is_late",
         "is_shared",
         "lane",
-        "num_drawn",
         "rank",
         "request_id",
         "row",
@@ -57,7 +56,6 @@ class Live:
         "submission",
         "submitted_at_s",
         "table",
-        "tokens",
     )
 
     def __init__(self, request_id: int, submission: Submission, lane: int, arrival: int, now_s: float) -> None:
@@ -69,10 +67,15 @@ class Live:
         self.rank = (submission.request_class.value, arrival)
         self.state = RequestState.QUEUED
         self.finish: FinishReason | None = None
-        self.tokens = TokenLog(submission.prompt, bound_tokens)
         self.table = PageTable(pages_of(bound_tokens))
-        self.row = Row(lane, self.tokens, self.table)
-        self.filled = 0
+        self.row = Row(
+            lane,
+            TokenLog(submission.prompt, bound_tokens),
+            self.table,
+            stop_ids=submission.stop_ids,
+            most_drawn=submission.max_tokens,
+            is_plain=submission.constraint is None and submission.sampling.top_logprobs is None,
+        )
         self.entered_pages = 0
         self.is_shared = True
         """False once a page could not be entered in the prefix index: those after it stay out too."""
@@ -81,7 +84,6 @@ class Live:
         """Of the cached ones, those in pages that another request held when they were claimed."""
         self.source: int | None = None
         """The cached page whose head its last page gets by a copy. Held until that is done, within one step."""
-        self.num_drawn = 0
         self.scores: list[TokenLogprob] = []
         """Of the prompt so far, where it is scored."""
         self.is_late = False
@@ -90,6 +92,22 @@ class Live:
         self.admitted_at_s: float | None = None
         self.first_token_at_s: float | None = None
         self.deadline_s = None if submission.timeout_s is None else now_s + submission.timeout_s
+
+    @property
+    def tokens(self) -> TokenLog:
+        return self.row.tokens
+
+    @property
+    def filled(self) -> int:
+        return self.row.filled
+
+    @filled.setter
+    def filled(self, filled: int) -> None:
+        self.row.filled = filled
+
+    @property
+    def num_drawn(self) -> int:
+        return self.row.num_drawn
 
     @property
     def prompt_tokens(self) -> int:
@@ -116,8 +134,7 @@ class Live:
         tokens = TokenLog(self.submission.prompt, self.tokens.capacity)
         for token in self.tokens.slice(self.prompt_tokens, stop):
             tokens.append(token)
-        self.tokens = tokens
-        self.row = Row(self.lane, tokens, self.table)
+        self.row.tokens = tokens
         self.filled = stop
 
     def usage(self, now_s: float) -> Usage:

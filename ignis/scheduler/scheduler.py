@@ -4,14 +4,15 @@ No I/O, no clock, no event loop. `now` is in seconds of any clock that only grow
 else is called.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ignis._core import PAGE_TOKENS, Draw
+from ignis._core import PAGE_TOKENS, Draw, full_rows, take_draws
 from ignis.scheduler.admission import Admission
 from ignis.scheduler.decode import DecodeLanes
 from ignis.scheduler.live import Live, pages_of
-from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan, Step
+from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan, Step
 from ignis.scheduler.prefill import PrefillLane
 from ignis.scheduler.request import Admitted, Event, FinishReason, RequestEvent, Submission, TokenEvent, TokenLogprob
 from ignis.scheduler.residency import Residency
@@ -43,12 +44,16 @@ class Scheduler:
         self._prefill = PrefillLane(settings.prefill_chunk, settings.decode_share)
         self._lanes = DecodeLanes(settings.num_lanes)
         self._lives: dict[int, Live] = {}
-        self._num_deadlines = 0
+        self._first_deadline_s = math.inf
         self._num_arrived = 0
         self._untold: list[Event] = []
         """What happened outside a commit; the next one tells it."""
         self._late: list[Live] = []
         """Whose constraint became late since `take_late`."""
+        self._standing: DecodeRound | None = None
+        """The round that comes again unless something happens: nobody waits, no prompt runs, no lane is late, and each
+        row has room in its page. Planning and committing it touch as little memory as they can, which after the
+        device's milliseconds is in no cache, and most of what a round takes of the host."""
 
     @property
     def num_waiting(self) -> int:
@@ -81,8 +86,9 @@ class Scheduler:
         assert pages_of(len(submission.prompt) + submission.max_tokens) <= self.residency.pool.num_pages, "never fits"
         live = Live(request_id, submission, self._lanes.reserve(), self._num_arrived, now)
         self._num_arrived += 1
-        self._num_deadlines += live.deadline_s is not None
+        self._standing = None
         self._lives[request_id] = live
+        self._note_deadlines()
         self._admission.push(live)
 
     def cancel(self, request_id: int, now: float, reason: FinishReason = FinishReason.CANCELLED) -> None:
@@ -104,8 +110,10 @@ class Scheduler:
     def plan(self, now: float) -> Step:
         """Returns the next step. Before it, requests past their deadline end and one may be admitted, which the commit
         tells."""
-        if self._num_deadlines:
+        if now >= self._first_deadline_s:
             self._expire(now)
+        if self._standing is not None:
+            return self._standing
         if not self._lanes.num_decoding or self._prefill.may_run(now):
             # Not before its first step can run: whoever comes until then may be of a higher rank.
             if self._prefill.live is None:
@@ -122,16 +130,13 @@ class Scheduler:
     def commit(self, step: Step, draws: Sequence[Draw], now: float) -> list[Event]:
         """Takes the result of a step: a round's draws in the order of its rows; a span's scores where its prompt is
         scored, then a last span's one draw."""
-        events = self._take_untold()
         if isinstance(step, DecodeRound):
-            self._prefill.note_round()
-            self._lanes.end_round(step)
-            for live, draw in zip(step.lives, draws, strict=True):
-                live.filled += 1
-                self.residency.enter(live)
-                live.advance(RequestEvent.TOKENS)
-                events.append(self._take_draw(live, draw, now))
-        elif isinstance(step, PrefillSpan):
+            return self._commit_round(step, draws, now)
+        self._standing = None
+        events = self._take_untold()
+        if isinstance(step, Idle):
+            return events
+        if isinstance(step, PrefillSpan):
             live = step.live
             live.filled = step.stop
             self.residency.enter(live)
@@ -147,10 +152,27 @@ class Scheduler:
                 events.append(event)
             else:
                 live.advance(RequestEvent.SPAN)
-        elif isinstance(step, CopyPage):
+        else:
             step.live.filled = step.stop
             self.residency.end_copy(step.live)
             self.residency.enter(step.live)
+        return events
+
+    def _commit_round(self, step: DecodeRound, draws: Sequence[Draw], now: float) -> list[Event]:
+        others = take_draws(step.rows, draws)
+        if step is self._standing and not others:
+            return [TokenEvent(live.request_id, (draw.token,)) for live, draw in zip(step.lives, draws, strict=True)]
+        self._standing = None
+        events = self._take_untold()
+        self._prefill.note_round()
+        self._lanes.end_round(step)
+        for index, live in enumerate(step.lives):
+            if index in others:
+                events.append(self._take_row(live, draws[index], now))
+            else:
+                events.append(TokenEvent(live.request_id, (draws[index].token,)))
+        if not (others or self._prefill.live or self._admission or self._lanes.num_late):
+            self._standing = self._lanes.round()
         return events
 
     def take_late(self) -> list[Live]:
@@ -168,6 +190,7 @@ class Scheduler:
         live = self._lives.get(request_id)
         if live is None:
             return
+        self._standing = None
         if failure is None:
             self._lanes.permit(live)
         else:
@@ -198,9 +221,15 @@ class Scheduler:
 
     def _plan_round(self) -> DecodeRound:
         step = self._lanes.round()
-        for live in step.lives:
-            self.residency.extend(live, live.filled + 1)
+        for index in full_rows(step.rows):
+            self.residency.extend(step.lives[index], step.lives[index].filled + 1)
         return step
+
+    def _take_row(self, live: Live, draw: Draw, now: float) -> TokenEvent:
+        live.filled += 1
+        self.residency.enter(live)
+        live.advance(RequestEvent.TOKENS)
+        return self._take_draw(live, draw, now)
 
     def _take_draw(self, live: Live, draw: Draw, now: float) -> TokenEvent:
         """Counts a drawn token, and ends the request where it is a stop token or the last one of the cap."""
@@ -217,7 +246,7 @@ class Scheduler:
                 token = kept
                 self._lanes.replace(live)
         live.tokens.append(token)
-        live.num_drawn += 1
+        live.row.num_drawn += 1
         submission = live.submission
         is_stop = token in submission.stop_ids
         logprobs = () if submission.sampling.top_logprobs is None else (TokenLogprob(draw.logprob, draw.top),)
@@ -245,6 +274,10 @@ class Scheduler:
         if live.submission.reasoning is not None:
             live.submission.reasoning.rewound_tokens += before - stop
 
+    def _note_deadlines(self) -> None:
+        deadlines = (live.deadline_s for live in self._lives.values() if live.deadline_s is not None)
+        self._first_deadline_s = min(deadlines, default=math.inf)
+
     def _expire(self, now: float) -> None:
         late = [live for live in self._lives.values() if live.deadline_s is not None and now >= live.deadline_s]
         for live in late:
@@ -256,6 +289,7 @@ class Scheduler:
         self._untold.append(TokenEvent(live.request_id, finish=reason, fault=fault, usage=live.usage(now)))
 
     def _leave(self, live: Live, reason: FinishReason) -> None:
+        self._standing = None
         if live.admitted_at_s is None:
             self._admission.remove(live)
         else:
@@ -263,8 +297,8 @@ class Scheduler:
         if self._prefill.live is live:
             self._prefill.leave()
         self._lanes.leave(live)
-        self._num_deadlines -= live.deadline_s is not None
         del self._lives[live.request_id]
+        self._note_deadlines()
         live.end(reason)
 
     def _take_untold(self) -> list[Event]:
