@@ -161,7 +161,7 @@ class _App:
             for bind in server.bind
         ]
         if server.metrics:
-            metrics_router = build_metrics_router(self._metrics, self._log)
+            metrics_router = build_metrics_router(self._serving, self._metrics, self._log)
             is_chosen = config.origins["server.metrics_bind"].source is not Source.DEFAULT
             listens.append(
                 Listen(str(server.metrics_bind), metrics_router, "--server-metrics-bind", is_movable=not is_chosen)

@@ -1,5 +1,6 @@
-"""Where the files that are not Python lie: in a checkout, an installed package, the executable. Reads none."""
+"""Where the files that are not Python lie: in a checkout, an installed package, the executable."""
 
+import hashlib
 import sys
 from pathlib import Path
 
@@ -26,3 +27,12 @@ def path(name: str) -> Path:
 def library(name: str) -> Path:
     """Returns the place of a leaf, e.g. `libignis_cpu.so`."""
     return _PACKAGE / "data" / name
+
+
+def digest(folder: Path) -> str:
+    """Returns 12 hex digits that tell one state of a folder from another, by the names and contents of its files."""
+    found = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name, content = str(file.relative_to(folder)).encode(), file.read_bytes()
+        found.update(b"%d %b %d " % (len(name), name, len(content)) + content)
+    return found.hexdigest()[:12]

@@ -35,6 +35,27 @@ FAMILIES: dict[str, Family] = {
             ("running", "running"),
         ),
     ),
+    "ignis_lanes": Family(
+        kind="gauge",
+        text="Lanes of the model that serves: all, those whose prompt is computed, and those that decode.",
+        label="state",
+        values=("capacity", "prefill", "decode"),
+        snapshot=(
+            ("capacity", "lanes"),
+            ("prefill", "lanes_prefilling"),
+            ("decode", "lanes_decoding"),
+        ),
+    ),
+    "ignis_oldest_waiting_seconds": Family(
+        kind="gauge",
+        text="How long that request has waited that waits longest: for its admission, or for its model.",
+        label="for",
+        values=("admission", "model"),
+    ),
+    "ignis_responses_queued_requests": Family(
+        kind="gauge",
+        text="Responses of WebSockets, and further prompts of a batch, that wait until a lane is free.",
+    ),
     "ignis_requests_accepted": Family(
         kind="counter",
         text="Requests accepted: completed, cancelled and those under way.",
@@ -56,6 +77,10 @@ FAMILIES: dict[str, Family] = {
     "ignis_prompt_tokens": Family(
         kind="counter",
         text="Prompt tokens of requests whose prompt is done, the cached ones included.",
+    ),
+    "ignis_prefilled_tokens": Family(
+        kind="counter",
+        text="Prompt tokens that were computed, as they are.",
     ),
     "ignis_prefix_reused_tokens": Family(
         kind="counter",
@@ -92,7 +117,17 @@ FAMILIES: dict[str, Family] = {
     "ignis_request_ttft_seconds": Family(
         kind="histogram",
         text="From submission to the first token.",
-        buckets=(0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0),
+        buckets=(0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0),
+    ),
+    "ignis_request_queue_seconds": Family(
+        kind="histogram",
+        text="From submission to admission.",
+        buckets=(0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0),
+    ),
+    "ignis_inter_token_seconds": Family(
+        kind="histogram",
+        text="From one token of an answer to its next.",
+        buckets=(0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 5.0),
     ),
     "ignis_request_duration_seconds": Family(
         kind="histogram",
@@ -159,6 +194,16 @@ FAMILIES: dict[str, Family] = {
         kind="gauge",
         text="Bytes of a card that were free when the load was done.",
         snapshot=(("", "free_after_load_bytes"),),
+    ),
+    "ignis_device_memory_bytes": Family(
+        kind="gauge",
+        text="Memory of the device that models run on: all, and what any process has of it. From the first load on.",
+        label="state",
+        values=("used", "total"),
+        snapshot=(
+            ("used", "device_used_bytes"),
+            ("total", "device_total_bytes"),
+        ),
     ),
     "ignis_model_load_bytes": Family(
         kind="gauge",

@@ -3,10 +3,12 @@
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 import trio
 
+from ignis import bundle
 from ignis.api.body import read_body
 from ignis.api.progress import progress_of
 from ignis.api.schema.models import (
@@ -42,11 +44,19 @@ Describe = Callable[[LoadedModel], Awaitable[Capabilities]]
 class Models:
     """The endpoints."""
 
-    def __init__(self, serving: Serving, downloads: Downloads, describe: Describe, max_body_bytes: int) -> None:
-        """describe: says what a loaded model can do."""
+    def __init__(
+        self, serving: Serving, downloads: Downloads, describe: Describe, page: Path, max_body_bytes: int
+    ) -> None:
+        """
+        Args:
+            describe: says what a loaded model can do.
+            page: the folder of the page, which tells one build of a version from another.
+        """
         self._serving = serving
         self._downloads = downloads
         self._describe = describe
+        self._page = page
+        self._build: str | None = None
         self._max_body_bytes = max_body_bytes
 
     async def list(self, exchange: Exchange) -> None:
@@ -55,7 +65,7 @@ class Models:
             object="list",
             data=entries,
             status=state.status,
-            build=VERSION,
+            build=await self._build_id(),
             switching=state.switching,
             reason=state.reason,
             loading=state.loading,
@@ -133,6 +143,11 @@ class Models:
             downloads=tuple(progress_of(download) for download in self._downloads.known.values()),
             last_switch=_last_switch(course.last_switch),
         )
+
+    async def _build_id(self) -> str:
+        if self._build is None:
+            self._build = f"{VERSION}+{await trio.to_thread.run_sync(bundle.digest, self._page)}"
+        return self._build
 
     async def _entries(self) -> Sequence[ModelEntry]:
         locals_ = await trio.to_thread.run_sync(self._serving.keeper.models.all, abandon_on_cancel=True)

@@ -236,10 +236,12 @@ class Orders:
         """Says what a loaded model can do."""
         dialect = self._dialect(model)
         template = None if model.template is None else await self._prompts.template(model)
+        is_thinking = template is not None and can_think(template.thinking, dialect)
         return Capabilities(
             tools=template is not None and takes_tools(template.source, dialect),
-            thinking=template is not None and can_think(template.thinking, dialect),
+            thinking=is_thinking,
             thinking_efforts=[] if template is None else [effort.value for effort in template.thinking.efforts],
+            thinking_budget=self._settings.thinking.budget if is_thinking else 0,
             vision=False,
         )
 

@@ -74,10 +74,11 @@ class ResponseTale:
         """Whether an event was told."""
         return self._num_events > 0
 
-    def queue(self) -> list[ResponseEvent]:
-        """It waits for a lane; `begin` follows when it has one."""
+    def queue(self, place: int) -> list[ResponseEvent]:
+        """It waits for a lane, as the place-th of all that do; `begin` follows when it has one."""
         self.response.status = "queued"
-        return [self._life(events.Created), self._life(events.Queued)]
+        created = self._life(events.Created)
+        return [created, events.Queued(sequence_number=self._number(), response=created.response, place=place)]
 
     def begin(self) -> list[ResponseEvent]:
         self.response.status = "in_progress"
@@ -208,8 +209,8 @@ class ResponseShape:
         """Numbered and not yet sent. Whoever is cancelled between two of them leaves the rest to what comes after."""
         self._tail = b"}" if stream_id is None else b',"stream_id":' + self._encoder.encode(stream_id) + b"}"
 
-    def queue(self) -> Iterable[Event]:
-        return self._spell(self.tale.queue())
+    def queue(self, place: int) -> Iterable[Event]:
+        return self._spell(self.tale.queue(place))
 
     def begin(self) -> Iterable[Event]:
         return self._spell(self.tale.begin())

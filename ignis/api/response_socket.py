@@ -248,8 +248,8 @@ class _Connection:
     async def _tell(self, run: ResponseRun, shape: ResponseShape) -> None:
         endpoint = self._endpoint
 
-        async def queue() -> None:
-            for event in shape.queue():
+        async def queue(place: int) -> None:
+            for event in shape.queue(place):
                 await self._send(event)
 
         try:

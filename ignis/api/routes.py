@@ -107,7 +107,7 @@ def build_router(
     answering = Answering(serving, log)
     limit = settings.max_body_bytes
     messages = Messages(orders, answering, metrics, limit)
-    models = Models(serving, downloads, orders.capabilities, limit)
+    models = Models(serving, downloads, orders.capabilities, shipped / "ui", limit)
     catalog = CatalogRoutes(downloads, limit)
     config = ConfigRoutes(running)
     store = ResponseStore(settings.response_store_bytes, settings.response_store_ttl_s, monotonic_s)
@@ -154,13 +154,14 @@ def build_router(
             Route("GET", _UI + "{file}", StaticFiles(_UI, shipped / "ui").show, is_open=True),
         ]
     if settings.has_ui and settings.has_metrics:
-        routes.append(Route("GET", _UI + "metrics", MetricsPage(metrics).show))
+        routes.append(Route("GET", _UI + "metrics", MetricsPage(metrics, serving.look_at_memory).show))
     return Router(routes, KeyGuard(settings.api_key), metrics, log, settings.origins)
 
 
-def build_metrics_router(metrics: Metrics, log: Log) -> Router:
+def build_metrics_router(serving: Serving, metrics: Metrics, log: Log) -> Router:
     """Makes the handler of the metrics listener, which has no key and nothing else."""
-    return Router([Route("GET", "/metrics", MetricsPage(metrics).show, is_open=True)], KeyGuard(None), metrics, log)
+    page = MetricsPage(metrics, serving.look_at_memory)
+    return Router([Route("GET", "/metrics", page.show, is_open=True)], KeyGuard(None), metrics, log)
 
 
 def _route(operation: Operation, handler: Handler) -> Route:

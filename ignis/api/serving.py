@@ -19,6 +19,7 @@ from ignis.scheduler.request import RequestClass, Submission
 _SUFFIXES = {f"@{kind.name.lower()}": kind for kind in RequestClass}
 
 OnLong = Callable[[], Awaitable[object]]
+OnWait = Callable[[int], Awaitable[object]]
 
 
 class Serving:
@@ -30,9 +31,10 @@ class Serving:
         self._engine = engine
         self._metrics = metrics
         self._turn = trio.StrictFIFOLock()
-        self._is_waiting = False
-        """Whose turn it is waits for room."""
+        self._num_waiting = 0
+        """Who wait for lanes, in their row or about to be."""
         self._long_s = long_s
+        metrics.read_gauge_from("ignis_responses_queued_requests", lambda: self._num_waiting)
 
     @property
     def model(self) -> LoadedModel | None:
@@ -67,6 +69,10 @@ class Serving:
     def is_alive(self) -> bool:
         """Whether the step loop turns."""
         return self._engine.is_alive()
+
+    async def look_at_memory(self) -> None:
+        """Reads the device's memory for the metrics."""
+        await self._engine.look_at_memory()
 
     @asynccontextmanager
     async def use(
@@ -115,30 +121,39 @@ class Serving:
         return course.home.name
 
     async def submit_in_turn(
-        self, submissions: Sequence[Submission], model: LoadedModel, on_wait: OnLong | None = None
+        self, submissions: Sequence[Submission], model: LoadedModel, on_wait: OnWait | None = None
     ) -> list[Mailbox]:
         """Waits for lanes where all are taken, behind everybody who waited before; then as `submit`.
 
         Whoever waits keeps the model.
 
         Args:
-            on_wait: called once where it has to wait.
+            on_wait: called once where it has to wait, with its place among all who do, from 1 on.
         """
         self._check_served([model])
         self.keeper.gate.stay()
         try:
-            if on_wait is not None and (self._is_waiting or not self._engine.has_room(len(submissions))):
-                await on_wait()
-            async with self._turn:
-                try:
-                    while not self._engine.has_room(len(submissions)):
-                        self._is_waiting = True
-                        await self._engine.wait_room()
-                finally:
-                    self._is_waiting = False
-                return self.submit(submissions, [model])
+            if self._num_waiting or not self._engine.has_room(len(submissions)):
+                return await self._submit_after_others(submissions, model, on_wait)
+            # A response may have been given up while it was made.
+            await trio.lowlevel.checkpoint_if_cancelled()
+            return self.submit(submissions, [model])
         finally:
             self.keeper.gate.leave()
+
+    async def _submit_after_others(
+        self, submissions: Sequence[Submission], model: LoadedModel, on_wait: OnWait | None
+    ) -> list[Mailbox]:
+        self._num_waiting += 1
+        try:
+            if on_wait is not None:
+                await on_wait(self._num_waiting)
+            async with self._turn:
+                while not self._engine.has_room(len(submissions)):
+                    await self._engine.wait_room()
+                return self.submit(submissions, [model])
+        finally:
+            self._num_waiting -= 1
 
     def submit(self, submissions: Sequence[Submission], models: Sequence[LoadedModel]) -> list[Mailbox]:
         """Hands all of them to the engine, or none; raises what it raises.

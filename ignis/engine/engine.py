@@ -1,5 +1,6 @@
 """The engine as the event loop's thread sees it: load and unload, submit, mailboxes, and what it says of itself."""
 
+import contextlib
 from collections.abc import Callable, Sequence
 
 import trio
@@ -7,6 +8,7 @@ import trio
 from ignis import machine
 from ignis._core import MAX_LANES
 from ignis.clock import Clock, monotonic_s
+from ignis.engine.device_memory import DeviceMemory, memory_of
 from ignis.engine.estimate import Estimate
 from ignis.engine.flight import Account, Flight
 from ignis.engine.leaf import Leaf
@@ -18,7 +20,7 @@ from ignis.engine.mailbox import Mailbox
 from ignis.engine.settings import EngineSettings
 from ignis.engine.snapshot import EngineSnapshot
 from ignis.engine.vram import BudgetMode, LoadPlan, Measured, measure, plan_load
-from ignis.errors import EngineError, IgnisError
+from ignis.errors import EngineError, IgnisError, ModelLoadError
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.models.base import Checkpoint
@@ -28,6 +30,7 @@ from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
 
 _REPORT_INTERVAL_S = 1.0
 _LOOK_INTERVAL_S = 0.01
+_MEMORY_LIMIT_S = 1.0
 
 
 class Engine:
@@ -62,6 +65,7 @@ class Engine:
         self._account = Account(log, metrics)
         self._estimate = Estimate()
         self._leaf: Leaf | None = None
+        self._memory = DeviceMemory()
         self._loaded: Loaded | None = None
         self._load: LoadWatch | None = None
         self._has_no_load = trio.Event()
@@ -76,6 +80,7 @@ class Engine:
         self._counted_evictions = 0
         self._num_steps = 0
         self._logged_load = (0, 0)
+        metrics.read_gauge_from("ignis_oldest_waiting_seconds", self._oldest_waiting_s, "admission")
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Runs the step loop until cancelled, then ends what is in flight and frees the model.
@@ -220,6 +225,16 @@ class Engine:
             return False
         return loop.step_age_s(self._clock() if now is None else now) < self._settings.step_limit_s
 
+    async def look_at_memory(self) -> None:
+        """Reads the device's memory for the next snapshot, in a worker thread: a driver takes a while, and one that has
+        lost its card may never answer."""
+        leaf = self._leaf
+        if leaf is None:
+            return
+        with trio.move_on_after(_MEMORY_LIMIT_S), contextlib.suppress(ModelLoadError):
+            # A card that does not answer leaves the last reading; who needs the card hears of it there.
+            self._memory = memory_of(await trio.to_thread.run_sync(leaf.probe, abandon_on_cancel=True))
+
     def snapshot(self) -> EngineSnapshot:
         """Reads the gauges. The engine's thread may move on meanwhile; each number is whole."""
         loaded, scheduler, loop = self._loaded, self._scheduler, self._loop
@@ -230,6 +245,9 @@ class Engine:
         return EngineSnapshot(
             waiting=0 if scheduler is None else scheduler.num_waiting,
             running=0 if scheduler is None else scheduler.num_running,
+            lanes=0 if scheduler is None else self._settings.decode_lanes,
+            lanes_prefilling=0 if scheduler is None else scheduler.num_prefilling,
+            lanes_decoding=0 if scheduler is None else scheduler.num_decoding,
             kv_pages=0 if plan is None else plan.layout.num_pages,
             kv_used_pages=0 if scheduler is None else scheduler.residency.num_used,
             kv_page_bytes=0 if plan is None else plan.footprint.kv_page_bytes,
@@ -245,6 +263,8 @@ class Engine:
             budget_bytes=0 if plan is None else plan.budget.size_bytes,
             unplanned_bytes=measured.unplanned_bytes,
             free_after_load_bytes=measured.free_bytes,
+            device_used_bytes=self._memory.used_bytes,
+            device_total_bytes=self._memory.total_bytes,
             load_done_bytes=0 if load is None else load.done_bytes,
             load_total_bytes=0 if load is None else load.total_bytes,
             load_s=0.0 if loaded is None else loaded.duration_s,
@@ -290,6 +310,11 @@ class Engine:
     def _retry_after_s(self) -> int:
         held = [flight for flight in self._flights.values() if not flight.has_left]
         return self._estimate.retry_after_s((flight.num_drawn, flight.submission.max_tokens) for flight in held)
+
+    def _oldest_waiting_s(self) -> float:
+        waiting = (flight.accepted_at_s for flight in self._flights.values() if flight.lane is None)
+        now = self._clock()
+        return now - min(waiting, default=now)
 
     def _loaded_plan(self) -> LoadPlan:
         assert self._loaded is not None
@@ -339,6 +364,8 @@ class Engine:
         drawn = flight.note(event, now)
         if drawn and was_silent:
             self._account.begun(event.request_id, flight, now)
+        elif drawn:
+            self._metrics.observe("ignis_inter_token_seconds", flight.gap_s)
         flight.mailbox.put(event)
         if event.finish is not None:
             self._end(event.request_id, event, now)
@@ -356,6 +383,7 @@ class Engine:
             self._estimate.note_round(delivery.ended_at_s)
         elif isinstance(delivery.step, PrefillSpan):
             self._metrics.count("ignis_engine_steps", label="prefill")
+            self._metrics.count("ignis_prefilled_tokens", delivery.step.stop - delivery.step.start)
         elif isinstance(delivery.step, CopyPage):
             self._metrics.count("ignis_engine_steps", label="copy")
         self._num_steps += not isinstance(delivery.step, Idle)

@@ -13,6 +13,7 @@ class Flight:
     __slots__ = (
         "accepted_at_s",
         "first_at_s",
+        "gap_s",
         "has_left",
         "lane",
         "last_at_s",
@@ -34,6 +35,8 @@ class Flight:
         self.num_drawn = 0
         self.first_at_s: float | None = None
         self.last_at_s = now_s
+        self.gap_s = 0.0
+        """Between the latest two tokens."""
         self.longest_gap_s = 0.0
         self.usage: Usage | None = None
 
@@ -51,7 +54,8 @@ class Flight:
         if self.first_at_s is None:
             self.first_at_s = now_s
         else:
-            self.longest_gap_s = max(self.longest_gap_s, now_s - self.last_at_s)
+            self.gap_s = now_s - self.last_at_s
+            self.longest_gap_s = max(self.longest_gap_s, self.gap_s)
         self.last_at_s = now_s
         self.num_drawn += drawn
         return drawn
@@ -91,6 +95,7 @@ class Account:
 
     def admitted(self, event: Admitted, flight: Flight) -> None:
         """The request left the queue."""
+        self._metrics.observe("ignis_request_queue_seconds", event.queued_s)
         retained_tokens = event.cached_tokens - event.shared_tokens
         self._metrics.count("ignis_prefix_reused_tokens", event.shared_tokens)
         self._metrics.count("ignis_retained_reused_tokens", retained_tokens, label="device")

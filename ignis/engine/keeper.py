@@ -80,6 +80,7 @@ class ModelKeeper:
         for status in ModelStatus:
             metrics.read_gauge_from("ignis_model_state", partial(self._is_status, status), status.value)
         metrics.read_gauge_from("ignis_model_waiting_requests", lambda: len(self.gate.wishes))
+        metrics.read_gauge_from("ignis_oldest_waiting_seconds", self.gate.wishes.oldest_s, "model")
 
     async def ask_switch(self, name: str) -> LocalModel:
         """Has the model of that name loaded; returns it at once. What serves it already is left alone.

@@ -9,6 +9,9 @@ class EngineSnapshot:
 
     waiting: int
     running: int
+    lanes: int
+    lanes_prefilling: int
+    lanes_decoding: int
     kv_pages: int
     kv_used_pages: int
     kv_page_bytes: int
@@ -24,6 +27,8 @@ class EngineSnapshot:
     budget_bytes: int
     unplanned_bytes: int
     free_after_load_bytes: int
+    device_used_bytes: int
+    device_total_bytes: int
     load_done_bytes: int
     load_total_bytes: int
     load_s: float

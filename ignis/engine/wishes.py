@@ -13,11 +13,13 @@ from ignis.models.local import LocalModel
 class Held:
     """One request that waits. Its waiter reads `model` or `error` once `is_over` is set."""
 
-    __slots__ = ("error", "is_over", "model", "target")
+    __slots__ = ("error", "is_over", "model", "since_s", "target")
 
-    def __init__(self, target: LocalModel | None) -> None:
+    def __init__(self, target: LocalModel | None, since_s: float) -> None:
         self.target = target
         """None: whatever serves."""
+        self.since_s = since_s
+        """By trio's clock."""
         self.is_over = trio.Event()
         self.model: LoadedModel | None = None
         self.error: IgnisError | None = None
@@ -33,9 +35,14 @@ class Wishes:
         return len(self._held)
 
     def add(self, target: LocalModel | None) -> Held:
-        held = Held(target)
+        held = Held(target, trio.current_time())
         self._held[held] = None
         return held
+
+    def oldest_s(self) -> float:
+        """How long that one has waited that has waited longest; 0 where nobody waits."""
+        first = next(iter(self._held), None)
+        return 0.0 if first is None else trio.current_time() - first.since_s
 
     def withdraw(self, held: Held) -> None:
         """Forgets one whose waiter has left. Does nothing where it is over."""

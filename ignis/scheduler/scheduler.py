@@ -64,6 +64,16 @@ class Scheduler:
         return len(self._lives) - len(self._admission)
 
     @property
+    def num_prefilling(self) -> int:
+        """1 while a prompt has the prefill lane."""
+        return int(self._prefill.live is not None)
+
+    @property
+    def num_decoding(self) -> int:
+        """Lanes whose prompt is done, the late ones too."""
+        return self._lanes.num_decoding
+
+    @property
     def num_late(self) -> int:
         """Lanes that are in no round until their constraint is worked out."""
         return self._lanes.num_late

@@ -113,6 +113,9 @@ class ScriptedEngine:
     def is_alive(self) -> bool:
         return self.is_turning
 
+    async def look_at_memory(self) -> None:
+        """Has no device."""
+
     def has_room(self, count: int) -> bool:
         return count <= self.num_free
 

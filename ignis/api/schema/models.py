@@ -14,6 +14,10 @@ class Capabilities(msgspec.Struct, kw_only=True):
     tools: Annotated[bool, msgspec.Meta(description="Its template takes tools, and its calls are understood.")]
     thinking: Annotated[bool, msgspec.Meta(description="It writes its reasoning apart.")]
     thinking_efforts: Annotated[list[str], msgspec.Meta(description="Values of `reasoning_effort` that it takes.")]
+    thinking_budget: Annotated[
+        int,
+        msgspec.Meta(description="Tokens after which its reasoning is closed where a request sets none. 0: never."),
+    ]
     vision: bool
 
 
@@ -175,7 +179,9 @@ class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
     has_more: Annotated[Literal[False], msgspec.Meta(description="Of Anthropic's shape, as the two ids.")]
     first_id: str | None
     last_id: str | None
-    build: Annotated[str, msgspec.Meta(description="The server's version.")]
+    build: Annotated[
+        str, msgspec.Meta(description="The server's version, and which page it has: another one is another build.")
+    ]
     switching: Annotated[Switching, msgspec.Meta(description="While one model is exchanged for another.")] | None = None
     reason: Annotated[str, msgspec.Meta(description="Why the model failed.")] | None = None
     loading: Annotated[LoadProgress, msgspec.Meta(description="While a model is loaded.")] | None = None

@@ -29,6 +29,8 @@ class Created(LifeEvent, kw_only=True, tag="response.created"):
 class Queued(LifeEvent, kw_only=True, tag="response.queued"):
     """Over WebSocket, where all lanes are taken."""
 
+    place: Annotated[int, msgspec.Meta(ge=1, description="Its place among all that wait, when it came.")] = 1
+
 
 class InProgress(LifeEvent, kw_only=True, tag="response.in_progress"):
     pass

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from ignis import bundle
 from ignis.api import body
 from ignis.api.body import parse_body
 from ignis.api.routes import build_metrics_router
@@ -31,7 +32,7 @@ ENTRY = {
     "type": "model",
     "display_name": "tiny",
     "created_at": "2023-11-14T22:13:20Z",
-    "capabilities": {"tools": False, "thinking": False, "thinking_efforts": [], "vision": False},
+    "capabilities": {"tools": False, "thinking": False, "thinking_efforts": [], "thinking_budget": 0, "vision": False},
     "defaults": {
         "temperature": 1.0,
         "top_p": 1.0,
@@ -42,12 +43,13 @@ ENTRY = {
         "frequency_penalty": 0.0,
     },
 }
+BUILD = f"{VERSION}+{bundle.digest(bundle.path('ui'))}"
 PAGE = {"has_more": False, "first_id": "tiny", "last_id": "tiny"}
 
 
 async def test_the_list_has_the_loaded_model_and_the_state() -> None:
     answer = await Rig().answer("GET", "/v1/models")
-    assert answer.json() == {"object": "list", "data": [ENTRY], "status": "serving", "build": VERSION, **PAGE}
+    assert answer.json() == {"object": "list", "data": [ENTRY], "status": "serving", "build": BUILD, **PAGE}
 
 
 async def test_the_list_says_how_far_a_load_is() -> None:
@@ -60,7 +62,7 @@ async def test_the_list_says_how_far_a_load_is() -> None:
         "object": "list",
         "data": [],
         "status": "loading",
-        "build": VERSION,
+        "build": BUILD,
         "loading": {"phase": "reading", "done_bytes": 300, "total_bytes": 1000, "seconds": 2.3},
         "has_more": False,
         "first_id": None,
@@ -145,7 +147,7 @@ async def test_routes_that_need_the_model_say_why_it_does_not_serve(
 
 async def test_the_metrics_listener_serves_metrics_and_nothing_else() -> None:
     rig = Rig()
-    router = build_metrics_router(rig.metrics, rig.log)
+    router = build_metrics_router(rig.serving, rig.metrics, rig.log)
     exchange = FakeExchange("GET", "/metrics")
     await router(exchange)
     assert exchange.answer.content_type == "text/plain; version=0.0.4; charset=utf-8"

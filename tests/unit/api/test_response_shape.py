@@ -118,7 +118,7 @@ def test_the_grammar_holds_however_parts_come_and_wherever_they_end(
 
 def test_a_named_stream_is_on_every_event() -> None:
     shape = ResponseShape(ResponseTale(response(), {}), 'a"b')
-    events = [*shape.queue(), *shape.begin(), *shape.delta(Delta(0, (Content("x"),))), *shape.end(OUTCOME)]
+    events = [*shape.queue(1), *shape.begin(), *shape.delta(Delta(0, (Content("x"),))), *shape.end(OUTCOME)]
     values = [msgspec.json.decode(event.data) for event in events]
     assert {value["stream_id"] for value in values} == {'a"b'}
     assert [value["type"].removeprefix("response.") for value in values] == [

@@ -126,11 +126,13 @@ async def test_a_response_that_finds_no_lane_is_queued_and_all_sockets_wait_in_o
     opened = rig(script("first"), script("second"))
     opened.engine.num_free = 0
     async with opened_socket(opened) as one, opened_socket(opened) as other:
-        for socket, text in ((one, "1"), (other, "2")):
-            socket.say({"type": "response.create", "input": text})
+        for place, socket in ((1, one), (2, other)):
+            socket.say({"type": "response.create", "input": str(place)})
             for name in ("response.created", "response.queued"):
                 event = await socket.hear()
                 assert (event["type"], event["response"]["status"]) == (name, "queued")
+            assert event["place"] == place
+        assert b"\nignis_responses_queued_requests 2.0\n" in opened.metrics.expose()
         opened.engine.free(1)
         await trio.testing.wait_all_tasks_blocked()
         assert one.heard()[0]["type"] == "response.in_progress"

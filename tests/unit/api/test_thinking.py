@@ -245,6 +245,7 @@ async def test_a_model_says_what_may_be_asked_of_it(
     (model,) = (await asked.answer("GET", "/v1/models")).json()["data"]
     can = model["capabilities"]
     assert (can["tools"], can["thinking"], can["thinking_efforts"]) == (tools, thinking, efforts)
+    assert can["thinking_budget"] == (6144 if thinking else 0)
     tool = {"type": "function", "function": {"name": "now"}}
     assert (await asked.answer("POST", CHAT, {"messages": HI, "tools": [tool]})).status == (200 if tools else 400)
     assert (await asked.answer("POST", CHAT, {"messages": HI, "enable_thinking": True})).status == (

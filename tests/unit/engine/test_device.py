@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import pytest
 from ignis import bundle
 from ignis.config_fields import DeviceKind
 from ignis.engine.device import open_leaf
+from ignis.engine.device_memory import DeviceMemory, memory_of
 from ignis.errors import LoadPlanError
 from ignis.log import LogFormat, open_log
+from tests.fakes.leaf import ScriptedLeaf
 
 
 @pytest.fixture
@@ -85,3 +88,18 @@ def test_the_cuda_leaf_loads_without_a_driver_and_says_what_is_missing() -> None
     assert any(text in ended.stderr for text in ("no NVIDIA driver", "driver is too old", "shows no card")), (
         ended.stderr
     )
+
+
+def test_the_hosts_memory_in_use_is_what_the_kernel_does_not_call_available(tmp_path: Path) -> None:
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text(
+        "MemTotal:       1000 kB\nMemFree:         100 kB\nMemAvailable:    400 kB\nHugePages_Total:   0\n"
+    )
+    device = replace(ScriptedLeaf(memory_bytes=800 << 10).probe(), has_own_memory=False)
+    assert memory_of(device, meminfo) == DeviceMemory(600 << 10, 800 << 10)
+    assert memory_of(device, tmp_path / "no such") == DeviceMemory(0, 800 << 10)
+
+
+def test_this_machines_memory_can_be_read() -> None:
+    memory = memory_of(open_leaf(DeviceKind.CPU, open_log(StringIO())).probe())
+    assert 0 < memory.used_bytes <= memory.total_bytes

@@ -619,6 +619,62 @@ async def test_metrics_say_where_rounds_spend_their_time(bench: Bench) -> None:
     assert bench.metric('ignis_decode_seconds_total{part="device"}') == pytest.approx(4 * 0.0009)
 
 
+async def test_metrics_say_what_lanes_do_and_how_long_requests_wait(bench: Bench) -> None:
+    lanes = [f'ignis_lanes{{state="{state}"}}' for state in ("capacity", "prefill", "decode")]
+    oldest = 'ignis_oldest_waiting_seconds{for="admission"}'
+    assert [bench.metric(lane) for lane in lanes] == [8, 0, 0]
+    bench.leaf.hold()
+    mailboxes = bench.engine.submit([ask(max_tokens=3)] * 3)
+    # The first one has decoded a round, the second prefills, the third waits.
+    await begun(bench, 1)
+    bench.leaf.allow(1)
+    await begun(bench, 2)
+    bench.clock.now += 2
+    bench.leaf.allow(1)
+    await begun(bench, 3)
+    await until(lambda: bench.metric(lanes[1]) == 1)
+    assert [bench.metric(lane) for lane in lanes] == [8, 1, 1]
+    assert bench.metric(oldest) == 2
+    bench.leaf.release()
+    for mailbox in mailboxes:
+        await read(mailbox)
+    assert [bench.metric(lane) for lane in lanes] == [8, 0, 0]
+    assert bench.metric(oldest) == 0
+    assert bench.metric("ignis_request_queue_seconds_count") == 3
+    assert bench.metric("ignis_request_queue_seconds_sum") == 4
+    await bench.engine.unload()
+    assert bench.metric(lanes[0]) == 0
+
+
+async def test_metrics_count_the_gaps_between_tokens_and_the_prompt_tokens_that_were_computed(bench: Bench) -> None:
+    for _ in range(2):
+        (mailbox,) = bench.engine.submit([ask(range(130), max_tokens=5)])
+        await read(mailbox)
+    # Four gaps an answer. All but the last token of the second prompt's whole pages come out of the cache.
+    assert bench.metric("ignis_inter_token_seconds_count") == 8
+    assert bench.metric("ignis_prompt_tokens_total") == 260
+    cached = bench.metric('ignis_retained_reused_tokens_total{tier="device"}')
+    assert bench.metric("ignis_prefilled_tokens_total") == 260 - cached < 260
+
+
+async def test_metrics_have_the_memory_of_a_card_as_its_driver_tells_it(nursery: trio.Nursery) -> None:
+    bench = Bench(card_leaf(), engine_settings(prefill_chunk=64, headroom_bytes=1000))
+    used, total = (f'ignis_device_memory_bytes{{state="{state}"}}' for state in ("used", "total"))
+    await bench.engine.look_at_memory()
+    assert bench.metric(used) == bench.metric(total) == 0
+    await nursery.start(bench.engine.run)
+    await bench.engine.load(bare_checkpoint())
+    await bench.engine.look_at_memory()
+    full = bench.metric(used)
+    assert bench.metric(total) == 1 << 17
+    await bench.engine.unload()
+    await bench.engine.look_at_memory()
+    assert full > bench.metric(used) > 0
+    bench.leaf.load_faults["probe"] = ModelLoadError("the card is lost")
+    await bench.engine.look_at_memory()
+    assert bench.metric(total) == 1 << 17
+
+
 async def test_constraints_are_worked_out_on_other_threads(bench: Bench) -> None:
     slow = RuledConstraint(ends_in(3), is_slow=True)
     (mailbox,) = bench.engine.submit([ask(max_tokens=6, constraint=slow)])

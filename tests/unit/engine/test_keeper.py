@@ -285,15 +285,18 @@ async def test_the_wait_counts_against_the_requests_time(bench: Bench) -> None:
 
 async def test_a_long_wait_is_told_once(bench: Bench) -> None:
     told: list[int] = []
+    oldest = 'ignis_oldest_waiting_seconds{for="model"}'
 
     async def tell() -> None:
         told.append(len(bench.keeper.gate.wishes))
+        assert bench.metric(oldest) >= 0.02
         bench.leaf.is_load_held = False
         await trio.lowlevel.checkpoint()
 
     bench.leaf.is_load_held = True
     assert await bench.answer("b", Patience(long_s=0.02, on_long=tell)) == "b"
     assert told == [1]
+    assert bench.metric(oldest) == 0
 
 
 async def test_an_idle_model_is_unloaded_and_the_next_request_wakes_it(bench: Bench) -> None:
