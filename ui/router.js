@@ -12,6 +12,11 @@ export function go(...parts) {
   location.hash = `#/${parts.map(encodeURIComponent).join("/")}`;
 }
 
+/** What is shown has this name now: the place before is not one to come back to. @param {string[]} parts */
+export function rename(...parts) {
+  location.replace(`#/${parts.map(encodeURIComponent).join("/")}`);
+}
+
 function read() {
   const [view = "chat", ...path] = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decode);
   route.value = { view, path };

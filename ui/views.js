@@ -9,5 +9,6 @@ export const First = ChatView;
 /** @type {import("./shell/frame.js").Place[]} */
 export const VIEWS = [
   { name: "chat", label: "Chat", icon: "chat", load: async () => ChatView },
+  { name: "compare", label: "Compare", icon: "compare", load: async () => (await loadStyle("compare"), (await import("./compare/view.js")).CompareView) },
   { name: "monitor", label: "Monitor", icon: "pulse", load: async () => (await loadStyle("monitor"), (await import("./monitor/view.js")).MonitorView) },
 ];

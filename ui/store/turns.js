@@ -44,6 +44,6 @@ export function finish(turn) {
 }
 
 /** @param {string} turn */
-function piecesOf(turn) {
+export function piecesOf(turn) {
   return IDBKeyRange.bound([turn, 0], [turn, Infinity]);
 }

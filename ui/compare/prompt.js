@@ -1,0 +1,58 @@
+// The prompt of all lanes, how many tokens it is, and how often the server had to read it.
+
+import { countTokens } from "../api/tokenize.js";
+import { useEffect, useRef, useState } from "../vendor/hooks.js";
+import { html } from "../parts/html.js";
+import { isSending } from "../parts/sending.js";
+import { open, type } from "../state/compare.js";
+
+const PAUSE_MS = 250;
+
+/** @param {{onRun: () => void}} properties */
+export function Prompt({ onRun }) {
+  const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const series = open.value;
+  const text = series.prompt.value;
+  const count = useCount(text);
+  useEffect(() => {
+    if (!area.current) return;
+    area.current.style.height = "auto";
+    area.current.style.height = `${area.current.scrollHeight}px`;
+  }, [text]);
+  const press = (/** @type {KeyboardEvent} */ event) => {
+    if (!isSending(event)) return;
+    event.preventDefault();
+    onRun();
+  };
+  const numBefore = series.history.value.length;
+  return html`<div class="shared-prompt">
+    ${numBefore > 0 && html`<p class="about before">After ${numBefore} earlier ${numBefore === 1 ? "message" : "messages"} of a chat</p>`}
+    <label class="reader" for="prompt">Prompt of all lanes</label>
+    <textarea id="prompt" ref=${area} rows="1" placeholder="One prompt for all lanes" autocomplete="off" value=${text}
+      onInput=${(/** @type {any} */ event) => type(event.target.value)} onKeyDown=${press}></textarea>
+    <p class="counts" id="prompt-counts"><span>${count === null ? "" : `${count.toLocaleString("en")} ${count === 1 ? "token" : "tokens"}`}</span><${Shared} /></p>
+  </div>`;
+}
+
+function Shared() {
+  const lanes = open.value.lanes.value;
+  for (const lane of lanes) lane.turn.value?.state.value;
+  const usages = lanes.flatMap((lane) => lane.turn.value?.record.usage ?? []);
+  if (usages.length < 2) return html`<span>shared by all lanes</span>`;
+  const total = usages.reduce((sum, usage) => sum + usage.prompt_tokens, 0);
+  const cached = usages.reduce((sum, usage) => sum + (usage.prompt_tokens_details?.cached_tokens ?? 0), 0);
+  const words = `${cached.toLocaleString("en")} of ${total.toLocaleString("en")}`;
+  return html`<span title="Prompt tokens of all lanes together, template and settings included; what came from the cache was not read again">${words} from the cache</span>`;
+}
+
+/** Tokens of that text once typing pauses; null while that is not known. @param {string} text */
+function useCount(text) {
+  const [count, setCount] = useState(/** @type {number | null} */ (null));
+  useEffect(() => {
+    if (!text) return setCount(0);
+    const controller = new AbortController();
+    const timer = setTimeout(() => countTokens(text, controller.signal).then(setCount, () => setCount(null)), PAUSE_MS);
+    return () => (clearTimeout(timer), controller.abort());
+  }, [text]);
+  return count;
+}

@@ -1,0 +1,33 @@
+// On a phone: the letters of the lanes, with the state of each and where it differs; a press turns to its page.
+
+import { useEffect, useState } from "../vendor/hooks.js";
+import { html } from "../parts/html.js";
+import { stateOf } from "../parts/lane-words.js";
+
+const LETTERS = "ABCDEFGH";
+const DOTS = { good: "serving", hot: "loading", warn: "loading", bad: "failed", "": "unloaded" };
+
+/** @param {{lanes: import("../state/lane.js").Lane[], pages: {current: HTMLElement | null}}} properties */
+export function Strip({ lanes, pages }) {
+  const [at, setAt] = useState(0);
+  useEffect(() => {
+    const element = pages.current;
+    if (!element) return;
+    const look = () => setAt(Math.round(element.scrollLeft / element.clientWidth));
+    element.addEventListener("scroll", look, { passive: true });
+    return () => element.removeEventListener("scroll", look);
+  }, []);
+  const turnTo = (/** @type {number} */ page) => {
+    if (pages.current) pages.current.scrollLeft = page * pages.current.clientWidth;
+  };
+  return html`<div class="strip" role="group" aria-label="Lanes">
+    ${lanes.map((lane, page) => {
+      const [kind, words] = stateOf(lane, false);
+      const { word, isSame } = lane.difference.value;
+      return html`<button type="button" key=${lane.id} aria-current=${page === at ? "true" : undefined} onClick=${() => turnTo(page)}>
+        <span class="letter">${LETTERS[page]}</span><span class="dot" data-state=${DOTS[/** @type {keyof typeof DOTS} */ (kind)]} role="img" aria-label=${words}></span>
+        <span class="from">${page === 0 ? "" : word !== null ? `word ${word + 1}` : isSame ? "same" : ""}</span>
+      </button>`;
+    })}
+  </div>`;
+}

@@ -1,0 +1,26 @@
+// A dialog over the page: it holds the focus, Escape and a press beside it close it, and the focus goes back.
+
+import { useEffect, useRef } from "../vendor/hooks.js";
+import { html } from "./html.js";
+
+/** @param {{label: string, onClose: () => void, kind?: string, children?: unknown}} properties */
+export function Dialog({ label, onClose, kind = "", children }) {
+  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  const press = (/** @type {MouseEvent} */ event) => {
+    // The dialog itself is hit only beside its content.
+    if (event.target === dialog.current) onClose();
+  };
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Escape") event.stopPropagation();
+  };
+  return html`<dialog ref=${dialog} class=${`sheetlike ${kind}`} aria-label=${label} onClose=${onClose} onClick=${press} onKeyDown=${keys}>
+    <div class="dialog-body"><h2>${label}</h2>${children}</div>
+  </dialog>`;
+}

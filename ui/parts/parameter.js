@@ -1,0 +1,28 @@
+// One number of a request: its name, a box and a slider. Empty is not set, and shows whose value counts then.
+
+import { html } from "./html.js";
+
+/**
+ * @param {{id: string, label: string, value: number | undefined, own: number | undefined, ownWord: string, step: number, slide: number[] | null,
+ *   range: import("../api/openapi.js").FieldRange | undefined, onSet: (value: number | undefined) => void}} properties
+ *   own: the value that counts while none is set; ownWord: whose that is
+ */
+export function Parameter({ id, label, value, own, ownWord, step, slide, range, onSet }) {
+  const isSet = value !== undefined;
+  const shown = value ?? own;
+  const take = (/** @type {any} */ event) => {
+    const number = event.target.valueAsNumber;
+    if (Number.isNaN(number)) return onSet(undefined);
+    const inside = Math.min(range?.maximum ?? Infinity, Math.max(range?.minimum ?? -Infinity, number));
+    onSet(range?.type === "integer" ? Math.round(inside) : inside);
+  };
+  const share = slide && shown !== undefined ? (100 * (shown - slide[0])) / (slide[1] - slide[0]) : 0;
+  return html`<div class="parameter" title=${range?.description}>
+    <label for=${id}>${label} ${!isSet && html`<span class="about">${ownWord}</span>`}</label>
+    <input id=${id} class=${`field ${isSet ? "" : "unset"}`} type="number" step="any" min=${range?.minimum} max=${range?.maximum}
+      placeholder=${own ?? "auto"} value=${value ?? ""} onChange=${take} />
+    ${slide &&
+    html`<input class=${`range ${isSet ? "" : "unset"}`} type="range" aria-label=${label} min=${slide[0]} max=${slide[1]} step=${step} value=${shown ?? slide[0]}
+      style=${{ "--share": `${Math.min(100, Math.max(0, share))}%` }} onInput=${take} />`}
+  </div>`;
+}

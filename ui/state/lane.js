@@ -1,0 +1,159 @@
+// One lane of a comparison, or one task of a list: what it asks otherwise than its run, and its answer as it comes.
+
+import { ApiError, isAbort } from "../api/errors.js";
+import { generate } from "../api/generate.js";
+import { readPieces } from "../store/turns.js";
+import { signal } from "../vendor/signals-core.js";
+import { newId } from "./ids.js";
+import { Turn } from "./turn.js";
+
+/** @typedef {import("../store/runs.js").LaneRecord} LaneRecord */
+
+export class Lane {
+  id;
+  prompt;
+  /** In what it departs from its run. */
+  values;
+  /** Its last answer, finished or not. */
+  turn;
+  /** Whether it waits on this page for others of its run. */
+  isInLine = signal(false);
+  /** Where it waits at the server: place: how many go first; retryAt: when a full server is asked again, ms since 1970. */
+  queue = signal(/** @type {{place?: number, retryAt?: number}} */ ({}));
+  /** How it differs from the first lane, as far as both are known. */
+  difference = signal(/** @type {{word: number | null, isSame: boolean}} */ ({ word: null, isSame: false }));
+  isDiffShown = signal(false);
+  /** Pieces of the answer so far, about a token each. */
+  numPieces = 0;
+  #abort = new AbortController();
+  #kept = { pieces: 0, text: 0, reasoning: 0 };
+
+  // --- Lifecycle
+
+  /** @param {LaneRecord} record */
+  constructor(record) {
+    this.id = record.id;
+    this.prompt = signal(record.prompt);
+    this.values = signal(record.values);
+    this.turn = signal(record.turn && new Turn(record.turn));
+  }
+
+  /** @param {Record<string, any>} values @param {string} [prompt] */
+  static fresh(values, prompt = "") {
+    return new Lane({ id: newId(), prompt, values, turn: null });
+  }
+
+  /** As it was kept. An answer that still came when its page died is cut, with all that was kept of its text. @param {LaneRecord} record */
+  static async revive(record) {
+    const lane = new Lane(record);
+    const turn = lane.turn.value;
+    if (!turn?.isRunning) return lane;
+    for (const piece of await readPieces(turn.id)) {
+      turn.record.reasoning += piece.reasoning;
+      turn.record.text += piece.text;
+    }
+    turn.cut();
+    return lane;
+  }
+
+  /** @returns {LaneRecord} */
+  toRecord() {
+    return { id: this.id, prompt: this.prompt.value, values: this.values.value, turn: this.turn.value?.record ?? null };
+  }
+
+  // --- Actions
+
+  get isRunning() {
+    return this.isInLine.value || Boolean(this.turn.value?.isRunning);
+  }
+
+  /** It will run, once others have. */
+  lineUp() {
+    this.#abort = new AbortController();
+    this.isInLine.value = true;
+  }
+
+  stop() {
+    this.isInLine.value = false;
+    this.#abort.abort();
+  }
+
+  /**
+   * Asks, and returns once the answer has ended; what went wrong is in its turn. A lane that was stopped while it was
+   * in line asks nothing.
+   * @param {any} request
+   */
+  async run(request) {
+    if (!this.isInLine.value) return;
+    const turn = new Turn(answerTo(request));
+    this.#kept = { pieces: 0, text: 0, reasoning: 0 };
+    this.numPieces = 0;
+    this.difference.value = { word: null, isSame: false };
+    this.turn.value = turn;
+    this.isInLine.value = false;
+    try {
+      for await (const event of generate(request, this.#abort.signal)) this.#take(turn, event);
+      turn.advance("done");
+    } catch (error) {
+      fail(turn, error);
+    }
+    this.queue.value = {};
+  }
+
+  /** What has come since the last time, to be kept; null: nothing. */
+  newPiece() {
+    const turn = this.turn.value;
+    if (!turn?.isRunning) return null;
+    const { text, reasoning } = turn.record;
+    const piece = { turn: turn.id, n: this.#kept.pieces, reasoning: reasoning.slice(this.#kept.reasoning), text: text.slice(this.#kept.text) };
+    if (!piece.text && !piece.reasoning) return null;
+    this.#kept = { pieces: piece.n + 1, text: text.length, reasoning: reasoning.length };
+    return piece;
+  }
+
+  // --- Internal
+
+  /** @param {Turn} turn @param {import("../api/generate.js").GenerationEvent} event */
+  #take(turn, event) {
+    const { record } = turn;
+    const { times } = record;
+    const now = clock();
+    if (event.kind === "usage") Object.assign(record, { usage: event.usage, timings: event.timings });
+    else if (event.kind === "done") record.finish = event.reason;
+    else {
+      if (event.kind === "started") record.model = event.model;
+      else if (event.kind === "text" || event.kind === "reasoning") {
+        if (!event.text) return;
+        this.numPieces += 1;
+        times.first ??= now;
+        times.last = now;
+        if (event.kind === "text") times.text ??= now;
+        else times.thought = now;
+        record[event.kind] += event.text;
+      }
+      turn.advance(event.kind);
+    }
+  }
+}
+
+export function clock() {
+  return performance.timeOrigin + performance.now();
+}
+
+/** @param {Turn} turn @param {unknown} error */
+function fail(turn, error) {
+  if (isAbort(error)) return turn.advance("stop");
+  const isKnown = error instanceof ApiError;
+  turn.record.failure = error instanceof Error ? `${isKnown ? "" : "This page failed: "}${error.message}` : String(error);
+  turn.record.finish = isKnown ? error.code : null;
+  turn.advance(isKnown && error.isLost ? "lost" : "failed");
+}
+
+/** @param {any} request @returns {import("../store/turns.js").TurnRecord} */
+function answerTo(request) {
+  return {
+    id: newId(), conversation: "", parent: null, role: "assistant", text: "", reasoning: "", tools: [], state: "SENT", request,
+    model: "", seed: request.seed ?? null, finish: null, failure: null, usage: null, timings: null,
+    times: { sent: clock(), thought: null, first: null, text: null, last: null }, isEdited: false, created: Date.now(), v: 1,
+  };
+}

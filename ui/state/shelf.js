@@ -1,0 +1,69 @@
+// The runs of one kind: those that are kept, and the one that is open. One that still runs stays alive when another is opened.
+
+import * as stored from "../store/runs.js";
+import { signal } from "../vendor/signals-core.js";
+import { keeping, Series } from "./series.js";
+
+/** @typedef {{id: string, title: string, updated: number, numLanes: number}} Entry */
+
+export class Shelf {
+  /** Kept ones, the newest first. */
+  list = signal(/** @type {Entry[]} */ ([]));
+  open;
+  #kind;
+  #blank;
+  /** @type {Map<string, Series>} */
+  #alive = new Map();
+  /** @type {string | undefined} */
+  #wanted;
+
+  // --- Lifecycle
+
+  /** @param {import("../store/runs.js").RunRecord["kind"]} kind @param {() => Series} blank */
+  constructor(kind, blank) {
+    this.#kind = kind;
+    this.#blank = blank;
+    this.open = signal(blank());
+  }
+
+  // --- Actions
+
+  /** Reads what is kept. */
+  async refresh() {
+    const all = (await keeping(() => stored.readAll(this.#kind))) ?? [];
+    this.list.value = all.map(({ id, title, updated, lanes }) => ({ id, title, updated, numLanes: lanes.length }));
+  }
+
+  /** Opens that one; one that is not there is a new one. @param {string | undefined} id undefined: the open one stays */
+  async show(id) {
+    this.#wanted = id;
+    if (!id || id === this.open.value.id) return;
+    const record = this.#alive.has(id) ? undefined : await keeping(() => stored.read(id));
+    const series = this.#alive.get(id) ?? (record?.kind === this.#kind ? await Series.revive(record) : this.#blank());
+    // Another one may have been asked for meanwhile.
+    if (this.#wanted === id) this.take(series);
+  }
+
+  /** @param {Series} series */
+  take(series) {
+    this.#alive.set(series.id, series);
+    this.open.value = series;
+    for (const [id, other] of this.#alive) if (other !== series && !other.isRunning.value) this.#alive.delete(id);
+  }
+
+  /** Begins a new one in place of the open one. */
+  startNew() {
+    this.take(this.#blank());
+  }
+
+  /** @param {string} id */
+  async remove(id) {
+    this.#alive.get(id)?.leave();
+    this.list.value = this.list.value.filter((entry) => entry.id !== id);
+    await keeping(async () => {
+      const record = await stored.read(id);
+      if (record) await stored.remove(record);
+    });
+    if (this.open.value.id === id) this.startNew();
+  }
+}
