@@ -115,6 +115,8 @@ class _App:
             lambda family, label: self._metrics.count(family, label=label),
         )
         self._metrics.read_gauge_from("ignis_process_resident_bytes", _resident_bytes)
+        started_unix_s = time.time() - (_age_ms() or 0.0) / 1e3
+        self._metrics.read_gauge_from("ignis_process_start_seconds", lambda: started_unix_s)
         self._metrics.read_gauge_from("ignis_http_connections", lambda: self._server.statistics().num_connections)
         self._metrics.read_gauge_from("ignis_http_websockets", lambda: self._server.statistics().num_websockets)
 

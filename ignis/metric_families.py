@@ -144,6 +144,11 @@ FAMILIES: dict[str, Family] = {
         text="KV pages in use, those retained for reuse included.",
         snapshot=(("", "kv_used_pages"),),
     ),
+    "ignis_kv_pool_retained_pages": Family(
+        kind="gauge",
+        text="KV pages that only ended requests left, for reuse; they are among those in use, and given up where one is needed.",
+        snapshot=(("", "kv_retained_pages"),),
+    ),
     "ignis_kv_page_bytes": Family(
         kind="gauge",
         text="Bytes of one KV page.",
@@ -223,6 +228,10 @@ FAMILIES: dict[str, Family] = {
     "ignis_process_resident_bytes": Family(
         kind="gauge",
         text="Memory that the process has in RAM, mapped files included.",
+    ),
+    "ignis_process_start_seconds": Family(
+        kind="gauge",
+        text="When the process began, Unix seconds.",
     ),
     "ignis_model_state": Family(
         kind="gauge",

@@ -13,8 +13,8 @@ from ignis.api.body import read_body
 from ignis.api.progress import progress_of
 from ignis.api.schema.models import (
     Capabilities,
-    LastSwitch,
     LoadProgress,
+    ModelChange,
     ModelEntry,
     ModelList,
     ModelState,
@@ -70,6 +70,7 @@ class Models:
             reason=state.reason,
             loading=state.loading,
             last_switch=state.last_switch,
+            switches=tuple(_change(change) for change in self._serving.keeper.course.changes),
             has_more=False,
             first_id=entries[0].id if entries else None,
             last_id=entries[-1].id if entries else None,
@@ -141,7 +142,7 @@ class Models:
             loading=_progress(serving.load_status),
             waiting=len(keeper.gate.wishes),
             downloads=tuple(progress_of(download) for download in self._downloads.known.values()),
-            last_switch=_last_switch(course.last_switch),
+            last_switch=None if course.last_switch is None else _change(course.last_switch),
         )
 
     async def _build_id(self) -> str:
@@ -205,13 +206,14 @@ def _utc(unix_s: int) -> str:
 
 
 def _switching(watch: SwitchWatch | None) -> Switching | None:
-    return None if watch is None else Switching(before=watch.before, to=watch.to)
-
-
-def _last_switch(switch: Switch | None) -> LastSwitch | None:
-    if switch is None:
+    if watch is None:
         return None
-    return LastSwitch(
+    assert watch.before is not None and watch.to is not None
+    return Switching(before=watch.before, to=watch.to)
+
+
+def _change(switch: Switch) -> ModelChange:
+    return ModelChange(
         before=switch.before,
         to=switch.to,
         at=switch.at_unix_s,

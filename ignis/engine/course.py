@@ -3,6 +3,7 @@
 The keeper writes it, the gate and the API read it, all in the event loop's thread.
 """
 
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ignis.models.local import LocalModel
 
 _USUAL_BYTES_S = 1e9
 _USUAL_LOAD_S = 2.0
+_CHANGES_KEPT = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Course:
         self.watch: SwitchWatch | None = None
         """While one model is exchanged for another."""
         self.last_switch: Switch | None = None
+        self.changes: deque[Switch] = deque(maxlen=_CHANGES_KEPT)
+        """The latest switches, loads and unloads, the newest first."""
         self.asked: Asked | None = None
         self.is_asked = False
         """What is under way was asked for so."""

@@ -250,6 +250,7 @@ class Engine:
             lanes_decoding=0 if scheduler is None else scheduler.num_decoding,
             kv_pages=0 if plan is None else plan.layout.num_pages,
             kv_used_pages=0 if scheduler is None else scheduler.residency.num_used,
+            kv_retained_pages=0 if scheduler is None else scheduler.residency.index.num_idle,
             kv_page_bytes=0 if plan is None else plan.footprint.kv_page_bytes,
             weights_bytes=lines.get("weights", 0),
             embedding_bytes=lines.get("embedding", 0),

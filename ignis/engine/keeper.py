@@ -222,11 +222,17 @@ class ModelKeeper:
             LoadPlanError, ConfigError: of the server's first model; the configuration has to be mended.
         """
         is_first, self._is_first = self._is_first, False
+        watch = SwitchWatch(None, target.name, self.course.clock)
+        waited = self.gate.wishes.count(target.path)
         try:
-            await self._load(await self._open(target))
+            loaded = await self._load(await self._open(target))
+            watch.mark(SwitchPhase.LOAD)
+            watch.split_load(loaded.warm_up_s)
+            self.course.changes.appendleft(watch.over(SwitchOutcome.LOADED, waited))
         except Exception as error:
             cause = first_of(error)
-            self._note_failure(target, cause)
+            waited = self._note_failure(target, cause)
+            self.course.changes.appendleft(watch.over(SwitchOutcome.FAILED, waited, without_folders(str(cause))))
             if self.course.home is None or self.course.home.path == target.path:
                 self.course.home = target
                 if self._engine.state is EngineState.UNLOADED:
@@ -316,8 +322,11 @@ class ModelKeeper:
         if self._engine.state is EngineState.DRAINING:
             return
         self.course.is_unloading = True
+        watch = SwitchWatch(self.course.opened.local.name, None, self.course.clock)
         try:
             await self._tear_down(reason)
+            watch.mark(SwitchPhase.TEARDOWN)
+            self.course.changes.appendleft(watch.over(SwitchOutcome.UNLOADED, reason=reason))
         finally:
             self.course.is_unloading = False
             self.course.note_change()
@@ -419,6 +428,7 @@ class ModelKeeper:
         """Puts a switch that is over on record."""
         reason = "" if cause is None else without_folders(str(cause))
         self.course.last_switch = switch = watch.over(outcome, waited, reason)
+        self.course.changes.appendleft(switch)
         self._metrics.count("ignis_model_switches", label=outcome.value)
         for phase, seconds in switch.seconds.items():
             self._metrics.count("ignis_model_switch_seconds", seconds, label=phase.value)

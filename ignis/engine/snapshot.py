@@ -14,6 +14,7 @@ class EngineSnapshot:
     lanes_decoding: int
     kv_pages: int
     kv_used_pages: int
+    kv_retained_pages: int
     kv_page_bytes: int
     weights_bytes: int
     embedding_bytes: int

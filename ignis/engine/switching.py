@@ -1,4 +1,7 @@
-"""A switch, under way and done: its phases, what it cost, and whether it only goes to and fro. Nothing here waits."""
+"""A switch, under way and done: its phases, what it cost, and whether it only goes to and fro. Nothing here waits.
+
+A load where nothing was loaded, and an unload that nothing follows, are put on record in the same form.
+"""
 
 import enum
 from dataclasses import dataclass, field
@@ -29,14 +32,20 @@ class SwitchOutcome(enum.Enum):
     """Neither could be loaded."""
     CALLED_OFF = "called_off"
     """Whoever wanted it left in time."""
+    LOADED = "loaded"
+    """Nothing was loaded before; FAILED where it could not be."""
+    UNLOADED = "unloaded"
+    """Nothing is loaded now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
     """One that is over."""
 
-    before: str
-    to: str
+    before: str | None
+    """None: nothing was loaded."""
+    to: str | None
+    """None: nothing is loaded now."""
     at_unix_s: int
     outcome: SwitchOutcome
     seconds: dict[SwitchPhase, float]
@@ -54,8 +63,8 @@ class Switch:
 class SwitchWatch:
     """One under way."""
 
-    before: str
-    to: str
+    before: str | None
+    to: str | None
     clock: Clock
     seconds: dict[SwitchPhase, float] = field(default_factory=dict)
     started_at_s: float = 0.0
@@ -93,7 +102,8 @@ class PingPong:
         self.num_returns = 0
 
     def is_return(self, switch: Switch) -> bool:
-        """Takes a switch that is done; whether it came back to a model that had only just left."""
+        """Takes a switch from one model to another that is done; whether it came back to a model that had only just left."""
+        assert switch.before is not None and switch.to is not None
         now = self._clock()
         is_back = now - self._left_at_s.get(switch.to, float("-inf")) < _PING_PONG_S
         self._left_at_s = {name: at for name, at in self._left_at_s.items() if now - at < _PING_PONG_S}

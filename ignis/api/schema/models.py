@@ -78,22 +78,27 @@ class Switching(msgspec.Struct, kw_only=True):
     to: str
 
 
-class LastSwitch(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The latest switch that is over. A phase that it did not come to is left out."""
+class ModelChange(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A switch that is over, a load where nothing was loaded, or an unload. A phase that it did not come to is left out."""
 
-    before: str = msgspec.field(name="from")
-    to: str
+    before: Annotated[str, msgspec.Meta(description="Left out: nothing was loaded.")] | None = msgspec.field(
+        name="from", default=None
+    )
+    to: Annotated[str, msgspec.Meta(description="Left out: nothing is loaded now.")] | None = None
     at: Annotated[int, msgspec.Meta(description="When it was over, Unix seconds.")]
     outcome: Annotated[
-        Literal["switched", "refused", "returned", "failed", "called_off"],
+        Literal["switched", "refused", "returned", "failed", "called_off", "loaded", "unloaded"],
         msgspec.Meta(
             description="switched: the new model serves. refused: it was found bad before the old one was touched. "
             "returned: its load failed, and the old one was loaded again. failed: neither could be loaded. called_off: "
-            "whoever wanted it left in time."
+            "whoever wanted it left in time. loaded, unloaded: nothing was there before, or is now."
         ),
     ]
     waited: Annotated[int, msgspec.Meta(description="Requests that were held for it.")]
-    reason: Annotated[str, msgspec.Meta(description="Why the new model could not be had.")] | None = None
+    reason: (
+        Annotated[str, msgspec.Meta(description="Why the new model could not be had; of an unload idle or asked.")]
+        | None
+    ) = None
     prepare_ms: (
         Annotated[float, msgspec.Meta(description="Its files and tokenizer, while the old one served.")] | None
     ) = None
@@ -167,7 +172,7 @@ class ModelState(msgspec.Struct, kw_only=True, omit_defaults=True):
     downloads: Annotated[
         Sequence[DownloadProgress], msgspec.Meta(description="The latest of each model that had one.")
     ] = ()
-    last_switch: LastSwitch | None = None
+    last_switch: Annotated[ModelChange, msgspec.Meta(description="From one model to another.")] | None = None
 
 
 class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -185,7 +190,10 @@ class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
     switching: Annotated[Switching, msgspec.Meta(description="While one model is exchanged for another.")] | None = None
     reason: Annotated[str, msgspec.Meta(description="Why the model failed.")] | None = None
     loading: Annotated[LoadProgress, msgspec.Meta(description="While a model is loaded.")] | None = None
-    last_switch: LastSwitch | None = None
+    last_switch: Annotated[ModelChange, msgspec.Meta(description="From one model to another.")] | None = None
+    switches: Annotated[
+        Sequence[ModelChange], msgspec.Meta(description="The latest 20, the newest first: loads and unloads too.")
+    ] = ()
 
 
 class SwitchRequest(msgspec.Struct, kw_only=True):

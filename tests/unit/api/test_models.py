@@ -121,6 +121,17 @@ async def test_events_tell_the_state_now_and_its_changes(autojump_clock: trio.te
     assert last["prepare_ms"] >= 0 and "load_ms" not in last
 
 
+async def test_the_list_has_what_came_and_went_the_newest_first() -> None:
+    rig = Rig()
+    changes = rig.keeper.course.changes
+    changes.appendleft(SwitchWatch(None, "tiny", lambda: 0.0).over(SwitchOutcome.LOADED, 1))
+    changes.appendleft(SwitchWatch("tiny", None, lambda: 0.0).over(SwitchOutcome.UNLOADED, reason="idle"))
+    first, second = (await rig.answer("GET", "/v1/models")).json()["switches"]
+    assert (first.pop("at") > 0, second.pop("at") > 0) == (True, True)
+    assert first == {"from": "tiny", "outcome": "unloaded", "waited": 0, "reason": "idle"}
+    assert second == {"to": "tiny", "outcome": "loaded", "waited": 1}
+
+
 @pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/completions", "/v1/responses"])
 async def test_a_held_stream_is_opened_where_the_wait_is_long(
     path: str, tmp_path: Path, autojump_clock: trio.testing.MockClock

@@ -653,6 +653,7 @@ async def test_metrics_count_the_gaps_between_tokens_and_the_prompt_tokens_that_
     # Four gaps an answer. All but the last token of the second prompt's whole pages come out of the cache.
     assert bench.metric("ignis_inter_token_seconds_count") == 8
     assert bench.metric("ignis_prompt_tokens_total") == 260
+    assert bench.metric("ignis_kv_pool_retained_pages") == bench.metric("ignis_kv_pool_used_pages") > 0
     cached = bench.metric('ignis_retained_reused_tokens_total{tier="device"}')
     assert bench.metric("ignis_prefilled_tokens_total") == 260 - cached < 260
 

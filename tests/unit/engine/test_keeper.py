@@ -309,6 +309,32 @@ async def test_an_idle_model_is_unloaded_and_the_next_request_wakes_it(bench: Be
     assert bench.loaded == ["a", "a"]
 
 
+async def test_loads_unloads_and_switches_are_on_record_the_newest_first(bench: Bench) -> None:
+    assert await bench.answer("b") == "b"
+    (bench.folder / "c.gguf").write_bytes(b"GGUF" + bytes(60))
+    with pytest.raises(SwitchFailedError):
+        await bench.answer("c")
+    bench.keeper.gate.settings = replace(SETTINGS, idle_unload_s=0.02)
+    assert await bench.answer(None) == "b"
+    await until(lambda: bench.keeper.course.status is ModelStatus.UNLOADED)
+    bench.keeper.gate.settings = SETTINGS
+    (bench.folder / "b.gguf").write_bytes(b"GGUF" + bytes(60))
+    with pytest.raises(SwitchFailedError):
+        await bench.answer("b")
+    found = [(change.before, change.to, change.outcome.value) for change in bench.keeper.course.changes]
+    assert found == [
+        (None, "b", "failed"),
+        ("b", None, "unloaded"),
+        ("b", "c", "refused"),
+        ("a", "b", "switched"),
+        (None, "a", "loaded"),
+    ]
+    failed, unloaded, _, _, loaded = bench.keeper.course.changes
+    assert failed.reason.startswith("b.gguf: ") and unloaded.reason == "idle"
+    assert set(unloaded.seconds) == {SwitchPhase.TEARDOWN}
+    assert set(loaded.seconds) == {SwitchPhase.LOAD, SwitchPhase.WARM_UP}
+
+
 async def test_a_model_in_use_is_not_idle(bench: Bench) -> None:
     bench.keeper.gate.settings = replace(SETTINGS, idle_unload_s=0.01)
     await bench.keeper.gate.enter("a", AT_EASE)
