@@ -146,7 +146,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "ignis_kv_pool_retained_pages": Family(
         kind="gauge",
-        text="KV pages that only ended requests left, for reuse; they are among those in use, and given up where one is needed.",
+        text="KV pages in use that ended requests left for reuse; given up where one is needed.",
         snapshot=(("", "kv_retained_pages"),),
     ),
     "ignis_kv_page_bytes": Family(

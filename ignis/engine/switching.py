@@ -102,7 +102,7 @@ class PingPong:
         self.num_returns = 0
 
     def is_return(self, switch: Switch) -> bool:
-        """Takes a switch from one model to another that is done; whether it came back to a model that had only just left."""
+        """Takes a switch from one model to another; whether it came back to one that had only just left."""
         assert switch.before is not None and switch.to is not None
         now = self._clock()
         is_back = now - self._left_at_s.get(switch.to, float("-inf")) < _PING_PONG_S
