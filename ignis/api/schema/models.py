@@ -79,7 +79,7 @@ class Switching(msgspec.Struct, kw_only=True):
 
 
 class ModelChange(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A switch that is over, a load where nothing was loaded, or an unload. A phase that it never reached is left out."""
+    """A switch that is over, a load where nothing was loaded, or an unload. Phases that never came are left out."""
 
     before: Annotated[str, msgspec.Meta(description="Left out: nothing was loaded.")] | None = msgspec.field(
         name="from", default=None
