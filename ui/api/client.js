@@ -46,6 +46,15 @@ class Client {
   }
 
   /**
+   * @param {string} path @param {unknown} body @param {HeadersInit} [more]
+   * @returns {Promise<any>}
+   */
+  async patch(path, body, more = {}) {
+    const headers = { "Content-Type": "application/json", ...more };
+    return (await this.open(path, { method: "PATCH", headers, body: JSON.stringify(body) })).json();
+  }
+
+  /**
    * Returns an answer that is no refusal; its body is unread.
    * @param {string} path @param {RequestInit} [options]
    */

@@ -4,7 +4,7 @@ import { client } from "./client.js";
 
 /**
  * @typedef {{id: string, loaded: boolean, format?: string, size_bytes?: number, max_model_len?: number,
- *   load_estimate_seconds?: number, defaults?: Record<string, number>,
+ *   load_estimate_seconds?: number, load_seconds?: number, device?: string, defaults?: Record<string, number>,
  *   capabilities?: {tools: boolean, thinking: boolean, thinking_efforts: string[], vision: boolean}}} Model
  */
 
@@ -24,4 +24,9 @@ export function readModels(signal) {
 /** @param {string} model */
 export function switchTo(model) {
   return client.post("/v1/models/switch", { model });
+}
+
+/** @returns {Promise<{status: "unloading" | "unloaded"}>} */
+export function unloadModel() {
+  return client.post("/v1/models/unload", {});
 }

@@ -45,8 +45,9 @@ function Lanes({ at }) {
 
 /** @param {{at: (key: string) => number, start: number, last: number}} properties */
 function Waiting({ at, start, last }) {
-  const waiting = at('ignis_scheduler_requests{state="waiting"}');
-  const oldest = at("ignis_oldest_waiting_seconds");
+  // Those that are held until their model serves have not come to the scheduler yet.
+  const waiting = at('ignis_scheduler_requests{state="waiting"}') + at("ignis_model_waiting_requests");
+  const oldest = Math.max(at('ignis_oldest_waiting_seconds{for="admission"}'), at('ignis_oldest_waiting_seconds{for="model"}'));
   const refused = ring.growth('ignis_requests_rejected_total{reason="full"}', start, last);
   const parts = [
     waiting > 0 && Number.isFinite(oldest) && `oldest ${duration(oldest)}`,

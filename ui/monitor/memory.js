@@ -89,9 +89,9 @@ function accountAt(last, budget, taken) {
   const unplanned = ring.at("ignis_vram_unplanned_bytes", last);
   const used = ring.at('ignis_device_memory_bytes{state="used"}', last);
   const total = ring.at('ignis_device_memory_bytes{state="total"}', last);
-  if (total > 0) {
-    words.push(unplanned === 0 ? "the driver agrees" : `the driver agrees within ${bytes(Math.abs(unplanned))}`);
-    words.push(`${bytes(used)} of ${bytes(total)} used on the card`);
-  }
+  // A load on the CPU has no driver to ask.
+  const isCard = ring.at(`${RESERVED}line="cuda_context"}`, last) > 0;
+  if (isCard) words.push(unplanned === 0 ? "the driver agrees" : `the driver agrees within ${bytes(Math.abs(unplanned))}`);
+  if (total > 0) words.push(`${bytes(used)} of ${bytes(total)} in use`);
   return words.join(" · ");
 }

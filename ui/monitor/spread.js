@@ -30,10 +30,15 @@ export function Spread() {
             <div class="column"><span style=${{ height: `${(100 * number) / most}%`, opacity: 0.4 + (0.6 * number) / most }} data-empty=${number === 0}></span></div>
             <span class="bound">${bound === Infinity ? "more" : short(bound)}</span>
           </div>`)}
-          ${total > 0 && marks.map(({ label, value }) => html`<div class="mark" key=${label} style=${{ left: `${100 * place(buckets, value)}%` }}><span>≈ ${label}</span></div>`)}
+          ${total > 0 && marks.map(({ label, value }) => html`<${Mark} key=${label} label=${label} at=${place(buckets, value)} />`)}
         </div>`}
     <p class="quiet foot">${total > 0 ? marks.map(({ label, value }) => `${label} ≈ ${duration(value)}`).join(" · ") : "No request in this time."}</p>
   </section>`;
+}
+
+/** The word slides along the line, so that it stays inside at both ends. @param {{label: string, at: number}} properties */
+function Mark({ label, at }) {
+  return html`<div class=${`mark ${label}`} style=${{ left: `${100 * at}%` }}><span style=${{ transform: `translateX(${-100 * at}%)` }}>${label}</span></div>`;
 }
 
 /** Where a time is across the columns, 0 to 1. @param {{bound: number}[]} buckets @param {number} value */

@@ -1,7 +1,7 @@
 // What the server has: models and their state, asked for again as long as something is on its way.
 
 import { ApiError, isAbort } from "../api/errors.js";
-import { readModels, switchTo } from "../api/models.js";
+import { readModels, switchTo, unloadModel } from "../api/models.js";
 import { readFields } from "../api/openapi.js";
 import { computed, signal } from "../vendor/signals-core.js";
 import { isConnected } from "./session.js";
@@ -11,6 +11,7 @@ const CALM_PAUSE_MS = 15_000;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 10_000;
 const MOST_SWITCHES = 20;
+const RELOAD_PAUSE_MS = 200;
 
 export const models = signal(/** @type {import("../api/models.js").Model[]} */ ([]));
 /** The server's word for the state of its model; "" before the first answer. */
@@ -51,17 +52,45 @@ export async function watch() {
 /** @param {string} model */
 export async function change(model) {
   status.value = "switching";
+  await act(() => switchTo(model));
+}
+
+export function unload() {
+  return act(unloadModel);
+}
+
+/** Loads the model anew, or the one that sleeps. */
+export function reload() {
+  const model = (loaded.value ?? models.value[0])?.id;
+  if (!model) return;
+  return act(async () => {
+    if (loaded.value) await unloadModel();
+    status.value = "loading";
+    // Running answers are waited for before it goes, and until then the server takes no other order.
+    for (;;) {
+      try {
+        return await switchTo(model);
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.code !== "switch_in_progress") throw error;
+        await new Promise((resolve) => setTimeout(resolve, RELOAD_PAUSE_MS));
+      }
+    }
+  });
+}
+
+// --- Internal
+
+/** @param {() => Promise<unknown>} order */
+async function act(order) {
   failure.value = "";
   try {
-    await switchTo(model);
+    await order();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     failure.value = error.message;
   }
   watch();
 }
-
-// --- Internal
 
 /** @param {AbortSignal} aborted */
 async function ask(aborted) {

@@ -1,0 +1,118 @@
+// The server's log as it is written: followed while at its end, by level and words, paused and copied.
+
+import { useEffect, useRef, useState } from "../vendor/hooks.js";
+import { bytes, duration } from "../parts/format.js";
+import { copy } from "../parts/copy.js";
+import { html } from "../parts/html.js";
+import { beginning, filter, follow, isPaused, isWrapped, level, linesAfter, news, textOf, timeOf, trouble } from "../state/log.js";
+import { effect } from "../vendor/signals-core.js";
+
+const MOST_SHOWN = 2000;
+const NEAR_PX = 24;
+
+export function Log() {
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  const [isAtEnd, setAtEnd] = useState(true);
+  const [said, setSaid] = useState("Copy");
+  useEffect(follow, []);
+  useEffect(() => draw(/** @type {HTMLElement} */ (list.current)), []);
+  const toEnd = () => {
+    if (list.current) list.current.scrollTop = list.current.scrollHeight;
+  };
+  const take = async () => {
+    setSaid((await copy(linesAfter(-1).map(textOf).join("\n"))) ? "Copied" : "No access");
+    setTimeout(() => setSaid("Copy"), 1500);
+  };
+  const scrolled = () => {
+    const { scrollTop, scrollHeight, clientHeight } = /** @type {HTMLElement} */ (list.current);
+    setAtEnd(scrollHeight - scrollTop - clientHeight < NEAR_PX);
+  };
+  return html`<section class="card log" aria-label="Log">
+    <header>
+      <h2>Log</h2>
+      <span class="quiet" role="status">${trouble.value ? `no lines come: ${trouble.value}` : isPaused.value ? "paused" : isAtEnd ? "following" : html`<button type="button" class="link" onClick=${toEnd}>to the end</button>`}</span>
+    </header>
+    <div class="tools">
+      <label><span class="reader">Least level</span><select class="field" id="log-level" value=${level.value} onChange=${(/** @type {any} */ event) => (level.value = event.target.value)}>
+        ${["debug", "info", "warning", "error"].map((name) => html`<option key=${name} value=${name} selected=${level.value === name}>${name}</option>`)}
+      </select></label>
+      <label class="grow"><span class="reader">Only lines with</span><input type="search" class="field" id="log-filter" placeholder="Only lines with…" value=${filter.value} onInput=${(/** @type {any} */ event) => (filter.value = event.target.value)} /></label>
+      <label class="check"><input type="checkbox" checked=${isWrapped.value} onChange=${() => (isWrapped.value = !isWrapped.value)} />Wrap</label>
+      <button type="button" class="button" id="log-pause" aria-pressed=${isPaused.value} onClick=${() => (isPaused.value = !isPaused.value)}>${isPaused.value ? "Go on" : "Pause"}</button>
+      <button type="button" class="button" onClick=${take}>${said}</button>
+    </div>
+    <div class=${`lines scroll ${isWrapped.value ? "wrapped" : ""}`} ref=${list} tabindex="0" role="log" aria-live="off" aria-label="Lines of the log" onScroll=${scrolled}></div>
+  </section>`;
+}
+
+// --- Internal
+
+/** Adds what is new, once a frame, where somebody can see it. @param {HTMLElement} place @returns {() => void} */
+function draw(place) {
+  let last = -1;
+  let frame = 0;
+  const flush = () => {
+    frame = 0;
+    if (isPaused.value) return;
+    const isAtEnd = place.scrollHeight - place.scrollTop - place.clientHeight < NEAR_PX;
+    const lines = linesAfter(last);
+    if (!lines.length) return;
+    place.append(...lines.slice(-MOST_SHOWN).map(row));
+    last = /** @type {import("../api/log.js").LogLine} */ (lines.at(-1)).number;
+    while (place.childElementCount > MOST_SHOWN) place.firstElementChild?.remove();
+    if (isAtEnd) place.scrollTop = place.scrollHeight;
+  };
+  const ask = () => {
+    // A hidden page has no frames: it catches up when it is shown again.
+    if (!frame) frame = requestAnimationFrame(flush);
+  };
+  const ends = [
+    effect(() => {
+      news.value;
+      isPaused.value;
+      ask();
+    }),
+    effect(() => {
+      beginning.value;
+      level.value;
+      filter.value;
+      last = -1;
+      place.replaceChildren();
+      ask();
+    }),
+  ];
+  return () => {
+    cancelAnimationFrame(frame);
+    for (const end of ends) end();
+  };
+}
+
+/** @param {import("../api/log.js").LogLine} line */
+function row(line) {
+  const element = document.createElement("div");
+  element.className = `line ${line.level}`;
+  const time = document.createElement("time");
+  time.textContent = timeOf(line);
+  const event = document.createElement("b");
+  event.textContent = `${line.level === "info" ? "" : `${line.level} `}${line.event.replace(/^ignis\./, "")}`;
+  element.append(time, " ", event, " ", wordsOf(line.fields));
+  return element;
+}
+
+/** @param {Record<string, any>} fields */
+function wordsOf(fields) {
+  const { from, to, id, ...rest } = fields;
+  const words = [];
+  if (to !== undefined) words.push(from === undefined ? `${to}` : `${from} → ${to}`);
+  if (id !== undefined) words.push(`${id}`);
+  for (const [name, value] of Object.entries(rest)) words.push(wordOf(name, value));
+  return words.join(", ");
+}
+
+/** @param {string} name @param {any} value */
+function wordOf(name, value) {
+  const [, what, unit] = /^(.+)_(bytes|ms)$/.exec(name) ?? [];
+  if (typeof value === "number" && unit) return `${what.replaceAll("_", " ")} ${unit === "ms" ? duration(value / 1000) : bytes(value)}`;
+  const text = typeof value === "object" ? JSON.stringify(value) : typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 3 }) : value;
+  return `${name.replaceAll("_", " ")} ${text}`;
+}
