@@ -2,9 +2,8 @@
 
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
-import { seconds, stateOf } from "../parts/lane-words.js";
+import { factsOf, liveRate, stateOf } from "../parts/lane-words.js";
 import { clock } from "../state/lane.js";
-import { rateOf } from "../state/turn.js";
 
 const TICK_MS = 250;
 
@@ -20,7 +19,7 @@ export function Foot({ lane, letter, isStale }) {
     return () => clearInterval(timer);
   }, [isRunning]);
   const { word, isSame } = lane.difference.value;
-  const [kind, words] = stateOf(lane, isStale);
+  const [kind, words] = tagOf(lane, isStale);
   const facts = turn ? factsOf(lane, turn.record) : [];
   const short = facts.filter((fact) => fact.short);
   return html`<footer>
@@ -35,25 +34,12 @@ export function Foot({ lane, letter, isStale }) {
   </footer>`;
 }
 
-/**
- * What an answer took. short: as it stands in the line; "": only in the whole list.
- * @param {import("../state/lane.js").Lane} lane @param {import("../store/turns.js").TurnRecord} record
- * @returns {{name: string, value: string, short: string}[]}
- */
-function factsOf(lane, record) {
-  const { times, usage, timings, seed, model } = record;
-  /** @type {{name: string, value: string, short: string}[]} */
-  const found = [];
-  const add = (/** @type {string} */ name, /** @type {string} */ value, short = "") => found.push({ name, value, short });
-  if (times.first === null && lane.isRunning) add("Since it was sent", seconds(clock() - times.sent), seconds(clock() - times.sent));
-  if (timings) add("Waited at the server", seconds(timings.queued_ms));
-  if (times.first !== null) add("To the first token", seconds(times.first - times.sent), seconds(times.first - times.sent));
-  const rate = rateOf(record);
-  if (rate) add("Rate", `${rate.toFixed(1)} tok/s`, `${rate.toFixed(0)} tok/s`);
-  const count = usage?.completion_tokens ?? lane.numPieces;
-  if (count) add("Wrote", `${count.toLocaleString("en")} tokens`, count.toLocaleString("en"));
-  if (usage) add("Prompt", `${usage.prompt_tokens.toLocaleString("en")} tokens, ${(usage.prompt_tokens_details?.cached_tokens ?? 0).toLocaleString("en")} from the cache`);
-  if (seed !== null) add("Seed", String(seed));
-  if (model) add("Model", model);
-  return found;
+/** Kind of tag and words: what runs says how fast. @param {import("../state/lane.js").Lane} lane @param {boolean} isStale @returns {[string, string]} */
+function tagOf(lane, isStale) {
+  const turn = lane.turn.value;
+  const [kind, words] = stateOf(lane);
+  const rate = liveRate(lane);
+  if (words === "writing" && rate) return [kind, `${rate.toFixed(0)} tok/s`];
+  if (words === "thinking" && turn) return [kind, `thinking ${((clock() - (turn.record.times.first ?? turn.record.times.sent)) / 1000).toFixed(1)} s`];
+  return isStale && turn?.state.value === "DONE" ? ["warn", "changed since"] : [kind, words];
 }

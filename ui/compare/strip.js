@@ -5,7 +5,6 @@ import { html } from "../parts/html.js";
 import { stateOf } from "../parts/lane-words.js";
 
 const LETTERS = "ABCDEFGH";
-const DOTS = { good: "serving", hot: "loading", warn: "loading", bad: "failed", "": "unloaded" };
 
 /** @param {{lanes: import("../state/lane.js").Lane[], pages: {current: HTMLElement | null}}} properties */
 export function Strip({ lanes, pages }) {
@@ -22,12 +21,20 @@ export function Strip({ lanes, pages }) {
   };
   return html`<div class="strip" role="group" aria-label="Lanes">
     ${lanes.map((lane, page) => {
-      const [kind, words] = stateOf(lane, false);
+      const [, words] = stateOf(lane);
       const { word, isSame } = lane.difference.value;
       return html`<button type="button" key=${lane.id} aria-current=${page === at ? "true" : undefined} onClick=${() => turnTo(page)}>
-        <span class="letter">${LETTERS[page]}</span><span class="dot" data-state=${DOTS[/** @type {keyof typeof DOTS} */ (kind)]} role="img" aria-label=${words}></span>
+        <span class="letter">${LETTERS[page]}</span><span class="dot" data-state=${dotOf(lane)} role="img" aria-label=${words}></span>
         <span class="from">${page === 0 ? "" : word !== null ? `word ${word + 1}` : isSame ? "same" : ""}</span>
       </button>`;
     })}
   </div>`;
+}
+
+/** The look of its dot. @param {import("../state/lane.js").Lane} lane */
+function dotOf(lane) {
+  const state = lane.turn.value?.state.value;
+  if (lane.isRunning) return "loading";
+  if (!state || state === "STOPPED") return "unloaded";
+  return state === "DONE" ? "serving" : "failed";
 }

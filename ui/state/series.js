@@ -6,6 +6,7 @@ import { computed, signal } from "../vendor/signals-core.js";
 import { newId } from "./ids.js";
 import { Lane } from "./lane.js";
 import { announce, storageProblem } from "./session.js";
+import { Slots } from "./slots.js";
 
 /** @typedef {import("../store/runs.js").RunRecord} RunRecord */
 
@@ -32,6 +33,9 @@ export class Series {
   hasAnswers = computed(() => this.lanes.value.some((lane) => lane.turn.value !== null));
   updated;
   #isGone = false;
+  #slots = new Slots(MAX_LANES);
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  #timer;
 
   // --- Lifecycle
 
@@ -90,24 +94,24 @@ export class Series {
   }
 
   /**
-   * Runs them group after group, in a group so many at once as there may be. Returns once the last has ended.
+   * Runs them group after group. Of all that the series runs, so many ask at once as there may be. Returns once the
+   * last of these has ended.
    * @param {Lane[][]} groups @param {(lane: Lane) => any} requestFor
    */
   async run(groups, requestFor) {
     for (const lane of groups.flat()) lane.lineUp();
     this.asked = this.prompt.value;
     await this.keep();
-    const timer = setInterval(() => this.#keepPieces(), PIECE_MS);
+    this.#timer ??= setInterval(() => this.#keepPieces(), PIECE_MS);
     const one = async (/** @type {Lane} */ lane) => {
       await lane.run(requestFor(lane));
       const turn = lane.turn.value;
       if (turn && !this.#isGone) await keeping(() => stored.finish(this.toRecord(), turn.id));
     };
-    try {
-      for (const group of groups) await inTurn(group, MAX_LANES, one);
-    } finally {
-      clearInterval(timer);
-    }
+    for (const group of groups) await Promise.all(group.map((lane) => this.#slots.use(() => one(lane))));
+    if (this.isRunning.value) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
     this.#announceEnd();
   }
 
@@ -131,18 +135,6 @@ export class Series {
     const numDone = states.filter((state) => state === "DONE").length;
     announce(`${numDone} of ${states.length} done${numFailed ? `, ${numFailed} failed` : ""}`, numFailed > 0);
   }
-}
-
-/**
- * Does the work for each of them, at most so many at once, begun in their order.
- * @template T @param {T[]} all @param {number} numAtOnce @param {(one: T) => Promise<void>} work
- */
-export async function inTurn(all, numAtOnce, work) {
-  const rest = [...all];
-  const line = async () => {
-    for (let next = rest.shift(); next !== undefined; next = rest.shift()) await work(next);
-  };
-  await Promise.all(Array.from({ length: Math.min(numAtOnce, all.length) }, line));
 }
 
 /** What cannot be kept is said, and the page goes on without. @template T @param {() => Promise<T>} work */

@@ -1,0 +1,124 @@
+// Lists of tasks for agents: each a request of its own on the class of agents, without history and without tools.
+
+import * as drafts from "../store/drafts.js";
+import { newSeed } from "./ids.js";
+import { Lane } from "./lane.js";
+import { keeping, Series } from "./series.js";
+import { Shelf } from "./shelf.js";
+
+const DRAFT = "agents";
+
+export const shelf = new Shelf("agents", () => Series.fresh("agents", {}, []));
+export const open = shelf.open;
+
+// --- Lifecycle
+
+export async function start() {
+  const series = open.value;
+  const draft = (await keeping(() => drafts.read(DRAFT))) ?? "";
+  if (!series.prompt.value && !series.hasAnswers.value) series.prompt.value = draft;
+  await shelf.refresh();
+}
+
+// --- Actions
+
+/** @param {string} text tasks that are not in the list yet */
+export function type(text) {
+  open.value.prompt.value = text;
+  return keeping(() => drafts.save(DRAFT, text));
+}
+
+/** Puts what was typed under the tasks, and runs all that have not been done. */
+export function run() {
+  const series = open.value;
+  const added = tasksIn(series.prompt.value).map((text) => Lane.fresh({ seed: newSeed() }, text));
+  series.lanes.value = [...series.lanes.value, ...added];
+  if (!series.title.value && series.lanes.value.length) series.nameAfter(series.lanes.value[0].prompt.value);
+  type("");
+  const waiting = series.lanes.value.filter((lane) => !lane.isRunning && lane.turn.value?.state.value !== "DONE");
+  return ask(series, waiting);
+}
+
+/** The same tasks once more, as a list of their own with the same seeds. Returns its id. */
+export function runAgain() {
+  const { values, lanes, title } = open.value;
+  const series = Series.fresh("agents", { values: values.value, title: title.value }, lanes.value.map((lane) => Lane.fresh(lane.values.value, lane.prompt.value)));
+  shelf.take(series);
+  ask(series, series.lanes.value);
+  return series.id;
+}
+
+/** @param {Lane} lane */
+export function runOne(lane) {
+  return ask(open.value, [lane]);
+}
+
+/** @param {Lane} lane */
+export function remove(lane) {
+  const series = open.value;
+  lane.stop();
+  series.lanes.value = series.lanes.value.filter((other) => other !== lane);
+  if (series.lanes.value.length) keep(series);
+}
+
+/** @param {string} name @param {unknown} value undefined: the model's */
+export function set(name, value) {
+  const series = open.value;
+  const { [name]: _, ...rest } = series.values.value;
+  series.values.value = value === undefined ? rest : { ...rest, [name]: value };
+  keep(series);
+}
+
+/** A list to begin with. @param {{system: string, tasks: string[]}} example */
+export function useExample({ system, tasks }) {
+  set("system", system || undefined);
+  type(tasks.join("\n"));
+}
+
+// --- Questions
+
+/**
+ * The tasks of a text: one a line; where a line is left empty, one a paragraph.
+ * @param {string} text
+ */
+export function tasksIn(text) {
+  const hasParagraphs = /\n\s*\n/.test(text.trim());
+  return text.split(hasParagraphs ? /\n\s*\n/ : /\n/).map((task) => task.trim()).filter(Boolean);
+}
+
+/** What all of them took together; times in ms since 1970, null before there are any. @param {Series} series */
+export function totals(series) {
+  const records = series.lanes.value.flatMap((lane) => (lane.turn.value ? [lane.turn.value.record] : []));
+  const usages = records.flatMap((record) => record.usage ?? []);
+  const sum = (/** @type {(usage: any) => number} */ of) => usages.reduce((total, usage) => total + of(usage), 0);
+  return {
+    prompt: sum((usage) => usage.prompt_tokens),
+    cached: sum((usage) => usage.prompt_tokens_details?.cached_tokens ?? 0),
+    written: sum((usage) => usage.completion_tokens),
+    began: records.length ? Math.min(...records.map(({ times }) => times.sent)) : null,
+    ended: records.length ? Math.max(...records.map(({ times }) => times.last ?? times.sent)) : null,
+  };
+}
+
+/** @param {Series} series @param {Lane} lane */
+export function requestFor(series, lane) {
+  const { system = "", ...fields } = { ...series.values.value, ...lane.values.value };
+  const messages = [{ role: "user", content: lane.prompt.value }];
+  if (system.trim()) messages.unshift({ role: "system", content: system });
+  return { messages, ...fields, class: "agent" };
+}
+
+// --- Internal
+
+/** @param {Series} series @param {Lane[]} lanes */
+async function ask(series, lanes) {
+  if (!lanes.length) return;
+  shelf.take(series);
+  await series.run([lanes], (lane) => requestFor(series, lane));
+  await shelf.refresh();
+}
+
+/** Without answers there is nothing to keep yet but the draft. @param {Series} series */
+async function keep(series) {
+  if (series.hasAnswers.value) await series.keep();
+}
