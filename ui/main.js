@@ -22,3 +22,18 @@ document.addEventListener("visibilitychange", () => {
   if (!document.hidden) server.watch();
 });
 addEventListener("online", () => server.watch());
+addEventListener("focus", () => session.isConnected.value || server.watch());
+// What the first message needs is here before it, so that a server that goes away takes nothing of the page with it.
+setTimeout(async () => {
+  const [talk] = await Promise.all([
+    import("./state/talk.js"),
+    import("./chat/turns.js"),
+    import("./chat/queue.js"),
+    import("./chat/panel.js"),
+    import("./shell/toast.js"),
+    import("./state/mirror.js"),
+    import("./text/sheet.js"),
+  ]);
+  talk.start();
+  performance.mark("whole");
+});

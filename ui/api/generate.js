@@ -2,10 +2,12 @@
 
 import { client } from "./client.js";
 import { ApiError } from "./errors.js";
+import { pause } from "./pause.js";
 import { readEvents } from "./lines.js";
 
 /**
- * @typedef {{kind: "started", model: string}
+ * @typedef {{kind: "queued", place?: number, retryAt?: number}
+ *   | {kind: "started", model: string}
  *   | {kind: "reasoning", text: string}
  *   | {kind: "text", text: string}
  *   | {kind: "tool", index: number, name?: string, arguments?: string}
@@ -14,7 +16,8 @@ import { readEvents } from "./lines.js";
  */
 
 /**
- * Yields the events of a chat completion. Raises ApiError for a refusal, an error in the stream, and a stream that
+ * Yields the events of a chat completion. A server without a free lane is asked again when it says; retryAt is in ms
+ * since 1970. Raises ApiError for a refusal, an error in the stream, and a stream that
  * breaks off. Aborting closes the connection, which cancels at the server.
  * @param {object} request without stream
  * @param {AbortSignal} signal
@@ -22,7 +25,7 @@ import { readEvents } from "./lines.js";
  */
 export async function* generate(request, signal) {
   const body = { ...request, stream: true, stream_options: { include_usage: true } };
-  const response = await client.openPost("/v1/chat/completions", body, signal);
+  const response = yield* opened(body, signal);
   let hasStarted = false;
   try {
     for await (const data of readEvents(/** @type {ReadableStream<Uint8Array>} */ (response.body))) {
@@ -39,6 +42,25 @@ export async function* generate(request, signal) {
   }
   client.lost();
   throw new ApiError("The connection ended before the answer did", { code: "stream_cut" });
+}
+
+/**
+ * Yields that it waits for a lane, as often as there is none; returns the answer.
+ * @param {object} body @param {AbortSignal} signal
+ * @returns {AsyncGenerator<GenerationEvent, Response>}
+ */
+async function* opened(body, signal) {
+  for (;;) {
+    try {
+      return await client.openPost("/v1/chat/completions", body, signal);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== "engine_full") throw error;
+      const waitMs = 1000 * (error.retryAfterS ?? 1);
+      yield { kind: "queued", retryAt: Date.now() + waitMs };
+      await pause(waitMs, signal);
+      signal.throwIfAborted();
+    }
+  }
 }
 
 /**

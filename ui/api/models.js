@@ -14,8 +14,13 @@ import { client } from "./client.js";
  */
 
 /**
+ * @typedef {{switching?: {from: string, to: string}, loading?: {phase: string, done_bytes: number, total_bytes: number, seconds: number},
+ *   reason?: string, last_switch?: Switch}} Course
+ */
+
+/**
  * @param {AbortSignal} [signal]
- * @returns {Promise<{data: Model[], status: string, build: string, last_switch?: Switch}>}
+ * @returns {Promise<Course & {data: Model[], status: string, build: string}>}
  */
 export function readModels(signal) {
   return client.get("/v1/models", signal);

@@ -5,7 +5,8 @@ import { html } from "../parts/html.js";
 import { go } from "../router.js";
 import { Icon } from "../shell/icons.js";
 import { list, open, remove } from "../state/chats.js";
-import { running } from "../state/run.js";
+import { running } from "../state/running.js";
+import { offerUndo } from "../state/session.js";
 
 const DAY_MS = 86_400_000;
 
@@ -39,9 +40,9 @@ export function startNew() {
 /** @param {{chat: import("../state/chats.js").Conversation, isBusy: boolean}} properties */
 function Row({ chat, isBusy }) {
   const isOpen = open.value.id === chat.id;
-  const drop = () => {
-    remove(chat.id);
+  const drop = async () => {
     if (isOpen) go("chat");
+    offerUndo(`Deleted ${chat.title}`, await remove(chat.id));
   };
   return html`<li class=${isOpen ? "open" : ""}>
     <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "true" : undefined}>

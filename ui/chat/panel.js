@@ -26,8 +26,7 @@ export function Panel({ onClose }) {
     setOpen(next.name);
     document.getElementById(`tab-${next.name}`)?.focus();
   };
-  return html`<aside class="panel" aria-label="Settings of this chat">
-    <div class="head"><div class="tabs" role="tablist" onKeyDown=${move}>
+  return html`<div class="head"><div class="tabs" role="tablist" onKeyDown=${move}>
       ${TABS.map(
         ({ name, label }) => html`<button type="button" role="tab" key=${name} id=${`tab-${name}`} aria-selected=${open === name} aria-controls="panel-body"
           tabindex=${open === name ? 0 : -1} onClick=${() => setOpen(name)}>${label}</button>`,
@@ -39,6 +38,5 @@ export function Panel({ onClose }) {
       ${open === "settings" && html`<${System} /><${Thinking} /><${Sampling} /><${Output} />`}
       ${open === "turn" && html`<${ThisTurn} turn=${turn} />`}
       ${open === "raw" && html`<${Raw} turn=${turn} />`}
-    </div>
-  </aside>`;
+    </div>`;
 }

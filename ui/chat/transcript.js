@@ -1,14 +1,14 @@
-// The turns of the path that is shown, and the way to its end.
+// Where the chat is read: its turns, or what there is to begin with.
 
-import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
+import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
-import { Icon } from "../shell/icons.js";
-import { open } from "../state/chats.js";
-import { send } from "../state/talk.js";
+import { later } from "../parts/later.js";
+import { Fence } from "../shell/fence.js";
+import { models, status } from "../state/server.js";
 import { path } from "../state/tree.js";
-import { Follow } from "./follow.js";
-import { AnswerTurn } from "./turn.js";
-import { UserTurn } from "./user-turn.js";
+
+const Turns = later(async () => (await import("./turns.js")).Turns);
+const FirstModel = later(async () => (await import("./first-model.js")).FirstModel);
 
 const EXAMPLES = [
   "Explain photosynthesis in two sentences.",
@@ -18,30 +18,27 @@ const EXAMPLES = [
 ];
 
 export function Transcript() {
-  const scroller = useRef(/** @type {HTMLElement | null} */ (null));
-  const follow = useRef(/** @type {Follow | null} */ (null));
-  const [isFollowing, setFollowing] = useState(true);
-  useEffect(() => {
-    follow.current = new Follow(/** @type {HTMLElement} */ (scroller.current), setFollowing);
-    return () => follow.current?.close();
-  }, []);
-  const turns = path.value;
-  // A new chat, and each new question, begins at the end.
-  useLayoutEffect(() => follow.current?.toEnd(), [open.value.id, turns.length]);
-  return html`<div class="transcript" ref=${scroller} tabindex="-1">
-    ${turns.length
-      ? html`<div class="turns" id="log">
-          ${turns.map((turn) => (turn.record.role === "user" ? html`<${UserTurn} key=${turn.id} turn=${turn} />` : html`<${AnswerTurn} key=${turn.id} turn=${turn} />`))}
-        </div>`
-      : html`<${Welcome} />`}
-    ${!isFollowing && html`<button type="button" class="to-end button" onClick=${() => follow.current?.toEnd()}><${Icon} name="down" />To the end</button>`}
+  const [scroller, setScroller] = useState(/** @type {HTMLElement | null} */ (null));
+  const place = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => setScroller(place.current), []);
+  return html`<div class="transcript" ref=${place} tabindex="-1">
+    <${Fence}>${path.value.length ? scroller && html`<${Turns} scroller=${scroller} />` : html`<${Welcome} />`}<//>
   </div>`;
 }
 
 function Welcome() {
+  // A server that has none says so; one that has not answered yet may have many.
+  const hasNone = !models.value.length && !["", "away", "locked", "serving"].includes(status.value);
+  if (hasNone) return html`<${FirstModel} />`;
   return html`<section class="welcome" aria-label="Suggestions">
     <h2>Ask the model</h2>
     <p>It runs on this server, and what you write goes nowhere else.</p>
-    <ul id="suggestions">${EXAMPLES.map((text) => html`<li key=${text}><button type="button" class="button" onClick=${() => send(text)}>${text}</button></li>`)}</ul>
+    <ul id="suggestions">${EXAMPLES.map((text) => html`<li key=${text}><button type="button" class="button" onClick=${() => ask(text)}>${text}</button></li>`)}</ul>
   </section>`;
+}
+
+/** @param {string} text */
+async function ask(text) {
+  const { send } = await import("../state/talk.js");
+  await send(text);
 }

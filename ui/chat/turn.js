@@ -2,17 +2,19 @@
 
 import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
-import { copy } from "../parts/copy.js";
-import { go } from "../router.js";
 import { Icon } from "../shell/icons.js";
-import { branch } from "../state/chats.js";
-import { again, resume } from "../state/talk.js";
-import { path } from "../state/tree.js";
+import { correct } from "../state/talk.js";
+import { editing, siblingsOf, turns } from "../state/tree.js";
+import { branchOff, copyTurn, drop, edit, regenerate, sameAgain } from "./acts.js";
 import { Branches } from "./branches.js";
+import { Editor } from "./editor.js";
+import { Ending } from "./ending.js";
 import { follow } from "../text/frame.js";
 import { Readout } from "./readout.js";
 import { Reasoning } from "./reasoning.js";
+import { Sameness } from "./sameness.js";
 import { ToolCard } from "./tool-card.js";
+import { Waiting } from "./waiting.js";
 
 /** @type {Promise<typeof import("../text/sheet.js")> | null} */
 let text = null;
@@ -25,13 +27,15 @@ function loadText() {
 /** @param {{turn: import("../state/turn.js").Turn}} properties */
 export function AnswerTurn({ turn }) {
   const place = useRef(/** @type {HTMLElement | null} */ (null));
+  const shown = useRef(/** @type {import("../text/sheet.js").AnswerText | null} */ (null));
   const state = turn.state.value;
   useLayoutEffect(() => {
     let isShown = true;
     let leave = () => {};
+    if (!place.current) return;
     loadText().then(({ AnswerText }) => {
       if (!isShown) return;
-      const view = new AnswerText();
+      const view = (shown.current = new AnswerText());
       // Whole before it is shown, so that no frame lacks it; the frame loop then also keeps the reader's place.
       draw(turn, view);
       place.current?.replaceChildren(view.element);
@@ -41,15 +45,27 @@ export function AnswerTurn({ turn }) {
       isShown = false;
       leave();
     };
-  }, [turn, turn.resumptions.value]);
-  return html`<article class=${`turn answer ${turn.isRunning ? "running" : ""}`} aria-busy=${turn.isRunning} data-state=${state}>
-    <h2 class="reader">Answer</h2>
+  }, [turn, turn.resumptions.value, editing.value === turn.id]);
+  // With its end the text is whole, in a tab behind others too, where no frame comes.
+  useLayoutEffect(() => {
+    if (!turn.isRunning && shown.current) draw(turn, shown.current);
+  }, [state]);
+  const siblings = siblingsOf(turns.value, turn);
+  const name = siblings.length > 1 ? `Answer ${siblings.indexOf(turn) + 1} of ${siblings.length}` : "Answer";
+  if (editing.value === turn.id) {
+    return html`<article class="turn answer editing" tabindex="-1">
+      <h2 class="reader">${name}, editing</h2>
+      <${Editor} label="The answer" text=${turn.record.text} action="Keep" onDone=${(/** @type {string} */ text) => correct(turn, text)} />
+    </article>`;
+  }
+  return html`<article class=${`turn answer ${turn.isRunning ? "running" : ""}`} tabindex="-1" aria-busy=${turn.isRunning} data-state=${state}>
+    <h2 class="reader">${name}</h2>
     <${Reasoning} turn=${turn} />
-    ${(state === "SENT" || state === "READING") && !turn.record.text && html`<p class="waiting">${state === "SENT" ? "Waiting" : "Reading"}<span class="caret"></span></p>`}
+    <${Waiting} turn=${turn} />
     <div ref=${place}></div>
     ${turn.record.tools.map((call, index) => html`<${ToolCard} key=${index} call=${call} />`)}
     <${Ending} turn=${turn} />
-    ${!turn.isRunning && html`<${Foot} turn=${turn} />`}
+    ${!turn.isRunning && html`<${Sameness} turn=${turn} /><${Foot} turn=${turn} />`}
   </article>`;
 }
 
@@ -65,39 +81,27 @@ function draw(turn, view) {
 }
 
 /** @param {{turn: import("../state/turn.js").Turn}} properties */
-function Ending({ turn }) {
-  const { failure, finish, usage, text } = turn.record;
-  const state = turn.state.value;
-  const count = usage ? `${usage.completion_tokens} tokens` : `${text.length} characters`;
-  const hasRequest = turn.record.request !== null;
-  const goOn = hasRequest && text && html`<button type="button" class="link resume" onClick=${() => resume(turn)}>Resume exactly</button>`;
-  const retry = html`<button type="button" class="link retry" onClick=${() => again(turn)}>Retry</button>`;
-  if (state === "FAILED") return html`<p class="ending bad" role="alert">${failure} ${goOn} ${retry}</p>`;
-  if (state === "CUT") return html`<p class="ending warn">Cut off after ${count}${failure ? `: ${failure}` : ""} ${goOn} ${retry}</p>`;
-  if (state === "STOPPED") return html`<p class="ending">Stopped by you after ${count} ${goOn}</p>`;
-  if (turn.isCatchingUp.value) return html`<p class="ending">Catching up</p>`;
-  if (finish === "length") return html`<p class="ending">Reached the limit of ${count}</p>`;
-  return null;
-}
-
-/** @param {{turn: import("../state/turn.js").Turn}} properties */
 function Foot({ turn }) {
   const [said, setSaid] = useState("");
   const { record } = turn;
   const take = async () => {
-    setSaid((await copy(record.text)) ? "Copied" : "No access");
+    setSaid(await copyTurn(turn));
     setTimeout(() => setSaid(""), 1500);
   };
-  const fork = async () => go("chat", await branch(path.value.slice(0, path.value.indexOf(turn) + 1)));
+  const act = (/** @type {string} */ name, /** @type {string} */ label, /** @type {import("../shell/icons.js").IconName} */ icon, /** @type {string} */ title, /** @type {() => unknown} */ run) =>
+    html`<button type="button" class=${`icon-button ${name}`} aria-label=${label} title=${title} onClick=${run}><${Icon} name=${icon} /></button>`;
   return html`<footer>
     <${Branches} turn=${turn} />
+    ${record.isEdited && html`<span class="tag">edited</span>`}
     <${Readout} turn=${turn} />
     <span class="turn-actions">
       <span class="said-copied" role="status">${said}</span>
-      <button type="button" class="icon-button" aria-label="Copy answer" title="Copy" onClick=${take}><${Icon} name="copy" /></button>
-      <button type="button" class="icon-button again" aria-label="Regenerate" title="Another answer, new seed" onClick=${() => again(turn)}><${Icon} name="again" /></button>
-      ${record.seed !== null && html`<button type="button" class="icon-button same" aria-label="Same again" title="The same request with the same seed" onClick=${() => again(turn, record.seed ?? 0)}><${Icon} name="same" /></button>`}
-      <button type="button" class="icon-button fork" aria-label="Branch into a new chat" title="Branch into a new chat" onClick=${fork}><${Icon} name="branch" /></button>
+      ${act("take", "Copy answer", "copy", "Copy (C)", take)}
+      ${act("again", "Regenerate", "again", "Another answer, new seed (R)", () => regenerate(turn))}
+      ${record.seed !== null && act("same", "Same again", "same", "The same request with the same seed (S)", () => sameAgain(turn))}
+      ${act("fork", "Branch into a new chat", "branch", "Branch into a new chat (B)", () => branchOff(turn))}
+      ${act("edit", "Edit answer", "edit", "Edit (E)", () => edit(turn))}
+      ${act("drop", "Delete answer", "bin", "Delete (D)", () => drop(turn))}
     </span>
   </footer>`;
 }

@@ -7,7 +7,7 @@ import { lostAt, storageProblem } from "../state/session.js";
 
 export function Banner() {
   return html`${lostAt.value !== null && html`<${Lost} since=${lostAt.value} />`}
-  ${storageProblem.value && html`<div class="banner" role="status">Chats are not kept in this browser: ${storageProblem.value}</div>`}`;
+  ${storageProblem.value && html`<div class="banner" role="status">${storageProblem.value}</div>`}`;
 }
 
 /** @param {{since: number}} properties */

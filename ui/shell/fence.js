@@ -2,7 +2,6 @@
 
 import { Component } from "../vendor/preact.js";
 import { html } from "../parts/html.js";
-import { copy } from "../parts/copy.js";
 
 export class Fence extends Component {
   state = { failure: "", said: "" };
@@ -15,7 +14,10 @@ export class Fence extends Component {
   render() {
     const { failure, said } = this.state;
     if (!failure) return this.props.children;
-    const take = async () => this.setState({ said: (await copy(failure)) ? "Copied" : "No access" });
+    const take = async () => {
+      const { copy } = await import("../parts/copy.js");
+      this.setState({ said: (await copy(failure)) ? "Copied" : "No access" });
+    };
     return html`<div class="failed-part" role="alert">
       <h2>This part of the page failed</h2>
       <pre>${failure.slice(0, 600)}</pre>

@@ -2,17 +2,20 @@
 
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
-import { route } from "../state/session.js";
-import { Announcer } from "./announcer.js";
+import { later } from "../parts/later.js";
+import { isKeyWanted, route, undoable } from "../state/session.js";
 import { Banner } from "./banner.js";
 import { Fence } from "./fence.js";
-import { KeyPrompt } from "./key-prompt.js";
 import { Rail } from "./rail.js";
 
 /**
  * @typedef {import("../vendor/preact.js").ComponentType} ViewType
  * @typedef {{name: string, label: string, icon: import("./icons.js").IconName, load: () => Promise<ViewType>}} Place
  */
+
+const Announcer = later(async () => (await import("./announcer.js")).Announcer);
+const KeyPrompt = later(async () => (await import("./key-prompt.js")).KeyPrompt);
+const Toast = later(async () => (await import("./toast.js")).Toast);
 
 /** @param {{views: Place[], first: ViewType}} properties first: what is shown at once, of the first of the views */
 export function Frame({ views, first }) {
@@ -21,7 +24,8 @@ export function Frame({ views, first }) {
     <${Rail} views=${views} />
     <${Banner} />
     <div id="view"><${Fence} key=${place.name}><${View} place=${place} first=${place === views[0] ? first : null} /><//></div>
-    <${KeyPrompt} />
+    ${isKeyWanted.value && html`<${KeyPrompt} />`}
+    ${undoable.value && html`<${Toast} />`}
     <${Announcer} />`;
 }
 

@@ -3,16 +3,12 @@
 import { useEffect, useRef } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { watch } from "../state/server.js";
-import { hasKey, isKeyWanted, refuseKey, useKey } from "../state/session.js";
+import { hasKey, refuseKey, useKey } from "../state/session.js";
 
 export function KeyPrompt() {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
-  const isWanted = isKeyWanted.value;
-  useEffect(() => {
-    if (isWanted && !dialog.current?.open) dialog.current?.showModal();
-    if (!isWanted) dialog.current?.close();
-  }, [isWanted]);
+  useEffect(() => dialog.current?.showModal(), []);
   const take = (/** @type {Event} */ event) => {
     event.preventDefault();
     useKey(input.current?.value.trim() ?? "");

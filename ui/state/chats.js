@@ -1,28 +1,31 @@
-// The conversations: their list, the open one, and every change to them.
+// The conversations: their list, the open one, and every change to them; other tabs are told.
 
 import * as conversations from "../store/conversations.js";
 import * as drafts from "../store/drafts.js";
+import { hear, tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
-import { computed, signal } from "../vendor/signals-core.js";
+import { signal } from "../vendor/signals-core.js";
 import { newId } from "./ids.js";
-import { running } from "./run.js";
-import { storageProblem } from "./session.js";
-import { deepest, head, turns } from "./tree.js";
-import { Turn } from "./turn.js";
+import { runIn, running } from "./running.js";
+import { keeping } from "./session.js";
+import { below, deepest, head, siblingsOf, turns } from "./tree.js";
+import { isRunningState, Turn } from "./turn.js";
+import { hold, OLD_MS, waiting } from "./waiting.js";
 
 /** @typedef {import("../store/conversations.js").Conversation} Conversation */
+/** @typedef {import("../store/turns.js").TurnRecord} TurnRecord */
+/** @typedef {{conversation: Conversation, turns: Map<string, Turn>, head: string | null}} Place a conversation with its turns */
 
 const PAGE = 60;
 const TITLE_LENGTH = 60;
 
 export const list = signal(/** @type {Conversation[]} */ ([]));
 export const open = signal(blank());
-/** Whether it is in the list yet: a chat is kept with its first message. */
-export const isKept = computed(() => list.value.some((each) => each.id === open.value.id));
 
 // --- Lifecycle
 
 export async function start() {
+  hear(take);
   await keeping(async () => {
     list.value = await conversations.readNewest(PAGE);
   });
@@ -30,18 +33,40 @@ export async function start() {
 
 // --- Actions
 
+/** What answers in the open chat, or null. */
+export function runOfOpen() {
+  return runIn(open.value.id);
+}
+
+export function stop() {
+  runOfOpen()?.stop();
+}
+
 /** Opens that conversation; one that is not there is a new one. @param {string | undefined} id */
 export async function show(id) {
   // One that is still empty is as good as a new one, and may have settings already.
-  if (id === open.value.id || (!id && !open.value.head)) return;
-  const found = id ? await keeping(() => conversations.read(id)) : undefined;
-  const all = new Map();
-  if (found) {
-    for (const record of (await keeping(() => stored.readAll(found.id))) ?? []) all.set(record.id, await revive(record));
-  }
-  open.value = found ?? blank();
-  turns.value = all;
+  if (id === open.value.id || (!id && !open.value.updated)) return;
+  const found = id ? await placeOf(id) : undefined;
+  open.value = found?.conversation ?? blank();
+  turns.value = found?.turns ?? new Map();
   head.value = found?.head ?? null;
+}
+
+/** A conversation as it is on the screen or in the store; undefined: there is none. @param {string} id @returns {Promise<Place | undefined>} */
+export async function placeOf(id) {
+  if (id === open.value.id) return { conversation: open.value, turns: turns.value, head: head.value };
+  return keeping(async () => {
+    const conversation = await conversations.read(id);
+    if (!conversation) return undefined;
+    const records = await stored.readAll(id);
+    const found = records.filter((record) => record.state !== "WAITING").map(revive);
+    const kept = records.filter((record) => record.state === "WAITING");
+    // Old ones that this page did not know of are asked about before they go.
+    const isKnown = waiting.value.some((record) => record.conversation === id);
+    if (!isKnown && kept.some((record) => record.created < Date.now() - OLD_MS)) hold(id);
+    waiting.value = [...waiting.value.filter((record) => record.conversation !== id), ...kept];
+    return { conversation, turns: new Map(found.map((turn) => [turn.id, turn])), head: conversation.head };
+  });
 }
 
 /** @param {Partial<Conversation>} changes */
@@ -51,31 +76,36 @@ export async function change(changes, conversation = open.value) {
   if (!list.value.some((each) => each.id === changed.id)) return;
   list.value = list.value.map((each) => (each.id === changed.id ? changed : each));
   await keeping(() => conversations.save(changed));
+  tell({ kind: "chat", chat: changed });
 }
 
-/** Puts turns under the open conversation and makes the last of them the head. @param {Turn[]} added */
-export async function add(added) {
-  const first = added[0].record;
-  const known = open.value;
-  const title = known.title || titleOf(first.text);
-  const changed = { ...known, title, head: added[added.length - 1].id, updated: Date.now(), preview: first.text.slice(0, 80) };
-  turns.value = new Map([...turns.value, ...added.map((turn) => /** @type {[string, Turn]} */ ([turn.id, turn]))]);
-  head.value = changed.head;
-  open.value = changed;
-  list.value = [changed, ...list.value.filter((each) => each.id !== changed.id)];
-  await keeping(async () => {
-    await conversations.save(changed);
-    for (const turn of added) await stored.save(turn.record);
-  });
+/** Keeps the open conversation, which begins with that text; turns may come later. @param {string} text */
+export async function begin(text) {
+  const begun = { ...open.value, title: titleOf(text), preview: text.slice(0, 80), updated: Date.now() };
+  enlist(begun);
+  await keeping(() => conversations.save(begun));
+  tell({ kind: "chat", chat: begun });
+}
+
+/** Puts turns into a conversation and makes the last of them its head. @param {Turn[]} added */
+export async function add(added, known = open.value) {
+  const { text } = added[0].record;
+  const names = known.title ? {} : { title: titleOf(text), preview: text.slice(0, 80) };
+  const changed = { ...known, ...names, head: added[added.length - 1].id, updated: Date.now() };
+  enlist(changed);
+  if (changed.id === open.value.id) join(added, changed.head);
+  await keeping(() => stored.saveAll(added.map((turn) => turn.record), changed));
+  tell({ kind: "turns", chat: changed, records: added.map((turn) => turn.record) });
 }
 
 /** Puts a turn beside its siblings, shown if its conversation is. @param {Turn} turn */
 export async function addBeside(turn) {
   if (turn.record.conversation === open.value.id) {
-    turns.value = new Map(turns.value).set(turn.id, turn);
+    join([turn], null);
     await goTo(turn.id);
   }
   await save(turn);
+  tell({ kind: "turns", chat: null, records: [turn.record] });
 }
 
 /** @param {Turn} turn */
@@ -92,29 +122,57 @@ export function goTo(id) {
 /** The path up to that turn as a conversation of its own. Returns its id. @param {Turn[]} path */
 export async function branch(path) {
   const conversation = { ...blank(), title: open.value.title, settings: open.value.settings, updated: Date.now() };
-  /** @type {import("../store/turns.js").TurnRecord[]} */
+  /** @type {TurnRecord[]} */
   const copies = [];
   for (const turn of path) {
     const parent = copies[copies.length - 1]?.id ?? null;
     copies.push({ ...turn.record, id: newId(), parent, conversation: conversation.id });
   }
   const kept = { ...conversation, head: copies.at(-1)?.id ?? null };
-  await keeping(async () => {
-    await conversations.save(kept);
-    for (const record of copies) await stored.save(record);
-  });
-  list.value = [kept, ...list.value];
+  await keeping(() => stored.saveAll(copies, kept));
+  enlist(kept);
+  tell({ kind: "turns", chat: kept, records: copies });
   return kept.id;
 }
 
-/** @param {string} id */
+/** Removes it with its turns. Returns what brings it back. @param {string} id */
 export async function remove(id) {
-  for (const run of running.value.values()) if (run.turn.record.conversation === id) run.stop();
+  runIn(id)?.stop();
+  const gone = list.value.find((each) => each.id === id);
   list.value = list.value.filter((each) => each.id !== id);
-  await keeping(async () => {
-    const all = await stored.readAll(id);
-    await conversations.remove(id, all.map((record) => record.id));
-  });
+  waiting.value = waiting.value.filter((record) => record.conversation !== id);
+  tell({ kind: "gone", chat: id });
+  const records = await keeping(() => stored.readAll(id));
+  await keeping(() => conversations.remove(id, (records ?? []).map((record) => record.id)));
+  return async () => {
+    if (!gone) return;
+    // What was stopped for it ended by itself, and says so.
+    const ended = (records ?? []).map((record) => (isRunningState(record.state) ? { ...record, state: "CUT" } : record));
+    await keeping(() => stored.saveAll(ended, gone));
+    enlist(gone);
+    tell({ kind: "chat", chat: gone });
+  };
+}
+
+/** Removes a turn with all that follows it. Returns what brings it back. @param {Turn} turn */
+export async function removeTurn(turn) {
+  const before = { head: head.value, turns: turns.value };
+  const gone = [turn, ...below(turns.value, turn.id)];
+  for (const each of gone) running.value.get(each.id)?.stop();
+  const rest = new Map(turns.value);
+  for (const each of gone) rest.delete(each.id);
+  const sibling = siblingsOf(rest, turn).at(-1);
+  turns.value = rest;
+  if (!head.value || !rest.has(head.value)) head.value = sibling ? deepest(rest, sibling.id) : turn.record.parent;
+  const { id } = open.value;
+  await change({ head: head.value });
+  await keeping(() => stored.remove(gone.map((each) => each.id)));
+  return async () => {
+    await keeping(() => stored.saveAll(gone.map((each) => each.record)));
+    if (open.value.id !== id) return;
+    join(gone, before.head);
+    await change({ head: before.head });
+  };
 }
 
 /** @param {string} id */
@@ -141,28 +199,41 @@ function titleOf(text) {
   return `${line.slice(0, TITLE_LENGTH).replace(/\s+\S*$/, "")}…`;
 }
 
-/** A turn as it was kept. One that still streamed when its page died is cut, with all that was kept of its text. */
-async function revive(/** @type {import("../store/turns.js").TurnRecord} */ record) {
+/** To its place in the list, which is by the last change. @param {Conversation} chat */
+function enlist(chat) {
+  if (chat.id === open.value.id) open.value = chat;
+  const others = list.value.filter((each) => each.id !== chat.id);
+  list.value = [...others, chat].sort((one, other) => other.updated - one.updated);
+}
+
+/** @param {Turn[]} added @param {string | null} newHead */
+function join(added, newHead) {
+  turns.value = new Map([...turns.value, ...added.map((turn) => /** @type {[string, Turn]} */ ([turn.id, turn]))]);
+  if (newHead) head.value = newHead;
+}
+
+/** A turn as it was kept. One that streams, streams into another tab, or its page died. @param {TurnRecord} record */
+function revive(record) {
   const live = running.value.get(record.id);
   if (live) return live.turn;
   const turn = new Turn(record);
-  if (!turn.isRunning) return turn;
-  for (const piece of await stored.readPieces(record.id)) {
-    record.reasoning += piece.reasoning;
-    record.text += piece.text;
-  }
-  turn.cut();
-  await stored.finish(record);
+  if (turn.isRunning) import("./mirror.js").then(({ adopt }) => adopt(turn));
   return turn;
 }
 
-/** What cannot be kept is said, and the page goes on without. @template T @param {() => Promise<T>} work */
-async function keeping(work) {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof DOMException) && !(error instanceof Error)) throw error;
-    storageProblem.value = error.message || error.name;
-    return undefined;
-  }
+/** What another tab did. @param {import("../store/tabs.js").Message} message */
+function take({ kind, chat, records }) {
+  if (kind === "gone") list.value = list.value.filter((each) => each.id !== chat);
+  if (kind === "chat") enlist(chat.id === open.value.id ? { ...chat, head: open.value.head } : chat);
+  if (kind !== "turns") return;
+  if (chat) enlist(chat.id === open.value.id ? { ...chat, head: open.value.head } : chat);
+  if (records[0].conversation !== open.value.id) return;
+  // Who reads the end of the same branch goes along; who reads another stays there.
+  const isAtEnd = records[0].parent === head.value || siblingOfHead(records[0]);
+  join(records.map(revive), isAtEnd ? records[records.length - 1].id : null);
+}
+
+/** @param {TurnRecord} record */
+function siblingOfHead(record) {
+  return head.value !== null && turns.value.get(head.value)?.record.parent === record.parent;
 }

@@ -41,3 +41,12 @@ export class Replay {
     return { text, reasoning };
   }
 }
+
+/** Where the word begins in which the other text leaves the one; null: they are equal. @param {string} one @param {string} other */
+export function firstDifference(one, other) {
+  if (one === other) return null;
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at += 1;
+  while (at > 0 && /\S/.test(other[at - 1])) at -= 1;
+  return at;
+}

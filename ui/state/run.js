@@ -1,26 +1,25 @@
-// The answers under way: each writes to its own turn, whichever chat is open, and into the store as it comes.
+// An answer under way: it writes to its own turn, whichever chat is open, into the store as it comes, and tells other tabs.
 
 import { ApiError, isAbort } from "../api/errors.js";
 import { generate } from "../api/generate.js";
+import { hear, tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
-import { signal } from "../vendor/signals-core.js";
 import { Replay } from "./replay.js";
-import { announce, storageProblem } from "./session.js";
+import { enter, leave } from "./running.js";
+import { announce, keeping } from "./session.js";
 
 /** @typedef {import("./turn.js").Turn} Turn */
 
 const PIECE_MS = 100;
 const ANNOUNCED_LENGTH = 200;
 
-/** By the id of the turn. */
-export const running = signal(/** @type {Map<string, Run>} */ (new Map()));
-
 export class Run {
   turn;
   #abort = new AbortController();
-  #pieces = 0;
-  #keptText;
-  #keptReasoning;
+  #numPieces = 0;
+  /** How much of the turn's channels is in the store, and how much the other tabs were told. */
+  #kept;
+  #told;
   #isKeeping = false;
   #replay;
   #fork;
@@ -36,14 +35,15 @@ export class Run {
     this.turn = turn;
     this.#fork = fork;
     this.#replay = new Replay(turn.record.text, turn.record.reasoning);
-    this.#keptText = turn.record.text.length;
-    this.#keptReasoning = turn.record.reasoning.length;
+    this.#kept = lengthsOf(turn);
+    this.#told = lengthsOf(turn);
   }
 
   /** Returns once the turn has ended; what went wrong is in the turn. */
   async start() {
-    running.value = new Map(running.value).set(this.turn.id, this);
-    const timer = setInterval(() => this.#keep(), PIECE_MS);
+    enter(this);
+    const unhear = hear((message) => message.turn === this.turn.id && this.#hear(message));
+    const timer = setInterval(() => this.#spread(), PIECE_MS);
     announce("Answering");
     try {
       await this.#read();
@@ -51,11 +51,13 @@ export class Run {
       this.#fail(error);
     }
     clearInterval(timer);
-    this.turn.isCatchingUp.value = false;
-    const rest = new Map(running.value);
-    rest.delete(this.turn.id);
-    running.value = rest;
-    await stored.finish(this.turn.record).catch(lament);
+    unhear();
+    const { turn } = this;
+    turn.isCatchingUp.value = false;
+    turn.queue.value = null;
+    leave(turn.id);
+    tell({ kind: "ended", turn: turn.id, record: turn.record });
+    await keeping(() => stored.finish(turn.record));
     this.#announceEnd();
   }
 
@@ -77,11 +79,12 @@ export class Run {
       const { turn } = this;
       const { record } = turn;
       turn.isCatchingUp.value = this.#replay.isUnderWay;
+      turn.queue.value = event.kind === "queued" ? event : null;
       if (event.kind === "usage") Object.assign(record, { usage: event.usage, timings: event.timings });
       else {
         if (event.kind === "started") record.model = event.model;
         else if (event.kind === "done") record.finish = event.reason;
-        else this.#append(event, now);
+        else if (event.kind !== "queued") this.#append(event, now);
         // The counts come after the end, and the turn is done once they are there.
         if (event.kind !== "done") turn.advance(event.kind);
       }
@@ -95,21 +98,20 @@ export class Run {
     const { text, reasoning } = this.#replay.end();
     turn.record.failure = `It comes out differently from word ${text.trim().split(/\s+/).length} on`;
     turn.isCatchingUp.value = false;
-    const state = turn.record.state;
+    const { state } = turn.record;
     turn.cut();
-    stored.finish(turn.record).catch(lament);
+    keeping(() => stored.finish(turn.record));
+    leave(turn.id);
+    tell({ kind: "ended", turn: turn.id, record: turn.record });
     this.turn = this.#fork(turn, text, reasoning);
-    this.turn.record.state = state;
-    this.turn.state.value = state;
-    const others = new Map(running.value);
-    others.delete(turn.id);
-    running.value = others.set(this.turn.id, this);
-    this.#keptText = text.length;
-    this.#keptReasoning = reasoning.length;
-    this.#pieces = 0;
+    this.turn.become({ state });
+    enter(this);
+    this.#kept = lengthsOf(this.turn);
+    this.#told = lengthsOf(this.turn);
+    this.#numPieces = 0;
   }
 
-  /** @param {Exclude<import("../api/generate.js").GenerationEvent, {kind: "started" | "done" | "usage"}>} event @param {number} now */
+  /** @param {Extract<import("../api/generate.js").GenerationEvent, {kind: "text" | "reasoning" | "tool"}>} event @param {number} now */
   #append(event, now) {
     const { record } = this.turn;
     const { times } = record;
@@ -141,16 +143,34 @@ export class Run {
     turn.advance(error.isLost ? "lost" : "failed");
   }
 
+  /** To the other tabs, and into the store. */
+  #spread() {
+    const { record } = this.turn;
+    const { state, model, tools, times } = record;
+    const rest = { state, model, tools, times };
+    tell({ kind: "grew", turn: record.id, at: this.#told, ...newsOf(record, this.#told), rest });
+    this.#told = lengthsOf(this.turn);
+    if (!this.#isKeeping) this.#keep();
+  }
+
   async #keep() {
     const { record } = this.turn;
-    const text = record.text.slice(this.#keptText);
-    const reasoning = record.reasoning.slice(this.#keptReasoning);
-    if (this.#isKeeping || (!text && !reasoning)) return;
+    const news = newsOf(record, this.#kept);
+    if (!news.text && !news.reasoning) return;
     this.#isKeeping = true;
-    this.#keptText = record.text.length;
-    this.#keptReasoning = record.reasoning.length;
-    await stored.savePiece({ turn: record.id, n: this.#pieces++, reasoning, text }).catch(lament);
+    this.#kept = lengthsOf(this.turn);
+    await keeping(() => stored.savePiece({ turn: record.id, n: this.#numPieces++, ...news }));
     this.#isKeeping = false;
+  }
+
+  /** @param {import("../store/tabs.js").Message} message */
+  #hear({ kind }) {
+    if (kind === "stop") this.stop();
+    else if (kind === "who") {
+      // What this says, the next piece must not say again.
+      this.#told = lengthsOf(this.turn);
+      tell({ kind: "mine", turn: this.turn.id, record: this.turn.record });
+    }
   }
 
   #announceEnd() {
@@ -161,7 +181,12 @@ export class Run {
   }
 }
 
-/** @param {unknown} error */
-function lament(error) {
-  storageProblem.value = error instanceof Error || error instanceof DOMException ? error.message : String(error);
+/** @param {Turn} turn */
+function lengthsOf({ record }) {
+  return { text: record.text.length, reasoning: record.reasoning.length };
+}
+
+/** @param {import("../store/turns.js").TurnRecord} record @param {{text: number, reasoning: number}} from */
+function newsOf(record, from) {
+  return { text: record.text.slice(from.text), reasoning: record.reasoning.slice(from.reasoning) };
 }

@@ -2,7 +2,7 @@
 
 import { ApiError, isAbort } from "../api/errors.js";
 import { readModels, switchTo, unloadModel } from "../api/models.js";
-import { readFields } from "../api/openapi.js";
+import { pause } from "../api/pause.js";
 import { computed, signal } from "../vendor/signals-core.js";
 import { isConnected } from "./session.js";
 
@@ -17,6 +17,10 @@ export const models = signal(/** @type {import("../api/models.js").Model[]} */ (
 /** The server's word for the state of its model; "" before the first answer. */
 export const status = signal("");
 export const failure = signal("");
+/** How that state goes: a load's or a switch's progress, the reason of a failure, the last switch. */
+export const course = signal(/** @type {import("../api/models.js").Course} */ ({}));
+/** Whether another server than the one that this page came from answers now. */
+export const isReplaced = signal(false);
 /** When the next attempt comes while there is no server, in ms since 1970. */
 export const nextTryAt = signal(0);
 export const loaded = computed(() => models.value.find((model) => model.loaded) ?? null);
@@ -27,6 +31,8 @@ export const fields = signal(/** @type {Map<string, import("../api/openapi.js").
 
 /** @type {AbortController | null} */
 let watching = null;
+/** Of the server that this page came from. */
+let build = "";
 
 // --- Actions
 
@@ -98,8 +104,11 @@ async function ask(aborted) {
     const answer = await readModels(aborted);
     models.value = answer.data;
     status.value = answer.status;
+    course.value = answer;
     keep(answer.last_switch);
-    if (!fields.value.size) fields.value = await readFields();
+    if (answer.build && answer.build !== build) isReplaced.value = build !== "";
+    build ||= answer.build;
+    if (!fields.value.size) fields.value = await (await import("../api/openapi.js")).readFields();
   } catch (error) {
     if (isAbort(error)) return;
     if (!(error instanceof ApiError)) throw error;
@@ -112,12 +121,4 @@ function keep(last) {
   const newest = switches.value[0];
   if (!last || (newest && newest.at === last.at && newest.to === last.to)) return;
   switches.value = [last, ...switches.value].slice(0, MOST_SWITCHES);
-}
-
-/** @param {number} ms @param {AbortSignal} aborted */
-function pause(ms, aborted) {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    aborted.addEventListener("abort", () => (clearTimeout(timer), resolve(undefined)), { once: true });
-  });
 }

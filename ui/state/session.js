@@ -5,6 +5,7 @@ import { computed, signal } from "../vendor/signals-core.js";
 
 const LOOK = "ignis.look";
 const KEY = "ignis.key";
+const UNDO_MS = 10_000;
 
 /** @typedef {{view: string, path: string[]}} Route */
 
@@ -21,6 +22,8 @@ export const hasKey = signal(false);
 export const announcement = signal({ text: "", isUrgent: false });
 /** Why chats are not kept in this browser; empty while they are. */
 export const storageProblem = signal("");
+/** What was done last and can be undone for a while. */
+export const undoable = signal(/** @type {{text: string, undo: () => void} | null} */ (null));
 export const isConnected = computed(() => lostAt.value === null);
 
 // --- Lifecycle
@@ -57,12 +60,44 @@ export function setLook(changes) {
   document.documentElement.dataset.theme = look.value.theme;
 }
 
+/** Says what was done, and how it is undone, for a while. @param {string} text @param {() => void} undo */
+export function offerUndo(text, undo) {
+  const offer = { text, undo };
+  undoable.value = offer;
+  announce(`${text}. Undo is offered.`);
+  setTimeout(() => undoable.value === offer && (undoable.value = null), UNDO_MS);
+}
+
+export function undo() {
+  undoable.value?.undo();
+  undoable.value = null;
+}
+
 /** @param {string} text @param {boolean} [isUrgent] */
 export function announce(text, isUrgent = false) {
   announcement.value = { text, isUrgent };
 }
 
+/** What cannot be kept is said, and the page goes on without. Returns what the work does, or undefined where the browser keeps nothing. @template T @param {() => Promise<T>} work */
+export async function keeping(work) {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof DOMException) && !(error instanceof Error)) throw error;
+    storageProblem.value = inWords(error);
+    return undefined;
+  }
+}
+
 // --- Internal
+
+/** @param {DOMException | Error} error */
+function inWords({ name, message }) {
+  if (name === "QuotaExceededError") return "This browser has no room left: what comes now is lost with this tab. Delete or export chats.";
+  // Its database was closed for a newer page.
+  if (name === "InvalidStateError") return "Another tab has a newer page: reload to go on. What is here stays on the screen.";
+  return `Chats are not kept in this browser: ${message || name}`;
+}
 
 function storedLook() {
   try {

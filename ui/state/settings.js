@@ -29,10 +29,10 @@ export function resetSampling() {
 
 /**
  * The request that answers the path. Raises a SyntaxError for a schema that is no JSON.
- * @param {import("./turn.js").Turn[]} path @param {number} seed
+ * @param {import("./turn.js").Turn[]} path @param {number} seed @param {Settings} [said]
  */
-export function requestFor(path, seed) {
-  const { system = "", sampling = {}, effort, format, schema } = settings.value;
+export function requestFor(path, seed, said = settings.value) {
+  const { system = "", sampling = {}, effort, format, schema } = said;
   const messages = path
     .filter(({ record }) => record.text)
     .map(({ record }) => ({ role: record.role, content: record.text }));

@@ -1,17 +1,67 @@
-// What a person does with the open chat: send, stop, answer again, edit, go on.
+// What a person does with a chat: send, stop, answer again, edit, go on; and the sending of what waits.
 
-import { add, addBeside, change, open, save } from "./chats.js";
+import { effect } from "../vendor/signals-core.js";
+import * as stored from "../store/turns.js";
+import { add, addBeside, begin, open, placeOf, save } from "./chats.js";
 import { newId, newSeed } from "./ids.js";
-import { Run, running } from "./run.js";
+import { Run } from "./run.js";
+import { runIn, running } from "./running.js";
+import { announce, isConnected, keeping, lostAt } from "./session.js";
 import { requestFor } from "./settings.js";
 import { head, pathTo, turns } from "./tree.js";
 import { Turn } from "./turn.js";
+import { enqueue, held, hold, OLD_MS, release, waiting } from "./waiting.js";
+
+/** @typedef {import("./chats.js").Place} Place */
+
+/** By how much a limit that was reached is raised. */
+const RAISE = 2;
+
+/** Conversations whose next message goes out whatever became of the answer before it. @type {Set<string>} */
+const urged = new Set();
+/** Those whose message is on its way out. @type {Set<string>} */
+const leaving = new Set();
+
+// --- Lifecycle
+
+/** From now on what waits is sent as soon as it can be. */
+export function start() {
+  let wasLost = lostAt.value !== null;
+  effect(() => {
+    const chats = new Set(waiting.value.map((record) => record.conversation));
+    const isBack = wasLost && isConnected.value;
+    wasLost = !isConnected.value;
+    // Each may have begun or ended what they wait for.
+    const isFree = (/** @type {string} */ chat) => running.value && !runIn(chat) && !held.value.has(chat);
+    const next = isConnected.value ? [...chats].filter(isFree) : [];
+    // Out of the effect, that it follows what is read above and nothing more.
+    queueMicrotask(() => {
+      if (isBack) holdOld();
+      next.forEach(flush);
+    });
+  });
+}
 
 // --- Actions
 
-/** @param {string} text */
-export function send(text) {
-  return ask(text, head.value);
+/** @param {string} text @param {boolean} [isNow] what answers is stopped, and this goes before what waits already */
+export async function send(text, isNow = false) {
+  const conversation = open.value.id;
+  const run = runIn(conversation);
+  if (!run && isConnected.value) return ask(text, head.value);
+  await enqueue(recordOf("user", conversation, null, text, "WAITING"), isNow);
+  // A chat with nothing in it but what waits is in the list too.
+  if (!open.value.updated) await begin(text);
+  if (!isNow) return;
+  urged.add(conversation);
+  run?.stop();
+}
+
+/** Sends what waits in the open chat, whatever held it. */
+export function urge() {
+  urged.add(open.value.id);
+  release(open.value.id);
+  if (isConnected.value && !runIn(open.value.id)) flush(open.value.id);
 }
 
 /** The same question otherwise: a sibling, and an answer to it. @param {Turn} turn @param {string} text */
@@ -24,7 +74,13 @@ export function again(turn, seed = newSeed()) {
   const before = pathTo(turns.value, turn.record.parent);
   const isSame = turn.record.seed === seed && turn.record.request;
   const request = isSame ? turn.record.request : requestFor(before, seed);
-  return answer([], turn.record.parent, request);
+  return answer([], turn.record.parent, request, here(), isSame ? turn.id : undefined);
+}
+
+/** What the model should have said: a sibling that is history from here on. @param {Turn} turn @param {string} text */
+export function correct(turn, text) {
+  const { conversation, parent, model } = turn.record;
+  return addBeside(new Turn({ ...recordOf("assistant", conversation, parent, text, "DONE"), model, isEdited: true }));
 }
 
 /** Goes on with an answer that was cut: the same request and seed, so the same text. @param {Turn} turn */
@@ -32,61 +88,113 @@ export async function resume(turn) {
   turn.advance("resume");
   Object.assign(turn.record, { failure: null, finish: null, usage: null, timings: null, tools: [] });
   turn.record.times = { ...turn.record.times, sent: performance.timeOrigin + performance.now(), first: null, last: null };
-  await save(turn);
   new Run(turn, fork).start();
+  await save(turn);
 }
 
-export function stop() {
-  for (const run of running.value.values()) if (run.turn.record.conversation === open.value.id) run.stop();
-}
-
-/** The run of the open chat, or null. */
-export function runOfOpen() {
-  const all = [...running.value.values()];
-  return all.find((run) => run.turn.record.conversation === open.value.id) ?? null;
+/** Goes on with an answer that reached its limit: the same request with a higher one. @param {Turn} turn */
+export function goOn(turn) {
+  const { request, usage } = turn.record;
+  const limit = (usage?.completion_tokens ?? request.max_completion_tokens) * RAISE;
+  turn.record.request = { ...request, max_completion_tokens: limit };
+  return resume(turn);
 }
 
 // --- Internal
 
-/** @param {string} text @param {string | null} parent */
-function ask(text, parent) {
-  const question = new Turn(record("user", parent, text, "DONE"));
-  const request = requestFor([...pathTo(turns.value, parent), question], newSeed());
-  return answer([question], question.id, request);
+/** @returns {Place} */
+function here() {
+  return { conversation: open.value, turns: turns.value, head: head.value };
 }
 
-/** @param {Turn[]} before @param {string | null} parent @param {any} request */
-async function answer(before, parent, request) {
-  const turn = new Turn({ ...record("assistant", parent, "", "SENT"), request, seed: request.seed });
+/** @param {string} text @param {string | null} parent */
+function ask(text, parent) {
+  const question = new Turn(recordOf("user", open.value.id, parent, text, "DONE"));
+  navigator.storage?.persist?.();
+  return answer([question], question.id, requestOf(question, here()), here());
+}
+
+/** @param {Turn} question @param {Place} place */
+function requestOf(question, { turns, conversation }) {
+  return requestFor([...pathTo(turns, question.record.parent), question], newSeed(), conversation.settings);
+}
+
+/**
+ * @param {Turn[]} before @param {string | null} parent @param {any} request @param {Place} place
+ * @param {string} [sameAs] the turn whose request it is
+ */
+async function answer(before, parent, request, place, sameAs) {
+  const record = recordOf("assistant", place.conversation.id, parent, "", "SENT");
+  const turn = new Turn({ ...record, request, seed: request.seed, sameAs });
   turn.record.created += 1;
-  await (before.length ? add([...before, turn]) : addSibling(turn));
+  // It runs before another tab is told of it, so that it is claimed when that asks.
   new Run(turn, fork).start();
+  await add([...before, turn], place.conversation);
 }
 
 /** A sibling that goes on where the turn has something else. @param {Turn} turn @param {string} text @param {string} reasoning */
 function fork(turn, text, reasoning) {
   const { request, seed, model, parent, conversation, times } = turn.record;
-  const other = { ...record("assistant", parent, text, "SENT"), conversation, reasoning, request, seed, model, times };
+  const other = { ...recordOf("assistant", conversation, parent, text, "SENT"), reasoning, request, seed, model, times };
   const sibling = new Turn(other);
   addBeside(sibling);
   return sibling;
 }
 
-/** @param {Turn} turn */
-async function addSibling(turn) {
-  const { title, preview } = open.value;
-  await add([turn]);
-  await change({ title, preview });
+/** Sends the first message that waits there, if the answer before it is one to go on from. @param {string} chat */
+async function flush(chat) {
+  if (leaving.has(chat)) return;
+  leaving.add(chat);
+  try {
+    const place = await placeOf(chat);
+    const last = place?.head ? place.turns.get(place.head) : undefined;
+    const record = waiting.value.find((each) => each.conversation === chat);
+    const isHeld = runIn(chat) || held.value.has(chat);
+    if (!place || !record || isHeld || (last && last.record.state !== "DONE" && !urged.has(chat))) return;
+    urged.delete(chat);
+    const question = new Turn({ ...record, parent: place.head, created: Date.now() });
+    // Before it is claimed: a schema that is no JSON leaves it waiting.
+    const request = requestOf(question, place);
+    if (!(await isOurs(record.id, place.head))) return;
+    question.advance("send");
+    waiting.value = waiting.value.filter((each) => each.id !== record.id);
+    await answer([question], question.id, request, place);
+  } catch (error) {
+    hold(chat);
+    if (!(error instanceof SyntaxError)) throw error;
+    // The schema of the panel is written by hand.
+    announce(`The schema is no JSON: ${error.message}`, true);
+  } finally {
+    leaving.delete(chat);
+  }
 }
 
-/** @param {"user" | "assistant"} role @param {string | null} parent @param {string} text @param {string} state */
-function record(role, parent, text, state) {
+/** Whether that message still waits, and this tab is the one to send it. @param {string} id @param {string | null} parent */
+async function isOurs(id, parent) {
+  let isWaiting = true;
+  await keeping(() =>
+    stored.amend(id, (kept) => {
+      isWaiting = kept.state === "WAITING";
+      return isWaiting ? { ...kept, state: "DONE", parent } : kept;
+    }),
+  );
+  if (!isWaiting) waiting.value = waiting.value.filter((each) => each.id !== id);
+  return isWaiting;
+}
+
+/** After a while without a server a person may have changed their mind. */
+function holdOld() {
+  const before = Date.now() - OLD_MS;
+  for (const record of waiting.value) if (record.created < before) hold(record.conversation);
+}
+
+/** @param {"user" | "assistant"} role @param {string} conversation @param {string | null} parent @param {string} text @param {string} state */
+function recordOf(role, conversation, parent, text, state) {
   const now = Date.now();
   return /** @type {import("../store/turns.js").TurnRecord} */ ({
-    id: newId(), conversation: open.value.id, parent, role, text, reasoning: "", tools: [], state,
+    id: newId(), conversation, parent, role, text, reasoning: "", tools: [], state,
     request: null, model: "", seed: null, finish: null, failure: null, usage: null, timings: null,
     times: { sent: performance.timeOrigin + performance.now(), thought: null, first: null, text: null, last: null },
     isEdited: false, created: now, v: 1,
   });
 }
-

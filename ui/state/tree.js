@@ -6,6 +6,8 @@ import { computed, signal } from "../vendor/signals-core.js";
 
 export const turns = signal(/** @type {Map<string, Turn>} */ (new Map()));
 export const head = signal(/** @type {string | null} */ (null));
+/** The turn whose text is being written anew, or null. */
+export const editing = signal(/** @type {string | null} */ (null));
 /** From the first turn to the head. */
 export const path = computed(() => pathTo(turns.value, head.value));
 
@@ -32,4 +34,10 @@ export function deepest(all, id) {
     if (!children.length) return at;
     at = children.reduce((newest, turn) => (turn.record.created >= newest.record.created ? turn : newest)).id;
   }
+}
+
+/** All that come after that turn, on any branch. @param {Map<string, Turn>} all @param {string} id @returns {Turn[]} */
+export function below(all, id) {
+  const children = [...all.values()].filter((turn) => turn.record.parent === id);
+  return children.flatMap((child) => [child, ...below(all, child.id)]);
 }

@@ -6,16 +6,23 @@ import { signal } from "../vendor/signals-core.js";
 
 /** @type {Record<string, Record<string, string>>} */
 const TABLE = {
-  SENT: { started: "READING", stop: "STOPPED", refused: "FAILED", failed: "FAILED", lost: "CUT" },
+  WAITING: { send: "DONE" },
+  SENT: { queued: "QUEUED", started: "READING", stop: "STOPPED", failed: "FAILED", lost: "CUT" },
+  QUEUED: { queued: "QUEUED", started: "READING", stop: "STOPPED", failed: "FAILED", lost: "CUT" },
   READING: { reasoning: "THINKING", text: "WRITING", tool: "WRITING", done: "DONE", stop: "STOPPED", failed: "FAILED", lost: "CUT" },
   THINKING: { reasoning: "THINKING", text: "WRITING", tool: "WRITING", done: "DONE", stop: "STOPPED", failed: "FAILED", lost: "CUT" },
   WRITING: { reasoning: "WRITING", text: "WRITING", tool: "WRITING", done: "DONE", stop: "STOPPED", failed: "FAILED", lost: "CUT" },
-  DONE: { done: "DONE" },
+  DONE: { done: "DONE", resume: "SENT" },
   STOPPED: { resume: "SENT" },
   FAILED: { resume: "SENT" },
   CUT: { resume: "SENT" },
 };
-const RUNNING = new Set(["SENT", "READING", "THINKING", "WRITING"]);
+const RUNNING = new Set(["SENT", "QUEUED", "READING", "THINKING", "WRITING"]);
+
+/** @param {string} state */
+export function isRunningState(state) {
+  return RUNNING.has(state);
+}
 
 export class Turn {
   /** Its text grows here without a signal: the frame loop looks at its length. */
@@ -23,6 +30,8 @@ export class Turn {
   state;
   /** While what is shown already comes once more. */
   isCatchingUp = signal(false);
+  /** While it waits for a lane: its place, and when it is asked for again, in ms since 1970. */
+  queue = signal(/** @type {{place?: number, retryAt?: number} | null} */ (null));
   /** How often it went on after its end. */
   resumptions = signal(0);
 
@@ -58,8 +67,13 @@ export class Turn {
 
   /** An answer that was under way when its page died is cut. */
   cut() {
-    this.record.state = "CUT";
-    this.state.value = "CUT";
+    this.become({ state: "CUT" });
+  }
+
+  /** What another tab or the store has of it takes the place of what was here. @param {Partial<TurnRecord>} record */
+  become(record) {
+    Object.assign(this.record, record);
+    this.state.value = this.record.state;
   }
 }
 

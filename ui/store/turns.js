@@ -7,7 +7,7 @@ import * as database from "./database.js";
  *   reasoning: string, tools: {name: string, arguments: string}[], state: string, request: any, model: string,
  *   seed: number | null, finish: string | null, failure: string | null, usage: any, timings: any,
  *   times: {sent: number, thought: number | null, first: number | null, text: number | null, last: number | null},
- *   isEdited: boolean, created: number, v: 1}} TurnRecord
+ *   isEdited: boolean, sameAs?: string, created: number, v: 1}} TurnRecord
  * @typedef {{turn: string, n: number, reasoning: string, text: string}} Piece
  */
 
@@ -16,14 +16,17 @@ export function readAll(conversation) {
   return database.byIndex("turns", "conversation", conversation);
 }
 
-/** @param {TurnRecord} turn */
-export function save(turn) {
-  return database.put("turns", turn);
+/** All or none of them, and their conversation with them. @param {TurnRecord[]} turns @param {unknown} [conversation] */
+export function saveAll(turns, conversation) {
+  return database.write(["turns", "conversations"], (store) => {
+    for (const turn of turns) store("turns").put(turn);
+    if (conversation) store("conversations").put(conversation);
+  });
 }
 
-/** @param {Piece} piece */
-export function savePiece(piece) {
-  return database.put("pieces", piece);
+/** @param {TurnRecord} turn */
+export function save(turn) {
+  return saveAll([turn]);
 }
 
 /** @param {string} turn @returns {Promise<Piece[]>} */
@@ -31,16 +34,39 @@ export function readPieces(turn) {
   return database.inRange("pieces", piecesOf(turn));
 }
 
+/** @param {Piece} piece */
+export function savePiece(piece) {
+  return database.put("pieces", piece);
+}
+
 /**
- * The end of an answer: its text whole, its pieces gone.
- * @param {TurnRecord} turn
+ * Changes a turn by what is kept of it and of its pieces, which then are gone; nothing else comes between. Returns it.
+ * @param {string} id @param {(turn: TurnRecord, pieces: Piece[]) => TurnRecord} change
  */
+export async function amend(id, change) {
+  const transaction = (await database.open()).transaction(["turns", "pieces"], "readwrite", { durability: "strict" });
+  const [turns, pieces] = [transaction.objectStore("turns"), transaction.objectStore("pieces")];
+  const record = await database.result(turns.get(id));
+  if (!record) return undefined;
+  const changed = change(record, await database.result(pieces.getAll(piecesOf(id))));
+  turns.put(changed);
+  pieces.delete(piecesOf(id));
+  return /** @type {TurnRecord} */ (changed);
+}
+
+/** @param {string[]} ids */
+export function remove(ids) {
+  return database.write(["turns", "pieces"], (store) => {
+    for (const id of ids) {
+      store("turns").delete(id);
+      store("pieces").delete(piecesOf(id));
+    }
+  });
+}
+
+/** The end of an answer: its text whole, its pieces gone. One that was removed meanwhile stays so. @param {TurnRecord} turn */
 export function finish(turn) {
-  const work = (/** @type {(name: string) => IDBObjectStore} */ store) => {
-    store("turns").put(turn);
-    store("pieces").delete(piecesOf(turn.id));
-  };
-  return database.write(["turns", "pieces"], work, "strict");
+  return amend(turn.id, () => turn);
 }
 
 /** @param {string} turn */

@@ -1,0 +1,52 @@
+"""What tests of the page share: a server whose model costs nothing, and what a person does first."""
+
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+LIMIT_MS = 20_000
+
+
+def paced(tokens_s: float, *options: str) -> list[str]:
+    """The command of a server that tells its story at that pace."""
+    return [sys.executable, "-m", "tests.e2e.paced", str(tokens_s), *options]
+
+
+def open_page(context: Any, port: int, address: str = "#/chat") -> Page:
+    page: Page = context.new_page()
+    page.set_default_timeout(LIMIT_MS)
+    page.goto(f"http://127.0.0.1:{port}/ui/{address}")
+    expect(page.locator("#prompt")).to_be_visible()
+    return page
+
+
+def ask(page: Page, text: str, key: str = "Enter") -> None:
+    page.fill("#prompt", text)
+    page.press("#prompt", key)
+
+
+def answered(page: Page, count: int = 1) -> list[str]:
+    """Waits until so many answers are whole; returns their texts."""
+    expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(count, timeout=LIMIT_MS)
+    expect(page.locator(".turn.answer .prose")).to_have_count(count)
+    return page.locator(".turn.answer .prose").all_inner_texts()
+
+
+def grown(page: Page, length: int = 80) -> str:
+    """Waits until the last answer has so many characters; returns its text."""
+    prose = page.locator(".turn.answer .prose").last
+    expect(prose).to_have_text(re.compile(rf".{{{length}}}", re.DOTALL))
+    return prose.inner_text()
+
+
+def cap(page: Page, tokens: int) -> None:
+    page.fill("#set-max_completion_tokens", str(tokens))
+    page.press("#set-max_completion_tokens", "Tab")
+
+
+Start = Callable[..., Any]

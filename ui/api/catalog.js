@@ -1,0 +1,39 @@
+// The routes of what can be fetched, and of the state of the server as it changes.
+
+import { client } from "./client.js";
+import { readEvents } from "./lines.js";
+
+/**
+ * @typedef {{model: string, state: "waiting" | "running" | "complete" | "failed" | "stopped", done_bytes: number,
+ *   total_bytes: number, bytes_per_second: number, reason?: string}} Download
+ * @typedef {{id: string, title: string, size_bytes: number, presence: "complete" | "partial" | "absent" | "foreign",
+ *   origin: string, is_default: boolean, licence?: string, architecture?: string, format?: string, parameters?: number,
+ *   context_tokens?: number, needs_bytes?: number, download?: Download}} Entry
+ * @typedef {import("./models.js").Course & {status: string, model?: string, waiting?: number, downloads?: Download[]}} State
+ */
+
+/** @returns {Promise<{data: Entry[], can_download: boolean}>} */
+export function readCatalog() {
+  return client.get("/v1/models/catalog");
+}
+
+/** @param {string} model @returns {Promise<Download>} */
+export function startDownload(model) {
+  return client.post("/v1/models/download", { model });
+}
+
+/** @param {string} model */
+export function stopDownload(model) {
+  return client.open(`/v1/models/download/${encodeURIComponent(model)}`, { method: "DELETE" });
+}
+
+/** Yields the state now and after each change, until the server ends. @param {AbortSignal} signal @returns {AsyncGenerator<State>} */
+export async function* watchState(signal) {
+  const response = await client.open("/v1/models/events", { signal });
+  try {
+    for await (const data of readEvents(/** @type {ReadableStream<Uint8Array>} */ (response.body))) yield JSON.parse(data);
+  } catch (error) {
+    // A TypeError is how a browser says that the connection broke while its body was read.
+    if (!(error instanceof TypeError)) throw error;
+  }
+}

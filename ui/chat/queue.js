@@ -1,0 +1,57 @@
+// The messages that wait over the composer: each can be written anew, and dropped.
+
+import { useEffect, useRef, useState } from "../vendor/hooks.js";
+import { html } from "../parts/html.js";
+import { isSending } from "../parts/sending.js";
+import { Icon } from "../shell/icons.js";
+import { open, runOfOpen } from "../state/chats.js";
+import { isConnected } from "../state/session.js";
+import { urge } from "../state/talk.js";
+import { drop, hold, release, rewrite, waiting } from "../state/waiting.js";
+
+export function Queue() {
+  const own = waiting.value.filter((record) => record.conversation === open.value.id);
+  const isFree = isConnected.value && !runOfOpen();
+  const why = !isConnected.value ? "Sent when the server is back" : runOfOpen() ? "Sent when this answer ends" : "Not sent yet";
+  return html`<section class="queue" aria-label="Messages that wait">
+    <p class="about">${why} ${isFree && html`<button type="button" class="link" id="send-waiting" onClick=${urge}>Send ${own.length === 1 ? "it" : own.length} now</button>`}</p>
+    <ul>${own.map((record) => html`<${Chip} key=${record.id} record=${record} />`)}</ul>
+  </section>`;
+}
+
+/** @param {{record: import("../state/waiting.js").TurnRecord}} properties */
+function Chip({ record }) {
+  const [draft, setDraft] = useState(/** @type {string | null} */ (null));
+  const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const isEditing = draft !== null;
+  useEffect(() => {
+    if (!isEditing) return;
+    // What is being written does not go out half written.
+    hold(record.conversation);
+    area.current?.focus();
+    return () => release(record.conversation);
+  }, [isEditing]);
+  const keep = async () => {
+    if (draft?.trim()) await rewrite(record.id, draft.trim());
+    setDraft(null);
+    document.getElementById("prompt")?.focus();
+  };
+  const press = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      setDraft(null);
+    } else if (isSending(event)) {
+      event.preventDefault();
+      keep();
+    }
+  };
+  if (isEditing) {
+    return html`<li><textarea class="field" ref=${area} aria-label="Message that waits" rows="2" value=${draft}
+        onInput=${(/** @type {any} */ event) => setDraft(event.target.value)} onKeyDown=${press} onBlur=${keep}></textarea></li>`;
+  }
+  return html`<li>
+    <span class="name">${record.text}</span>
+    <button type="button" class="icon-button edit" aria-label="Edit this message" title="Edit" onClick=${() => setDraft(record.text)}><${Icon} name="edit" /></button>
+    <button type="button" class="icon-button drop" aria-label="Drop this message" title="Drop" onClick=${() => drop(record.id)}><${Icon} name="bin" /></button>
+  </li>`;
+}

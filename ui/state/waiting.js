@@ -1,0 +1,50 @@
+// Messages that wait to be sent: for a running answer to end, or for the server to be there. Kept, so that none is lost.
+
+import * as stored from "../store/turns.js";
+import { signal } from "../vendor/signals-core.js";
+import { keeping } from "./session.js";
+
+/** @typedef {import("../store/turns.js").TurnRecord} TurnRecord */
+
+/** After so long without a server a person may have changed their mind. */
+export const OLD_MS = 60_000;
+
+/** Oldest first, of every conversation that was opened. */
+export const waiting = signal(/** @type {TurnRecord[]} */ ([]));
+/** Conversations whose messages wait for a word of the person: one is being edited, or they are old. */
+export const held = signal(/** @type {Set<string>} */ (new Set()));
+
+// --- Actions
+
+/** @param {TurnRecord} record in the state WAITING @param {boolean} isFirst whether it goes before those that wait already */
+export function enqueue(record, isFirst) {
+  waiting.value = isFirst ? [record, ...waiting.value] : [...waiting.value, record];
+  return keeping(() => stored.saveAll([record]));
+}
+
+/** @param {string} id @param {string} text */
+export function rewrite(id, text) {
+  const record = waiting.value.find((each) => each.id === id);
+  if (!record) return undefined;
+  const changed = { ...record, text };
+  waiting.value = waiting.value.map((each) => (each.id === id ? changed : each));
+  return keeping(() => stored.saveAll([changed]));
+}
+
+/** @param {string} id */
+export function drop(id) {
+  waiting.value = waiting.value.filter((each) => each.id !== id);
+  return keeping(() => stored.remove([id]));
+}
+
+/** @param {string} conversation */
+export function hold(conversation) {
+  held.value = new Set(held.value).add(conversation);
+}
+
+/** @param {string} conversation */
+export function release(conversation) {
+  const rest = new Set(held.value);
+  rest.delete(conversation);
+  held.value = rest;
+}
