@@ -9,8 +9,9 @@ import { client } from "./client.js";
  */
 
 /**
- * @typedef {{from: string, to: string, at: number, outcome: string, waited: number, reason?: string, prepare_ms?: number,
- *   drain_ms?: number, teardown_ms?: number, load_ms?: number, warm_up_ms?: number}} Switch at: seconds since 1970
+ * @typedef {{from?: string, to?: string, at: number, outcome: string, waited: number, reason?: string, prepare_ms?: number,
+ *   drain_ms?: number, teardown_ms?: number, load_ms?: number, warm_up_ms?: number}} Switch at: seconds since 1970; without from
+ *   or to: nothing was loaded before, or after
  */
 
 /**
@@ -20,7 +21,7 @@ import { client } from "./client.js";
 
 /**
  * @param {AbortSignal} [signal]
- * @returns {Promise<Course & {data: Model[], status: string, build: string}>}
+ * @returns {Promise<Course & {data: Model[], status: string, build: string, switches?: Switch[]}>}
  */
 export function readModels(signal) {
   return client.get("/v1/models", signal);

@@ -8,9 +8,12 @@ import { announce, look } from "../state/session.js";
 import { chosen, minutes, pause, ring, show, shown } from "../state/samples.js";
 import { colourOf } from "./colours.js";
 import { ChartTable } from "./chart-table.js";
+import { useVisible } from "./visible.js";
 
 /**
- * @typedef {{label: string, colour: number, read: (index: number) => number, isFilled?: boolean, isDashed?: boolean}} Line
+ * @typedef {{label: string, colour: number, read: (index: number) => number, draw?: (index: number) => number,
+ *   isFilled?: boolean, isDashed?: boolean}} Line draw: where it is drawn, for a line
+ *   that stands on others
  * @typedef {{title: string, lines: Line[], words: (value: number) => string, least?: number}} Chart least: the top
  *   of the scale is no lower
  */
@@ -24,10 +27,9 @@ const plots = new Set();
 /** @param {{chart: Chart}} properties */
 export function ChartCard({ chart }) {
   const [isTable, setTable] = useState(false);
+  const [root, isVisible] = useVisible();
   const values = useRef(/** @type {HTMLElement | null} */ (null));
-  const { start, stop } = shown.value;
-  const now = stop > start ? chart.lines.map((line) => `${line.label} ${chart.words(line.read(stop - 1))}`).join(", ") : "no sample yet";
-  return html`<section class="card chart-card" aria-label=${chart.title}>
+  return html`<section class="card chart-card" aria-label=${chart.title} ref=${root}>
     <header>
       <h2>${chart.title}</h2>
       <span class="legend" ref=${values}>
@@ -37,12 +39,12 @@ export function ChartCard({ chart }) {
       </span>
       <button type="button" class="link" aria-pressed=${isTable} aria-label=${`${chart.title} as a table`} onClick=${() => setTable(!isTable)}>${isTable ? "Chart" : "Table"}</button>
     </header>
-    ${isTable ? html`<${ChartTable} chart=${chart} />` : html`<${Plot} chart=${chart} values=${values} label=${`${chart.title}. Now: ${now}`} />`}
+    ${!isVisible ? html`<div class="plot"></div>` : isTable ? html`<${ChartTable} chart=${chart} />` : html`<${Plot} chart=${chart} values=${values} />`}
   </section>`;
 }
 
-/** @param {{chart: Chart, values: {current: HTMLElement | null}, label: string}} properties */
-function Plot({ chart, values, label }) {
+/** @param {{chart: Chart, values: {current: HTMLElement | null}}} properties */
+function Plot({ chart, values }) {
   const root = useRef(/** @type {HTMLDivElement | null} */ (null));
   const plot = useRef(/** @type {uPlot | null} */ (null));
   const { start, stop, from, to } = shown.value;
@@ -66,7 +68,8 @@ function Plot({ chart, values, label }) {
   // Its colours are asked for when it is drawn.
   useEffect(() => plot.current?.redraw(false), [look.value.theme]);
   const keys = useMemo(() => (/** @type {KeyboardEvent} */ event) => press(event, plot.current, chart), [chart]);
-  return html`<div class="plot" ref=${root} role="img" tabindex="0" aria-label=${label} aria-describedby="chart-keys" onKeyDown=${keys}></div>`;
+  const now = stop > start ? chart.lines.map((line) => `${line.label} ${chart.words(line.read(stop - 1))}`).join(", ") : "no sample yet";
+  return html`<div class="plot" ref=${root} role="img" tabindex="0" aria-label=${`${chart.title}. Now: ${now}`} aria-describedby="chart-keys" onKeyDown=${keys}></div>`;
 }
 
 // --- Internal
@@ -78,7 +81,7 @@ function dataOf(chart, start, stop) {
   for (let index = start; index < stop; index += 1) {
     columns[0].push(ring.time(index));
     for (const [at, line] of chart.lines.entries()) {
-      const value = line.read(index);
+      const value = (line.draw ?? line.read)(index);
       columns[at + 1].push(Number.isFinite(value) ? value : null);
     }
   }
@@ -168,8 +171,8 @@ function tell(plot, chart, legend) {
   if (!legend) return;
   const { idx } = plot.cursor;
   for (const [at, place] of legend.querySelectorAll("output").entries()) {
-    const value = idx === null || idx === undefined ? undefined : plot.data[at + 1]?.[idx];
-    place.textContent = value === undefined || value === null ? "" : ` ${chart.words(value)}`;
+    const value = idx === null || idx === undefined ? NaN : chart.lines[at].read(shown.value.start + idx);
+    place.textContent = Number.isNaN(value) ? "" : ` ${chart.words(value)}`;
   }
 }
 
@@ -193,7 +196,7 @@ function press(event, plot, chart) {
     const at = Math.max(0, Math.min(times.length - 1, (plot.cursor.idx ?? times.length) + step));
     if (!times.length) return;
     for (const each of plots) each.setCursor({ left: each.valToPos(times[at], "x"), top: 0 }, false);
-    announce(`${clock(times[at])}: ${chart.lines.map((line, place) => `${line.label} ${chart.words(plot.data[place + 1][at] ?? NaN)}`).join(", ")}`);
+    announce(`${clock(times[at])}: ${chart.lines.map((line) => `${line.label} ${chart.words(line.read(shown.value.start + at))}`).join(", ")}`);
   } else return;
   event.preventDefault();
 }

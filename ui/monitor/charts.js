@@ -3,7 +3,7 @@
 import { bytes, count, duration } from "../parts/format.js";
 import { html } from "../parts/html.js";
 import { DERIVED } from "../state/measures.js";
-import { ring, taken } from "../state/samples.js";
+import { ring } from "../state/samples.js";
 import { ChartCard } from "./chart.js";
 
 /** @param {string} key */
@@ -48,8 +48,14 @@ const CHARTS = {
       words: count,
       least: 3,
       lines: [
-        { label: "used", colour: 1, read: of("ignis_kv_pool_used_pages"), isFilled: true },
-        { label: "of the pool", colour: 3, read: of("ignis_kv_pool_pages"), isDashed: true },
+        // One on the other: what is drawn last covers its part of the sum.
+        { label: "retained", colour: 3, read: of("ignis_kv_pool_retained_pages"), draw: of("ignis_kv_pool_used_pages"), isFilled: true },
+        {
+          label: "live",
+          colour: 1,
+          read: (index) => ring.at("ignis_kv_pool_used_pages", index) - ring.at("ignis_kv_pool_retained_pages", index),
+          isFilled: true,
+        },
       ],
     },
   ],
@@ -99,6 +105,5 @@ const CHARTS = {
 
 /** @param {{of: keyof typeof CHARTS}} properties */
 export function Charts({ of: name }) {
-  taken.value;
   return html`<div class=${`charts ${name}`}>${CHARTS[name].map((chart) => html`<${ChartCard} key=${chart.title} chart=${chart} />`)}</div>`;
 }

@@ -7,10 +7,12 @@ import { TTFT } from "../state/measures.js";
 import { quantile } from "../state/ring.js";
 import { ring, shown } from "../state/samples.js";
 
+const LEAST_BUCKETS = 9;
+
 export function Spread() {
   const [isTable, setTable] = useState(false);
   const { start, stop } = shown.value;
-  const buckets = ring.spread(TTFT, start, stop - 1);
+  const buckets = around(ring.spread(TTFT, start, stop - 1));
   const total = buckets.reduce((sum, bucket) => sum + bucket.count, 0);
   const most = Math.max(1, ...buckets.map((bucket) => bucket.count));
   const marks = [[0.5, "p50"], [0.95, "p95"]].map(([share, label]) => ({ label: String(label), value: quantile(buckets, Number(share)) }));
@@ -41,9 +43,18 @@ function Mark({ label, at }) {
   return html`<div class=${`mark ${label}`} style=${{ left: `${100 * at}%` }}><span style=${{ transform: `translateX(${-100 * at}%)` }}>${label}</span></div>`;
 }
 
+/** Without the empty ends, but for one bucket at each, and for a few where there is hardly any. @param {{bound: number, count: number}[]} all */
+function around(all) {
+  const first = Math.max(0, all.findIndex((bucket) => bucket.count > 0) - 1);
+  const last = Math.min(all.length - 1, Math.max(first + LEAST_BUCKETS - 1, all.findLastIndex((bucket) => bucket.count > 0) + 1));
+  const from = Math.max(0, Math.min(first, last - LEAST_BUCKETS + 1));
+  return all.slice(from, last + 1);
+}
+
 /** Where a time is across the columns, 0 to 1. @param {{bound: number}[]} buckets @param {number} value */
 function place(buckets, value) {
   const at = buckets.findIndex(({ bound }) => value <= bound);
+  if (at < 0) return 1;
   const low = at > 0 ? buckets[at - 1].bound : 0;
   const high = buckets[at].bound;
   const inside = high === Infinity ? 0 : (value - low) / (high - low);

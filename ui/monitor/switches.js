@@ -15,7 +15,7 @@ export function Switches() {
     ${switches.value.length
       ? html`<div class="scroll" tabindex="0" role="region" aria-label="The last switches"><table>
           <thead><tr>${["When", "From", "To", "Unload", "Load", "Warm-up", "Waited for it"].map((name) => html`<th scope="col" key=${name}>${name}</th>`)}</tr></thead>
-          <tbody>${switches.value.map((each) => html`<${Row} key=${`${each.at} ${each.to}`} each=${each} />`)}</tbody>
+          <tbody>${switches.value.map((each) => html`<${Row} key=${`${each.at} ${each.from} ${each.to}`} each=${each} />`)}</tbody>
         </table></div>`
       : html`<p class="quiet empty">None yet. A request that names another model on this disk switches to it.</p>`}
   </section>`;
@@ -27,11 +27,11 @@ function Row({ each }) {
   const outcome = OUTCOMES[/** @type {keyof typeof OUTCOMES} */ (each.outcome)];
   return html`<tr>
     <td>${clock(each.at)}</td>
-    <td>${each.from}</td>
-    <td>${each.to}${outcome && html` <span class="tag bad" title=${each.reason ?? ""}>${outcome}</span>`}</td>
+    <td>${each.from ?? html`<span class="quiet">asleep</span>`}</td>
+    <td>${each.to ?? html`<span class="quiet">asleep${each.reason && `, ${each.reason}`}</span>`}${outcome && html` <span class="tag bad" title=${each.reason ?? ""}>${outcome}</span>`}</td>
     <td>${ms(each.teardown_ms)}</td>
     <td>${ms(each.load_ms)}</td>
     <td>${ms(each.warm_up_ms)}</td>
-    <td>${count(each.waited)} ${each.waited === 1 ? "request" : "requests"}</td>
+    <td>${each.waited ? `${count(each.waited)} ${each.waited === 1 ? "request" : "requests"}` : "–"}</td>
   </tr>`;
 }

@@ -34,6 +34,7 @@ export function MonitorView() {
       </button>
     </header>
     <${Body} />
+    <p id="chart-keys" class="reader">Left and right move a cursor over all charts, Space stops and starts them, Escape leaves a chosen time.</p>
   </main>`;
 }
 

@@ -10,7 +10,6 @@ const BUSY_PAUSE_MS = 1000;
 const CALM_PAUSE_MS = 15_000;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 10_000;
-const MOST_SWITCHES = 20;
 const RELOAD_PAUSE_MS = 200;
 
 export const models = signal(/** @type {import("../api/models.js").Model[]} */ ([]));
@@ -24,7 +23,7 @@ export const isReplaced = signal(false);
 /** When the next attempt comes while there is no server, in ms since 1970. */
 export const nextTryAt = signal(0);
 export const loaded = computed(() => models.value.find((model) => model.loaded) ?? null);
-/** The switches that this page has heard of, the newest first. */
+/** The latest changes of what is loaded, the newest first. */
 export const switches = signal(/** @type {import("../api/models.js").Switch[]} */ ([]));
 /** Ranges and texts of what a request can set. */
 export const fields = signal(/** @type {Map<string, import("../api/openapi.js").FieldRange>} */ (new Map()));
@@ -105,7 +104,7 @@ async function ask(aborted) {
     models.value = answer.data;
     status.value = answer.status;
     course.value = answer;
-    keep(answer.last_switch);
+    switches.value = answer.switches ?? [];
     if (answer.build && answer.build !== build) isReplaced.value = build !== "";
     build ||= answer.build;
     if (!fields.value.size) fields.value = await (await import("../api/openapi.js")).readFields();
@@ -114,11 +113,4 @@ async function ask(aborted) {
     if (!(error instanceof ApiError)) throw error;
     status.value = error.status === 401 ? "locked" : error.isLost ? "away" : "failed";
   }
-}
-
-/** @param {import("../api/models.js").Switch | undefined} last */
-function keep(last) {
-  const newest = switches.value[0];
-  if (!last || (newest && newest.at === last.at && newest.to === last.to)) return;
-  switches.value = [last, ...switches.value].slice(0, MOST_SWITCHES);
 }
