@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { formulaAt, parser } from "../../ui/text/markdown.js";
+import { formulaAt } from "../../ui/text/formula-rules.js";
+import { outline, parser } from "../../ui/text/markdown.js";
 import { openFence, split } from "../../ui/text/split.js";
 
 const FRAGMENTS = [
@@ -50,10 +51,11 @@ test("closed blocks never change, wherever the text was cut", () => {
 });
 
 test("a fence is open until its own closer", () => {
-  assert.equal(openFence("```py\nx = 1\n")?.info, "py");
-  assert.equal(openFence("````\n```\n")?.start, 5);
-  assert.equal(openFence("```\nx\n```\n"), null);
-  assert.equal(openFence("words\n"), null);
+  const fence = (text) => openFence(text, outline(text, {}));
+  assert.equal(fence("```py\nx = 1\n")?.info, "py");
+  assert.equal(fence("````\n```\n")?.start, 5);
+  assert.equal(fence("```\nx\n```\n"), null);
+  assert.equal(fence("words\n"), null);
 });
 
 test("prices are not formulas", () => {

@@ -37,7 +37,8 @@ export function AnswerTurn({ turn }) {
       if (!isShown) return;
       const view = (shown.current = new AnswerText());
       // Whole before it is shown, so that no frame lacks it; the frame loop then also keeps the reader's place.
-      draw(turn, view);
+      if (turn.isRunning) draw(turn, view);
+      else view.open(turn.record.text);
       place.current?.replaceChildren(view.element);
       leave = follow({ draw: () => draw(turn, view) });
     });

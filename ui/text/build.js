@@ -1,27 +1,47 @@
 // Tokens of the parser to DOM nodes. No text of a model ever becomes markup: elements come from the list below,
 // everything else is a text node.
 
-import { codeBox } from "./code.js";
+import { CodeBox, boxOf } from "./code.js";
 import { isAllowed, hostOf, warningFor } from "./links.js";
-import { formula } from "./math.js";
+import { appendMarked } from "./marks.js";
+import { finishFormula, formula, isSameFormula } from "./math.js";
+import { patchBy } from "./patch.js";
 
-const TAGS = new Set("p h1 h2 h3 h4 h5 h6 ul ol li blockquote table thead tbody tr th td strong em s a".split(" "));
+const TAGS = new Set("p h1 h2 h3 h4 h5 h6 ul ol li blockquote table thead tbody tr th td strong em s a sub sup kbd".split(" "));
+const DIRECTED = new Set("p h1 h2 h3 h4 h5 h6 li th td".split(" "));
 
-/** @param {any[]} tokens @param {Node} into @param {boolean} isFinal whether nothing of it changes any more */
-export function build(tokens, into, isFinal) {
-  const builder = new Builder(into, isFinal);
+patchBy("formula", isSameFormula);
+patchBy("code", (shown, wanted) => {
+  const [own, other] = [boxOf(shown), boxOf(wanted)];
+  if (!own || !other || own.info !== other.info) return false;
+  own.set(other.source);
+  return true;
+});
+
+/** @param {any[]} tokens that were read @returns {DocumentFragment} */
+export function build(tokens) {
+  const into = document.createDocumentFragment();
+  const builder = new Builder(into);
   for (const token of tokens) builder.take(token);
+  return into;
+}
+
+/** Nothing of that node changes any more: it gets its colours and formulas. @param {Node} node */
+export function finish(node) {
+  if (!(node instanceof Element)) return;
+  for (const element of [node, ...node.querySelectorAll("figure.code, .formula")]) {
+    boxOf(element)?.finish();
+    finishFormula(element);
+  }
 }
 
 class Builder {
   /** @type {Node[]} */
   #stack;
-  #isFinal;
 
-  /** @param {Node} into @param {boolean} isFinal */
-  constructor(into, isFinal) {
+  /** @param {Node} into */
+  constructor(into) {
     this.#stack = [into];
-    this.#isFinal = isFinal;
   }
 
   /** @param {any} token */
@@ -40,12 +60,13 @@ class Builder {
     // A paragraph of a tight list has no element of its own.
     if (token.hidden) return;
     const element = document.createElement(TAGS.has(token.tag) ? token.tag : "span");
-    if (token.tag === "table") this.#enter(scroller(), true);
+    if (token.tag === "table") this.#enter(scroller());
     if (token.tag === "ol" && token.attrGet("start") !== null) element.setAttribute("start", String(Number(token.attrGet("start"))));
     if (token.tag === "th" || token.tag === "td") align(element, token.attrGet("style") ?? "");
     if (token.tag === "a") this.#aim(/** @type {HTMLAnchorElement} */ (element), token.attrGet("href") ?? "");
-    if (token.block) element.dir = "auto";
-    this.#enter(element, true);
+    // Not what only holds others: with each of them added its direction would be looked for in all of it.
+    if (DIRECTED.has(token.tag)) element.dir = "auto";
+    this.#enter(element);
   }
 
   /** @param {any} token */
@@ -55,7 +76,7 @@ class Builder {
     if (token.tag === "table") this.#stack.pop();
     if (!(element instanceof HTMLAnchorElement) || !element.href) return;
     const host = warningFor(element.href, element.textContent ?? "");
-    if (host) this.#text("span", ` (${host})`, "host");
+    if (host) this.#host(host);
   }
 
   /** @param {any} token */
@@ -63,7 +84,7 @@ class Builder {
     switch (token.type) {
       case "inline":
         for (const child of token.children) this.take(child);
-        if (this.#at instanceof HTMLLIElement) markTask(this.#at);
+        markTask(this.#at);
         break;
       case "text":
         this.#at.appendChild(document.createTextNode(token.content));
@@ -78,18 +99,20 @@ class Builder {
         this.#at.appendChild(document.createElement("hr"));
         break;
       case "code_inline":
-        this.#text("code", token.content);
+        this.#code(token.content);
         break;
       case "fence":
       case "code_block":
-        this.#at.appendChild(codeBox(token.content, token.info.trim().split(/\s+/, 1)[0], this.#isFinal));
+        this.#at.appendChild(new CodeBox(token.info.trim().split(/\s+/, 1)[0], token.content).element);
         break;
       case "formula":
       case "formula_block":
-        this.#at.appendChild(formula(token, this.#isFinal));
+        this.#at.appendChild(formula(token));
         break;
       case "image":
         this.#image(token);
+        break;
+      case "reference_definition":
         break;
       default:
         this.#at.appendChild(document.createTextNode(token.content));
@@ -114,18 +137,25 @@ class Builder {
     link.rel = "noopener noreferrer";
   }
 
-  /** @param {string} tag @param {string} text @param {string} [kind] */
-  #text(tag, text, kind) {
-    const element = document.createElement(tag);
-    if (kind) element.className = kind;
-    element.textContent = text;
+  /** @param {string} source */
+  #code(source) {
+    const element = document.createElement("code");
+    appendMarked(element, source);
     this.#at.appendChild(element);
   }
 
-  /** @param {HTMLElement} element @param {boolean} isOpen */
-  #enter(element, isOpen) {
+  /** @param {string} host */
+  #host(host) {
+    const element = document.createElement("span");
+    element.className = "host";
+    element.textContent = ` (${host})`;
     this.#at.appendChild(element);
-    if (isOpen) this.#stack.push(element);
+  }
+
+  /** @param {HTMLElement} element */
+  #enter(element) {
+    this.#at.appendChild(element);
+    this.#stack.push(element);
   }
 }
 
@@ -144,15 +174,17 @@ function align(cell, style) {
   else if (style.includes("center")) cell.className = "center";
 }
 
-/** @param {HTMLLIElement} item */
-function markTask(item) {
-  const first = item.firstChild;
+/** A task that an item begins with; in a loose list its text is a paragraph. @param {Node} at where the text is */
+function markTask(at) {
+  const isFirst = at instanceof HTMLParagraphElement && at.parentNode?.firstChild === at;
+  const item = at instanceof HTMLLIElement ? at : isFirst ? at.parentNode : null;
+  const first = at.firstChild;
   const mark = first instanceof Text ? /^\[([ xX])\] /.exec(first.data) : null;
-  if (!mark) return;
+  if (!mark || !(item instanceof HTMLLIElement)) return;
   /** @type {Text} */ (first).deleteData(0, 4);
   const box = document.createElement("span");
   box.className = mark[1] === " " ? "task" : "task done";
   box.setAttribute("role", "img");
   box.setAttribute("aria-label", mark[1] === " " ? "not done" : "done");
-  item.prepend(box);
+  at.insertBefore(box, first);
 }

@@ -1,93 +1,98 @@
-// A block of code: its language, its copy button, and its colours once it is whole.
+// A block of code: its language, its copy button, its text as it grows, and its colours.
 
 import { copyButton } from "../parts/copy.js";
+import { isSmall, languageOf, painter } from "./highlight.js";
+import { later } from "./idle.js";
+import { appendMarked } from "./marks.js";
+import { patchChildren } from "./patch.js";
+import { keepingSelection } from "./selection.js";
 
-const MAX_LENGTH = 40_000;
-const MAX_LINE = 400;
-const PROBE_LENGTH = 2000;
-const PROBE_MS = 15;
-const LANGUAGES = new Set(
-  "python javascript typescript bash json cpp c rust go java csharp sql xml css yaml ini diff markdown php ruby kotlin swift dockerfile makefile lua powershell r latex plaintext".split(" "),
-);
-const ALIASES = new Map(
-  Object.entries({ py: "python", js: "javascript", ts: "typescript", sh: "bash", shell: "bash", "c++": "cpp", rs: "rust", "c#": "csharp", cs: "csharp", html: "xml", svg: "xml", yml: "yaml", toml: "ini", md: "markdown", rb: "ruby", kt: "kotlin", docker: "dockerfile", make: "makefile", tex: "latex", text: "plaintext" }),
-);
-// The scopes that get a colour; all others are plain.
-const SCOPES = new Map(
-  Object.entries({ keyword: "word", literal: "word", built_in: "name", type: "name", title: "name", name: "name", attr: "name", string: "string", regexp: "string", number: "number", comment: "comment", meta: "comment", doctag: "comment", addition: "string", deletion: "word" }),
-);
+const COLOUR_PAUSE_MS = 200;
+const MAX_OPEN_LENGTH = 8000;
 
-/** @type {Promise<any> | null} */
-let core = null;
+/** @type {WeakMap<Element, CodeBox>} */
+const boxes = new WeakMap();
 
-/**
- * @param {string} source @param {string} info the language as the model named it
- * @param {boolean} isFinal whether it is coloured
- */
-export function codeBox(source, info, isFinal) {
-  const box = document.createElement("figure");
-  box.className = "code";
-  const head = document.createElement("figcaption");
-  const name = document.createElement("span");
-  name.textContent = info.slice(0, 40) || "code";
-  const code = document.createElement("code");
-  code.append(source);
-  head.append(name, copyButton(() => code.textContent ?? "", "Copy code"));
-  const frame = document.createElement("pre");
-  frame.tabIndex = 0;
-  frame.setAttribute("role", "region");
-  frame.setAttribute("aria-label", `Code, ${name.textContent}`);
-  frame.dir = "ltr";
-  frame.append(code);
-  box.append(head, frame);
-  if (isFinal) whenIdle(() => colour(code, source, info.toLowerCase()));
-  return box;
+/** The box that stands there. @param {Element} element */
+export function boxOf(element) {
+  return boxes.get(element);
 }
 
-/** @param {() => void} work */
-export function whenIdle(work) {
-  if ("requestIdleCallback" in window) requestIdleCallback(work, { timeout: 1000 });
-  else setTimeout(work, 50);
-}
+export class CodeBox {
+  element = document.createElement("figure");
+  info;
+  source = "";
+  #code = document.createElement("code");
+  #isFinal = false;
+  /** @type {ReturnType<typeof painter> | null} */
+  #painter = null;
+  #paintedAt = 0;
 
-/** @param {HTMLElement} code @param {string} source @param {string} info */
-async function colour(code, source, info) {
-  const language = ALIASES.get(info) ?? info;
-  const isTooMuch = source.length > MAX_LENGTH || source.split("\n").some((line) => line.length > MAX_LINE);
-  if (!LANGUAGES.has(language) || language === "plaintext" || isTooMuch) return;
-  const highlighter = await load(language);
-  const start = performance.now();
-  highlighter.highlight(source.slice(0, PROBE_LENGTH), { language });
-  if (performance.now() - start > PROBE_MS) return;
-  // The tree of tokens, walked into spans: the markup that the highlighter would make is not used.
-  const tree = highlighter.highlight(source, { language })._emitter.rootNode;
-  const coloured = document.createDocumentFragment();
-  walk(tree, coloured);
-  code.replaceChildren(coloured);
-}
+  // --- Lifecycle
 
-/** @param {string} language */
-async function load(language) {
-  core ??= import("../vendor/highlight/core.js").then((module) => module.default);
-  const highlighter = await core;
-  if (!highlighter.getLanguage(language)) {
-    const grammar = await import(`../vendor/highlight/${language}.js`);
-    highlighter.registerLanguage(language, grammar.default);
-    // The first use compiles the grammar, which the probe must not count.
-    highlighter.highlight(" ", { language });
+  /** @param {string} info the language as the model named it @param {string} source */
+  constructor(info, source) {
+    this.info = info;
+    const head = document.createElement("figcaption");
+    const name = document.createElement("span");
+    name.textContent = info.slice(0, 40) || "code";
+    head.append(name, copyButton(() => this.source, "Copy code"));
+    const frame = document.createElement("pre");
+    frame.tabIndex = 0;
+    frame.setAttribute("role", "region");
+    frame.setAttribute("aria-label", `Code, ${name.textContent}`);
+    frame.dir = "ltr";
+    frame.append(this.#code);
+    this.element.className = "code";
+    this.element.append(head, frame);
+    boxes.set(this.element, this);
+    this.append(source);
   }
-  return highlighter;
-}
 
-/** @param {any} node @param {Node} into */
-function walk(node, into) {
-  for (const child of node.children) {
-    if (typeof child === "string") into.appendChild(document.createTextNode(child));
-    else {
-      const kind = SCOPES.get(String(child.scope ?? "").split(".", 1)[0]);
-      const target = kind ? into.appendChild(document.createElement("span")) : into;
-      if (kind) /** @type {HTMLElement} */ (target).className = `code-${kind}`;
-      walk(child, target);
-    }
+  // --- Actions
+
+  /** @param {string} text */
+  append(text) {
+    if (!text) return;
+    this.source += text;
+    appendMarked(this.#code, text);
+    this.#colourWhileOpen();
+  }
+
+  /** Becomes that text; what it has already is not touched. @param {string} source */
+  set(source) {
+    if (source.startsWith(this.source)) return this.append(source.slice(this.source.length));
+    this.source = source;
+    const plain = document.createDocumentFragment();
+    appendMarked(plain, source);
+    patchChildren(this.#code, plain);
+  }
+
+  /** Nothing of it changes any more: it gets all its colours, when there is time. */
+  finish() {
+    if (this.#isFinal) return;
+    this.#isFinal = true;
+    if (languageOf(this.info) && isSmall(this.source)) later(() => this.#colour());
+  }
+
+  // --- Internal
+
+  #colourWhileOpen() {
+    if (this.#isFinal || this.source.length > MAX_OPEN_LENGTH || !this.element.isConnected) return;
+    const now = performance.now();
+    if (!languageOf(this.info) || now - this.#paintedAt < COLOUR_PAUSE_MS) return;
+    this.#paintedAt = now;
+    if (isSmall(this.source)) this.#colour();
+  }
+
+  /** Colours whole lines, or everything once it is final: then it is tried anew, by more of it than there was. */
+  async #colour() {
+    this.#painter = this.#isFinal || !this.#painter ? painter(/** @type {string} */ (languageOf(this.info)), this.source) : this.#painter;
+    const paint = await this.#painter;
+    if (!paint) return;
+    const length = this.#isFinal ? this.source.length : this.source.lastIndexOf("\n") + 1;
+    const coloured = paint(this.source.slice(0, length));
+    appendMarked(coloured, this.source.slice(length));
+    keepingSelection(this.#code, () => patchChildren(this.#code, coloured));
   }
 }

@@ -15,7 +15,9 @@ export function showAnswer(turn, place, onDrawn) {
     onDrawn?.();
     return turn.isRunning;
   };
-  draw();
+  // What is shown is whole before it is there, so that no frame lacks it.
+  if (turn.isRunning) draw();
+  else view.open(turn.record.text);
   place.replaceChildren(view.element);
   return follow({ draw });
 }

@@ -1,24 +1,42 @@
 // A formula: its source at once, its picture once nothing of it changes, its source again where there is no picture.
 
-import { whenIdle } from "./code.js";
+import { later } from "./idle.js";
 
 const MAX_LENGTH = 4000;
 // 100 to 150 levels end the tab of Chromium.
 const MAX_DEPTH = 30;
 const MAX_GROUPS = 60;
 
+/** @typedef {{source: string, markup: string, isDisplay: boolean, isFinal: boolean}} Formula source "": it has no end yet */
+
+/** @type {WeakMap<Element, Formula>} */
+const formulas = new WeakMap();
 /** @type {Promise<any> | null} */
 let library = null;
 
-/** @param {any} token @param {boolean} isFinal */
-export function formula(token, isFinal) {
-  const element = document.createElement(token.meta.isDisplay ? "div" : "span");
-  element.className = token.meta.isDisplay ? "formula display" : "formula";
+/** @param {any} token */
+export function formula(token) {
+  const { isDisplay } = token.meta;
+  const element = document.createElement(isDisplay ? "div" : "span");
+  element.className = isDisplay ? "formula display" : "formula";
   const source = document.createElement("code");
   source.textContent = token.markup;
   element.append(source);
-  if (isFinal && token.content) whenIdle(() => draw(element, token.content, token.meta.isDisplay));
+  formulas.set(element, { source: token.content, markup: token.markup, isDisplay, isFinal: false });
   return element;
+}
+
+/** Whether both show the same formula, drawn or not. @param {Element} one @param {Element} other */
+export function isSameFormula(one, other) {
+  return formulas.get(one)?.markup === formulas.get(other)?.markup;
+}
+
+/** Nothing of it changes any more: it is drawn when there is time. @param {Element} element */
+export function finishFormula(element) {
+  const own = formulas.get(element);
+  if (!own || own.isFinal) return;
+  own.isFinal = true;
+  if (own.source && isModest(own.source)) later(() => draw(element, own));
 }
 
 /** Whether the library may be given that source. @param {string} source */
@@ -32,16 +50,15 @@ export function isModest(source) {
   return source.length <= MAX_LENGTH && (source.match(/\\begin|\\left/g) ?? []).length <= MAX_GROUPS;
 }
 
-/** @param {HTMLElement} element @param {string} source @param {boolean} isDisplay */
-async function draw(element, source, isDisplay) {
-  if (!isModest(source)) return;
+/** @param {Element} element @param {Formula} own */
+async function draw(element, { source, isDisplay }) {
   const katex = await (library ??= load());
   const target = document.createElement("span");
   try {
     katex.render(source, target, { displayMode: isDisplay, throwOnError: true, trust: false, strict: "ignore", maxExpand: 200, maxSize: 20, output: "htmlAndMathml" });
     element.replaceChildren(target);
   } catch (error) {
-    element.title = error instanceof Error ? error.message : String(error);
+    /** @type {HTMLElement} */ (element).title = error instanceof Error ? error.message : String(error);
   }
 }
 

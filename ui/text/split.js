@@ -1,41 +1,67 @@
 // Where the text that still grows can be cut: everything before its last block is final.
 
-import { parser } from "./markdown.js";
+import { outline, scratch } from "./markdown.js";
 
 /**
- * The text before the block that is still open, and what of it is new. env: definitions of closed text, kept.
+ * The text before the block that is still open, and that block's. blocks: those of the open part where nothing closed,
+ * which saves the next step from finding them again.
  * @param {string} source from a block's start
- * @param {any} env
- * @returns {{closed: string, open: string}}
+ * @param {any} env definitions of closed text
+ * @returns {{closed: string, open: string, blocks: any[] | null}}
  */
 export function split(source, env) {
-  const starts = topLevel(parser.parse(source, { references: { ...env.references } }));
-  const lines = source.split("\n");
-  // The last block is sure to be one only once its first line is whole.
-  while (starts.length && starts[starts.length - 1] >= lines.length - 1) starts.pop();
-  if (starts.length < 2) return { closed: "", open: source };
-  const cut = starts[starts.length - 1];
-  const closed = `${lines.slice(0, cut).join("\n")}\n`;
-  return { closed, open: source.slice(closed.length) };
+  const blocks = outline(source, scratch(env));
+  const closed = source.slice(0, cutOf(source, blocks));
+  return { closed, open: source.slice(closed.length), blocks: closed ? null : blocks };
 }
 
-/** The first line of each top-level block. @param {any[]} tokens */
-function topLevel(tokens) {
-  const starts = [];
-  for (const token of tokens) if (token.level === 0 && token.nesting !== -1 && token.map) starts.push(token.map[0]);
+/** @param {string} source @param {any[]} blocks */
+function cutOf(source, blocks) {
+  const starts = topLevel(blocks);
+  if (starts.length < 2) return 0;
+  const offsets = lineStarts(source);
+  for (let index = starts.length - 1; index > 0; index -= 1) {
+    const line = starts[index].map[0];
+    // The last block is sure to be one only once its first line is whole.
+    if (line >= offsets.length - 1) continue;
+    // A definition's title may have begun on the line after it, which is a paragraph until the title ends.
+    const isAfterDefinition = starts[index - 1].type === "reference_definition" && starts[index - 1].map[1] === line;
+    if (!isAfterDefinition || !starts[index].type.startsWith("paragraph")) return offsets[line];
+  }
+  return 0;
+}
+
+/** The token that opens each top-level block. @param {any[]} tokens @returns {any[]} */
+export function topLevel(tokens) {
+  return tokens.filter((token) => token.level === 0 && token.nesting !== -1 && token.map);
+}
+
+/** The blocks of a text, each as its tokens. @param {any[]} tokens @returns {any[][]} */
+export function byBlock(tokens) {
+  /** @type {any[][]} */
+  const blocks = [];
+  for (const token of tokens) {
+    if (token.level === 0 && token.nesting !== -1) blocks.push([]);
+    blocks[blocks.length - 1].push(token);
+  }
+  return blocks;
+}
+
+/** Where each line starts; the last one is what follows the last newline. @param {string} source */
+export function lineStarts(source) {
+  const starts = [0];
+  for (let at = source.indexOf("\n"); at >= 0; at = source.indexOf("\n", at + 1)) starts.push(at + 1);
   return starts;
 }
 
 /**
  * The fence that the text consists of and that nothing has closed; null: it is something else.
- * @param {string} open
+ * @param {string} open @param {any[]} blocks its blocks
  */
-export function openFence(open) {
-  const [tokens] = [parser.parse(open, {})];
-  if (tokens.length !== 1 || tokens[0].type !== "fence" || !tokens[0].map || tokens[0].map[0] !== 0) return null;
-  const opening = /^( {0,3})(`{3,}|~{3,})[^\n]*\n/.exec(open);
+export function openFence(open, blocks) {
+  if (blocks.length !== 1 || blocks[0].type !== "fence") return null;
+  const opening = /^(`{3,}|~{3,})[^\n]*\n/.exec(open);
   if (!opening) return null;
-  const closer = new RegExp(`^ {0,3}${opening[2][0]}{${opening[2].length},}[ \\t]*$`);
-  const isClosed = open.slice(opening[0].length).split("\n").some((line) => closer.test(line));
-  return isClosed || opening[1] ? null : { start: opening[0].length, closer, info: tokens[0].info };
+  const closer = new RegExp(`^ {0,3}${opening[1][0]}{${opening[1].length},}[ \\t]*$`, "m");
+  return closer.test(open.slice(opening[0].length)) ? null : { start: opening[0].length, closer, info: blocks[0].info };
 }

@@ -1,0 +1,39 @@
+"""A Chromium for tests of the page, and a page in it that fails its test when it complains or asks another host."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+LIMIT_MS = 30_000
+
+
+@contextmanager
+def started_browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@contextmanager
+def opened_page(browser: Browser, origin: str, path: str = "/ui/", **options: Any) -> Iterator[Page]:
+    """A page in a context of its own. options: Playwright's for the context."""
+    context = browser.new_context(**options)
+    page = context.new_page()
+    page.set_default_timeout(LIMIT_MS)
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: complaints.append(request.url) if is_foreign(request.url, origin) else None)
+    page.goto(origin + path)
+    yield page
+    context.close()
+    assert not complaints
+
+
+def is_foreign(url: str, origin: str) -> bool:
+    return not url.startswith((f"{origin}/", f"blob:{origin}/", "data:"))

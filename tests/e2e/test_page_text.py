@@ -1,0 +1,293 @@
+"""How the page draws text that grows: always what one parse of it would give, and never more than it has to touch."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.e2e.browser import CHROMIUM, opened_page, started_browser
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+# What the scripts below share: random numbers that are the same each time, and what a text looks like.
+TOOLS = """
+  const { AnswerText } = await import("/ui/text/sheet.js");
+  const { build } = await import("/ui/text/build.js");
+  const { outline, read } = await import("/ui/text/markdown.js");
+  const numbers = (seed) => () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  // Colours come later, and say nothing about the text.
+  const plain = (node) => {
+    const copy = node.cloneNode(true);
+    for (const code of copy.querySelectorAll("figure.code code")) code.textContent = code.textContent;
+    for (const formula of copy.querySelectorAll(".formula")) {
+      const source = formula.querySelector("annotation")?.textContent;
+      formula.textContent = source ?? formula.textContent.replace(/^[$]+|[$]+$/g, "");
+    }
+    return copy;
+  };
+  const shape = (node) => [...plain(node).childNodes].map((child) => child.outerHTML ?? child.data).join("\\n");
+  const shown = (view) => [...view.element.children].map(shape).filter(Boolean).join("\\n");
+  const fresh = (text) => {
+    const env = { references: {} };
+    return shape(build(read(outline(text, env), env)));
+  };
+"""
+
+FRAGMENTS = [
+    "Plain words of a *sentence*.",
+    "two lines\nof one paragraph",
+    "# Heading",
+    "Setext\n===",
+    "- one\n- two",
+    "- one\n\n  more of it\n- two",
+    "- [ ] open\n- [x] done",
+    "1. first\n2. second\n   - inner\n   - inner two",
+    "7) seven\n8) eight\n\n9) nine",
+    "> quote\nlazy",
+    "> - item in a quote",
+    "```python\nx = 1\n\ny = 2\n```",
+    "~~~\ntilde\n~~~",
+    "    indented\n\n    code",
+    "| a | b |\n|--|:-:|\n| 1 | 2<br>3 |\n| `4` | H<sub>2</sub>O |",
+    "---",
+    "$$\nx^2\n$$",
+    "Press <kbd>A</kbd>, <sub>*x*</sub>, <sup>open.",
+    "- ```\n  in a list\n  ```",
+    "* star\n+ plus\n- minus",
+    "\tx",
+    "-\n  late\n- next",
+    "Line with break  \nnext",
+    "\u202egnidda `a\u200bb`",
+]
+FORWARD = ["See [name] and [other][name].", "- an [item] of a list\n- and one", "| [name] |\n|--|\n| [item] |"]
+DEFINITIONS = [
+    "[name]: https://example.org/a",
+    "[item]: https://example.org/b 'title'",
+    "- [name]: https://example.org/c",
+]
+
+# Texts of random fragments, shown in random pieces: at each piece what is shown is what one parse of it gives.
+PATCHED = f"""async ([fragments, seed, rounds]) => {{
+  {TOOLS}
+  const random = numbers(seed);
+  const pick = (from) => from[Math.floor(random() * from.length)];
+  for (let round = 0; round < rounds; round += 1) {{
+    const parts = Array.from({{ length: 2 + Math.floor(random() * 7) }}, () => pick(fragments));
+    const text = parts.map((part) => part + (random() < 0.75 ? "\\n\\n" : "\\n")).join("");
+    const view = new AnswerText();
+    document.body.append(view.element);
+    for (let at = 0; at < text.length; ) {{
+      at = Math.min(text.length, at + 1 + Math.floor(random() * 12));
+      const soFar = text.slice(0, at);
+      view.show(soFar);
+      // The beginning of a closing fence waits until it is whole.
+      const isHeld = /(^|\\n) *(`+|~+)$/.test(soFar);
+      if (!isHeld && shown(view) !== fresh(soFar)) return {{ soFar, shown: shown(view), fresh: fresh(soFar) }};
+    }}
+    view.end();
+    if (shown(view) !== fresh(text)) return {{ text, shown: shown(view), fresh: fresh(text) }};
+    view.element.remove();
+  }}
+  return null;
+}}"""
+
+# The same, where links are used before they are defined: at the end.
+REBUILT = f"""async ([fragments, seed, rounds]) => {{
+  {TOOLS}
+  const random = numbers(seed);
+  const pick = (from) => from[Math.floor(random() * from.length)];
+  for (let round = 0; round < rounds; round += 1) {{
+    const parts = Array.from({{ length: 2 + Math.floor(random() * 7) }}, () => pick(fragments));
+    const text = parts.map((part) => part + (random() < 0.75 ? "\\n\\n" : "\\n")).join("");
+    const view = new AnswerText();
+    for (let at = 0; at < text.length; ) {{
+      at = Math.min(text.length, at + 1 + Math.floor(random() * 40));
+      view.show(text.slice(0, at));
+    }}
+    view.end();
+    if (shown(view) !== fresh(text)) return {{ text, shown: shown(view), fresh: fresh(text) }};
+  }}
+  return null;
+}}"""
+
+# One long text in pieces of about a token.
+LONG = f"""async ([text, piece]) => {{
+  {TOOLS}
+  const view = new AnswerText();
+  document.body.append(view.element);
+  const random = numbers(3);
+  for (let at = 0; at < text.length; ) {{
+    at += 1 + Math.floor(random() * piece);
+    view.show(text.slice(0, at));
+  }}
+  view.end();
+  const [one, other] = [shown(view), fresh(text)];
+  const isSame = one === other;
+  let at = 0;
+  while (!isSame && one[at] === other[at]) at += 1;
+  const around = (whole) => whole.slice(Math.max(0, at - 80), at + 80);
+  const difference = isSame ? null : [around(one), around(other)];
+  view.element.remove();
+  return {{ isSame, difference }};
+}}"""
+
+# A selection in a block, then further tokens.
+SELECTED = f"""async ([text, start, place, further]) => {{
+  {TOOLS}
+  const view = new AnswerText();
+  document.body.append(view.element);
+  view.show(text.slice(0, start));
+  const node = document.evaluate(place, view.element, null, XPathResult.FIRST_ORDERED_NODE_TYPE).singleNodeValue;
+  const range = document.createRange();
+  range.setStart(node, 1);
+  range.setEnd(node, 6);
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+  const before = String(getSelection());
+  for (let token = 0; token < further; token += 1) {{
+    view.show(text.slice(0, start + 4 * (token + 1)));
+    // Colours and formulas are drawn meanwhile.
+    if (token % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 60));
+  }}
+  const after = String(getSelection());
+  view.element.remove();
+  return [before, after];
+}}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started_browser() as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    server.wait_ready()
+    with opened_page(browser, f"http://127.0.0.1:{server.port}") as opened:
+        yield opened
+
+
+def test_growing_text_is_at_each_moment_what_one_parse_gives(page: Page) -> None:
+    assert page.evaluate(PATCHED, [FRAGMENTS, 11, 150]) is None
+
+
+def test_a_link_defined_after_its_use_is_a_link_at_the_end(page: Page) -> None:
+    assert page.evaluate(REBUILT, [[*FRAGMENTS[:8], *FORWARD, *FORWARD, *DEFINITIONS], 5, 200]) is None
+
+
+LISTS: dict[str, str] = {
+    "tight": "".join(f"- item {n} of a *long* list with `code`\n" for n in range(1500)),
+    "numbered": "".join(f"{n}. item {n}\n   - inner\n" for n in range(3, 900)),
+    "loose at the end": "".join(f"- item {n} of a long list\n" for n in range(600)) + "\n- last\n",
+    "loose late, without paragraphs": "".join(f"-\n  ```\n  {n}\n  ```\n" for n in range(400)) + "\n- last\n",
+    "defined inside": "".join(f"- see [a] {n}\n" for n in range(300)) + "- [a]: https://example.org\n" * 2,
+    "table": "| n | square |\n|--|--:|\n" + "".join(f"| {n} | {n * n} **b** |\n" for n in range(1200)),
+    "ragged table": "| a " * 20 + "|\n" + "|--" * 20 + "|\n" + "| x |\n" * 3600 + "\nafter",
+    "fence": "```python\n" + "for x in range(10):\n    print(x)\n" * 800 + "```\n\nafter",
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_long_block_is_what_one_parse_gives(page: Page, name: str) -> None:
+    # So many pieces that a parse of all of it at each would take minutes.
+    found = page.evaluate(LONG, [LISTS[name], 400 if name == "ragged table" else 60])
+    assert found["isSame"], found["difference"]
+
+
+PLACES = {
+    "closed block": (
+        "Block one.\n\nBlock two.\n\nThe third block.\n\n" + "More words come here. " * 120,
+        60,
+        "//p[3]/text()",
+    ),
+    "block that closes": ("The open block has\n" + "words. " * 20 + "\n\n" + "And more. " * 300, 60, "//p[1]/text()"),
+    "item of a list": ("".join(f"- item {n} of a list\n" for n in range(200)), 100, "//li[2]/text()"),
+    "row of a table": ("| a | b |\n|--|--|\n" + "| first cell | second |\n" * 120, 100, "//td[1]/text()"),
+    "code": ("```python\ndefine = 'some text'\n" + "for x in range(10):\n    print(x)\n" * 90, 60, "//code//text()"),
+    "code in a list": ("- first\n\n  ```python\n" + "  somewhere = 3\n" * 150, 80, "//code//text()"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_selection_survives_500_tokens(page: Page, place: str) -> None:
+    text, start, path = PLACES[place]
+    before, after = page.evaluate(SELECTED, [text, start, path, 500])
+    assert len(before) == 5
+    assert after == before
+
+
+def test_a_whole_text_is_shown_from_its_end(page: Page) -> None:
+    text = "".join(f"## Part {n}\n\n{'Words of a paragraph. ' * 20}\n\n- one\n- two\n\n" for n in range(400))
+    script = f"""async (text) => {{
+      {TOOLS}
+      const view = new AnswerText();
+      document.body.append(view.element);
+      view.open(text);
+      await null;
+      const sheets = [...view.element.children];
+      const drawn = sheets.map((sheet) => sheet.childNodes.length > 0);
+      const first = {{ hasLast: drawn.at(-1), hasFirst: drawn[0] }};
+      while (sheets.some((sheet) => !sheet.firstChild)) await new Promise((resolve) => setTimeout(resolve, 5));
+      return {{ ...first, isSame: shown(view) === fresh(text) }};
+    }}"""
+    assert page.evaluate(script, text) == {"hasLast": True, "hasFirst": False, "isSame": True}
+
+
+def test_unseen_characters_in_code_have_marks_and_are_copied_as_they_are(page: Page) -> None:
+    shown: dict[str, Any] = page.evaluate(
+        """async (text) => {
+          const { AnswerText } = await import("/ui/text/sheet.js");
+          const view = new AnswerText();
+          document.body.append(view.element);
+          for (let at = 1; at <= text.length; at += 1) view.show(text.slice(0, at));
+          view.end();
+          const marks = [...view.element.querySelectorAll(".mark")].map((mark) => mark.dataset.point);
+          const drawn = getComputedStyle(view.element.querySelector(".mark"), "::before").content;
+          return { marks, drawn, code: view.element.querySelector("figure code").textContent };
+        }""",
+        "`in\u2066line`\n\n```\nif a:\u202e # x\u200b\u200b\u200b\n```\n",
+    )
+    assert shown["marks"] == ["U+2066", "U+202E", "U+200B \u00d73"]
+    assert "U+2066" in shown["drawn"]
+    assert shown["code"] == "if a:\u202e # x\u200b\u200b\u200b\n"
+
+
+def test_colours_come_while_a_fence_is_open_and_stay(page: Page) -> None:
+    seen = page.evaluate(
+        """async () => {
+          const { AnswerText } = await import("/ui/text/sheet.js");
+          const view = new AnswerText();
+          document.body.append(view.element);
+          let text = "```python\\ndef first():\\n";
+          view.show(text);
+          const until = performance.now() + 5000;
+          while (!view.element.querySelector(".code-word") && performance.now() < until) {
+            text += "    return 1\\n";
+            view.show(text);
+            await new Promise((resolve) => setTimeout(resolve, 50));
+          }
+          const word = view.element.querySelector(".code-word");
+          for (let line = 0; line < 20; line += 1) {
+            text += "    return 2\\n";
+            view.show(text);
+            await new Promise((resolve) => setTimeout(resolve, 30));
+          }
+          text += "```\\n\\nafter\\n";
+          view.show(text);
+          view.end();
+          await new Promise((resolve) => setTimeout(resolve, 300));
+          const words = [...view.element.querySelectorAll(".code-word")];
+          return { isThere: word !== null, isSame: words[0] === word, count: words.length };
+        }"""
+    )
+    assert seen["isThere"]
+    assert seen["isSame"]
+    assert seen["count"] > 21

@@ -1,0 +1,36 @@
+// How high a block will be about, before anybody has drawn it.
+
+const CHARACTER_PX = 7.7;
+const LINE_PX = 24.3;
+const GAP_PX = 12;
+const CODE_LINE_PX = 20.2;
+const CODE_FRAME_PX = 60;
+const ROW_PX = 37;
+const FORMULA_PX = 60;
+const DEFAULT_WIDTH_PX = 720;
+
+/**
+ * In px. block: its tokens; source: its text; width of the column in px, 0 where it is not known.
+ * @param {any[]} block @param {string} source @param {number} width
+ */
+export function heightOf(block, source, width) {
+  const perLine = (width || DEFAULT_WIDTH_PX) / CHARACTER_PX;
+  const lines = source.replace(/\n+$/, "").split("\n");
+  switch (block[0].type) {
+    case "fence":
+    case "code_block":
+      return CODE_FRAME_PX + (lines.length - 2) * CODE_LINE_PX;
+    case "table_open":
+      return (lines.length - 1) * ROW_PX + GAP_PX;
+    case "formula_block":
+      return FORMULA_PX + GAP_PX;
+    case "reference_definition":
+      return 0;
+    case "bullet_list_open":
+    case "ordered_list_open":
+    case "blockquote_open":
+      return lines.reduce((sum, line) => sum + Math.ceil(line.length / perLine) * (LINE_PX + 3), GAP_PX);
+    default:
+      return Math.ceil(source.length / perLine) * LINE_PX + GAP_PX;
+  }
+}
