@@ -21,6 +21,7 @@ from ignis.catalog import load_catalog
 from ignis.chat.instructions import InstructionPolicies
 from ignis.config import Config
 from ignis.config_slots import Source
+from ignis.config_values import nearest
 from ignis.downloads import Downloads
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
@@ -53,9 +54,11 @@ def run(config: Config) -> int:
     """Serves until a signal; returns the exit status.
 
     Raises:
-        ConfigError: an address cannot be listened on, or no model could do what is asked of all.
+        ConfigError: an address cannot be listened on, the model is not where it should be, or no model could do what is
+            asked of all.
         LoadPlanError: what a load may take does not do for the model.
     """
+    _check_artifact(config)
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     _raise_file_limit()
     log = open_log(sys.stderr, LogFormat(config.log.format.value), config.log.level.value)
@@ -269,6 +272,16 @@ class _App:
         """A second signal: nothing is waited for. The kernel takes back what the process holds."""
         self._log.emit("ignis.process.stopped", reason="second signal")
         os._exit(_QUIT_STATUS)
+
+
+def _check_artifact(config: Config) -> None:
+    """A path that leads nowhere is a slip of whoever typed it, and is told before anything is begun."""
+    path = config.model.artifact
+    if path is None or os.path.exists(path):
+        return
+    place = config.origins["model.artifact"].place
+    beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+    raise ConfigError(f"{place} {path}: there is no such file or folder{nearest(path.name, beside)}")
 
 
 def _named(config: Config) -> list[LocalModel]:

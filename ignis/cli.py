@@ -1,12 +1,10 @@
-"""The command line: which command is meant, its answer and its exit status. Serving itself is app's.
-
-Exit status: 0 done, 1 it failed, 2 the command line or the configuration is wrong, 130 Ctrl-C broke it off.
-"""
+"""The command line: which command is meant, its answer and its exit status. Serving itself is app's."""
 
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,8 @@ from ignis import app, bundle
 from ignis.bench.options import help_text, read_options
 from ignis.bench.report import as_json, as_text
 from ignis.bench.run import run as run_bench
+from ignis.commands import BY_WORDS, SHELLS, below, spoken, usage, usage_of
+from ignis.completion import script
 from ignis.config import Config, load_config
 from ignis.config_fields import ENVIRONMENT, FIELDS, Kind
 from ignis.config_table import describe_fields
@@ -21,15 +21,6 @@ from ignis.config_values import join_words, nearest, rule, written
 from ignis.errors import ConfigError, IgnisError
 from ignis.model_commands import MODEL_COMMANDS, run_model_command
 from ignis.version import VERSION
-
-COMMANDS = (
-    "serve",
-    "help",
-    "version",
-    "config print",
-    *(f"model {command}" for command in MODEL_COMMANDS),
-    "bench",
-)
 
 FOREIGN_COMMANDS = {
     "run": "serve",
@@ -43,28 +34,9 @@ FOREIGN_COMMANDS = {
 }
 """Commands of other servers, and what does the like here."""
 
-USAGE = """\
-ignis-server: a server of large language models with an OpenAI-compatible API
-
-  ignis-server [serve] [options]     serve; Ctrl-C ends it after running answers, twice at once
-  ignis-server help --fields         every option, its environment variable, file key, default and range
-  ignis-server config print          what would run, and where each value comes from
-  ignis-server model list            the catalog, and what of it is here (--json)
-  ignis-server model info [id ...]   all that the catalog says of a model (--json)
-  ignis-server model download [id ...] [--all] [--out folder]
-                                     fetch models of the catalog; goes on where it was broken off
-  ignis-server model verify [id ...] hash what is here anew (--json)
-  ignis-server model remove id ...   remove what was fetched of a model
-  ignis-server bench --help          how fast a model is here, or a shape with random weights
-  ignis-server version [--licenses]  with the files of the licences of what the executable has inside
-
-An option is --<group>-<field> value, or IGNIS_<GROUP>_<FIELD>=value in the environment, or a key of ignis.config.toml
-(or .json; another file: --config path). Most used: --server-bind, --server-api-key, --model-artifact,
---model-max-context."""
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; returns the exit status."""
+    """Runs one command; returns one of commands.EXIT_STATUSES."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         status = _run(words)
@@ -86,30 +58,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    if words[:1] == ["bench"]:
-        return _bench(words[1:])
-    if any(word in ("--help", "-h") for word in words) or words[:1] == ["help"]:
-        return _help(words)
+    if words[:1] == ["help"]:
+        return _help(words[1:])
     if not words or (words[0].startswith("-") and words[0] not in ("--version", "-V")):
-        return app.run(_load(words))
-    command, rest = words[0], words[1:]
-    if command == "serve":
-        return app.run(_load(rest))
-    if command in ("version", "--version", "-V"):
-        print(f"ignis-server {VERSION}")
-        if rest == ["--licenses"]:
-            print(*sorted(file for file in bundle.path("licenses").rglob("*") if file.is_file()), sep="\n")
-        return 0
-    if command == "config" and rest[:1] == ["print"]:
-        return _print_config(rest[1:])
-    if command == "model" and rest[:1] and rest[0] in MODEL_COMMANDS:
-        return run_model_command(rest[0], rest[1:])
-    given = " ".join(words[:2]) if command in ("config", "model") else command
-    if Path(command).exists():
-        raise ConfigError(f"unexpected argument {command!r}; --model-artifact names a model")
+        words = ["serve", *words]
+    command, rest = spoken(["version", *words[1:]] if words[0] in ("--version", "-V") else words)
+    if any(word in ("--help", "-h") for word in rest):
+        meant = [words[0]] if command is None else command.words.split()
+        return _help([] if meant == ["serve"] else meant)
+    if command is None:
+        raise ConfigError(_unknown(words))
+    return HANDLERS[command.words](rest)
+
+
+def _unknown(words: Sequence[str]) -> str:
+    """Says what is wrong with words that begin with no command, and what may have been meant."""
+    found = below(words[0])
+    given = " ".join(words[:2]) if found else words[0]
+    if Path(words[0]).exists() and not found:
+        return f"unexpected argument {words[0]!r}; --model-artifact names a model"
     meant = FOREIGN_COMMANDS.get(given)
-    hint = f"; did you mean {meant}?" if meant is not None else nearest(given, COMMANDS)
-    raise ConfigError(f"unknown command {given!r}{hint or f'; there are {join_words(COMMANDS)}'}")
+    if meant is not None:
+        return f"unknown command {given!r}; did you mean {meant}?"
+    if found and len(words) == 1:
+        return f"{given} is followed by {join_words([command.words.partition(' ')[2] for command in found])}"
+    return f"unknown command {given!r}{nearest(given, BY_WORDS) or f'; there are {join_words(list(BY_WORDS))}'}"
+
+
+def _serve(words: list[str]) -> int:
+    return app.run(_load(words))
+
+
+def _version(words: list[str]) -> int:
+    is_json, words = _take_switch(words, "--json")
+    has_licences, words = _take_switch(words, "--licenses")
+    _refuse_rest("version", words)
+    files = sorted(str(file) for file in bundle.path("licenses").rglob("*") if file.is_file()) if has_licences else []
+    if is_json:
+        print(json.dumps({"version": VERSION} | ({"licenses": files} if has_licences else {})))
+    else:
+        print(f"ignis-server {VERSION}", *files, sep="\n")
+    return 0
+
+
+def _completion(words: list[str]) -> int:
+    if len(words) != 1 or words[0] not in SHELLS:
+        raise ConfigError(f"completion takes the name of a shell: {join_words(SHELLS)}")
+    print(script(words[0]), end="")
+    return 0
 
 
 def _load(flags: Sequence[str]) -> Config:
@@ -117,16 +113,33 @@ def _load(flags: Sequence[str]) -> Config:
 
 
 def _help(words: list[str]) -> int:
-    rest = [word for word in words if word not in ("help", "--help", "-h")]
-    is_fields = "--fields" in rest
-    style, rest = _take_format([word for word in rest if word != "--fields"], ("text", "json"))
-    if not is_fields:
-        print(USAGE)
-    elif style == "json":
-        print(json.dumps(describe_fields(), indent=2))
+    has_fields, words = _take_switch([word for word in words if word not in ("--help", "-h")], "--fields")
+    style, words = _take_format(words, ("text", "json"))
+    if has_fields:
+        _refuse_rest("help --fields", words)
+        print(json.dumps(describe_fields(), indent=2) if style == "json" else _fields_text())
+        return 0
+    command, rest = spoken(words)
+    if command is None and len(words) == 1 and below(words[0]):
+        print("\n\n".join(f"{command.usage}\n    {command.text}" for command in below(words[0])))
+        return 0
+    if command is None and words:
+        raise ConfigError(_unknown(words))
+    _refuse_rest("help", rest)
+    if command is not None and command.words == "bench":
+        print(help_text())
     else:
-        print(_fields_text())
+        print(usage() if command is None else usage_of(command))
     return 0
+
+
+def _refuse_rest(command: str, words: Sequence[str]) -> None:
+    if words:
+        raise ConfigError(f"unexpected argument {words[0]!r} of {command}")
+
+
+def _take_switch(words: Sequence[str], switch: str) -> tuple[bool, list[str]]:
+    return switch in words, [word for word in words if word != switch]
 
 
 def _fields_text() -> str:
@@ -141,8 +154,9 @@ def _fields_text() -> str:
 
 
 def _take_format(words: list[str], styles: Sequence[str]) -> tuple[str, list[str]]:
-    """Takes `--format style` out of the words; the first style is the default."""
-    style, rest = styles[0], list(words)
+    """Takes `--format style` out of the words, and `--json` for json; the first style is the default."""
+    is_json, rest = _take_switch(words, "--json")
+    style = "json" if is_json else styles[0]
     for position, word in enumerate(rest):
         if word == "--format" or word.startswith("--format="):
             style = word.partition("=")[2] or (
@@ -156,9 +170,6 @@ def _take_format(words: list[str], styles: Sequence[str]) -> tuple[str, list[str
 
 
 def _bench(words: list[str]) -> int:
-    if any(word in ("--help", "-h") for word in words):
-        print(help_text())
-        return 0
     options, flags = read_options(words, Path.cwd())
     figures = run_bench(options, _load(flags))
     print(as_json(figures) if options.is_json else as_text(figures))
@@ -187,3 +198,15 @@ def _print_config(words: list[str]) -> int:
             print(f"{line}  # {origins[f'{group}.{name}']}")
         print()
     return 0
+
+
+HANDLERS: dict[str, Callable[[list[str]], int]] = {
+    "serve": _serve,
+    **{f"model {name}": partial(run_model_command, name) for name in MODEL_COMMANDS},
+    "config print": _print_config,
+    "bench": _bench,
+    "help": _help,
+    "version": _version,
+    "completion": _completion,
+}
+"""What runs each of commands.COMMANDS."""

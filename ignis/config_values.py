@@ -77,9 +77,9 @@ def rule(field: Field) -> str:
     zero = f"; 0: {field.zero}" if field.zero is not None else ""
     match field.kind:
         case Kind.ADDRESS:
-            return "host:port"
+            return "host:port, with a port from 0 to 65535"
         case Kind.BINDS:
-            return "host:port or unix:/path, several with commas, each once"
+            return "host:port, with a port from 0 to 65535, or unix:/path; several with commas, each once"
         case Kind.MODE:
             return "three octal digits, like 660"
         case Kind.ORIGINS:

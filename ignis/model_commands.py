@@ -49,8 +49,12 @@ def _download(words: list[str]) -> int:
 
 def _list(words: list[str]) -> int:
     is_json, words = _take_json(words)
+    has_only_ids, words = _take(words, "--ids")
     config, catalog, ids = _read(words)
     _refuse_ids("list", ids)
+    if has_only_ids:
+        print("\n".join(catalog.models))
+        return 0
     rows = [_facts(entry, catalog, config) for entry in catalog.models.values()]
     if is_json:
         print(json.dumps(rows, indent=2))

@@ -1,8 +1,8 @@
 """Writes every file that is derived from the declarations in spec/; with --check it only compares and fails on drift.
 
-    python spec/generate.py [--check] [config errors events limits metrics openapi]
+    python spec/generate.py [--check] [commands config errors events limits metrics openapi]
 
-The tables need the standard library only. The OpenAPI document is made from the request structs and so imports ignis.
+The tables need the standard library only. The page of commands and the OpenAPI document import ignis.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from generate_commands import commands
 from generate_config import config
 from generate_errors import errors
 from generate_limits import limits
@@ -18,6 +19,7 @@ from generate_source import ROOT
 from generate_tables import events, metrics
 
 TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
+    "commands": commands,
     "config": config,
     "errors": errors,
     "events": events,

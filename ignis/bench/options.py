@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ignis.commands import BY_WORDS
 from ignis.config_values import join_words, nearest
 from ignis.errors import ConfigError
 from ignis.models.base import DType
@@ -35,17 +36,7 @@ ignis-server bench: how fast a model is on this device, by the engine that serve
 Lengths that do not fit the model's context are left out where the list is the default, and refused where it is yours.
 Every option of the server may follow: --device, --model-max-context, --model-kv-format, ... (help --fields)."""
 
-_FLAGS = (
-    "--synthetic",
-    "--format",
-    "--seed",
-    "--widths",
-    "--contexts",
-    "--prompts",
-    "--rounds",
-    "--repeats",
-    "--temperature",
-)
+_FLAGS = tuple(option.flag for option in BY_WORDS["bench"].options if option.value)
 _SWITCH = "--json"
 
 

@@ -23,7 +23,7 @@ from ignis.server.limits import ServerLimits
 from ignis.units import Address, NamedPaths, PoolSize, UnixPath, format_size, parse_address, parse_pool_size, parse_size
 
 NOWHERE = Path("/nonexistent")
-BINDS = "host:port or unix:/path, several with commas, each once"
+BINDS = "host:port, with a port from 0 to 65535, or unix:/path; several with commas, each once"
 
 
 def refusal(*arguments: str, environ: dict[str, str] | None = None, folder: Path = NOWHERE) -> str:
@@ -347,7 +347,7 @@ def test_what_config_print_writes_is_read_back(
         (["help", "--fields", "--format", "xml"], 2, "--format 'xml': must be text or json"),
         (["serv"], 2, "unknown command 'serv'; did you mean serve?"),
         (["pull", "smollm"], 2, "unknown command 'pull'; did you mean model download?"),
-        (["frobnicate"], 2, "unknown command 'frobnicate'; there are serve, help"),
+        (["frobnicate"], 2, "unknown command 'frobnicate'; there are serve, model list"),
         (["/"], 2, "unexpected argument '/'; --model-artifact names a model"),
         (["model", "fetch"], 2, "did you mean model download?"),
         (["model", "downlod"], 2, "did you mean model download?"),
