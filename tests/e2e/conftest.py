@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 from tests.e2e.agent_model import write_agent_model
+from tests.e2e.playground import CHROMIUM, paced
 from tests.e2e.server import Server
 
 
@@ -59,3 +61,26 @@ def agent_server(start_server: Any, real_model: Path, tmp_path_factory: pytest.T
     model = write_agent_model(real_model, path, TEMPLATE.read_text(encoding="utf-8"), CALL, ANSWER)
     with start_server(model=model) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def story_server(start_server: Any) -> Iterator[Server]:
+    """A server that tells stories, sixty tokens a second, and says what it is told to say."""
+    with start_server(command=paced(60)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A person who was never here before."""
+    opened = browser.new_context()
+    yield opened
+    opened.close()

@@ -1,36 +1,14 @@
 """Two tabs of one browser on one chat: the one that streams writes, the other follows; looking on cuts nothing."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.e2e.playground import CHROMIUM, LIMIT_MS, Start, answered, ask, grown, open_page, paced
+from tests.e2e.playground import CHROMIUM, LIMIT_MS, answered, ask, grown, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
-
-
-@pytest.fixture(scope="module")
-def slow(start_server: Start) -> Iterator[Server]:
-    with start_server(command=paced(60)) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    opened = browser.new_context()
-    yield opened
-    opened.close()
 
 
 def beside(page: Page) -> Page:
@@ -38,8 +16,8 @@ def beside(page: Page) -> Page:
     return open_page(page.context, int(page.url.split(":")[2].split("/")[0]), page.url.partition("/ui/")[2])
 
 
-def test_a_second_tab_follows_the_answer_and_cuts_nothing(context: BrowserContext, slow: Server) -> None:
-    first = open_page(context, slow.port)
+def test_a_second_tab_follows_the_answer_and_cuts_nothing(context: BrowserContext, story_server: Server) -> None:
+    first = open_page(context, story_server.port)
     ask(first, "A story, with a limit")
     grown(first)
     second = beside(first)
@@ -56,8 +34,8 @@ def test_a_second_tab_follows_the_answer_and_cuts_nothing(context: BrowserContex
     assert answered(first) == answered(second)
 
 
-def test_a_tab_that_looks_on_sees_what_the_other_one_asks(context: BrowserContext, slow: Server) -> None:
-    first = open_page(context, slow.port)
+def test_a_tab_that_looks_on_sees_what_the_other_one_asks(context: BrowserContext, story_server: Server) -> None:
+    first = open_page(context, story_server.port)
     ask(first, "Say exactly: One.")
     answered(first)
     second = beside(first)
@@ -69,8 +47,10 @@ def test_a_tab_that_looks_on_sees_what_the_other_one_asks(context: BrowserContex
     expect(first.locator(".list li")).to_have_count(1)
 
 
-def test_an_answer_whose_tab_was_closed_is_cut_with_all_that_came(context: BrowserContext, slow: Server) -> None:
-    first = open_page(context, slow.port)
+def test_an_answer_whose_tab_was_closed_is_cut_with_all_that_came(
+    context: BrowserContext, story_server: Server
+) -> None:
+    first = open_page(context, story_server.port)
     ask(first, "A story")
     grown(first)
     second = beside(first)
@@ -84,13 +64,13 @@ def test_an_answer_whose_tab_was_closed_is_cut_with_all_that_came(context: Brows
     assert answered(second) == [kept]
 
 
-def test_two_tabs_that_find_a_cut_answer_lose_none_of_it(context: BrowserContext, slow: Server) -> None:
-    first = open_page(context, slow.port)
+def test_two_tabs_that_find_a_cut_answer_lose_none_of_it(context: BrowserContext, story_server: Server) -> None:
+    first = open_page(context, story_server.port)
     ask(first, "A story")
     grown(first, 200)
     address: Any = first.url.partition("/ui/")[2]
     first.close()
-    both = [open_page(context, slow.port, address) for _ in range(2)]
+    both = [open_page(context, story_server.port, address) for _ in range(2)]
     for page in both:
         expect(page.locator(".ending")).to_contain_text("Cut off")
     one, other = (answered(page)[0] for page in both)

@@ -2,18 +2,17 @@
 
 import json
 import re
-import shutil
 import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.npm import install
+from tests.e2e.playground import CHROMIUM, answered, ask, cap
 from tests.e2e.server import Server
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 LIMIT_MS = 30_000
 LONG = "Write a long story about a lighthouse."
 
@@ -77,14 +76,6 @@ HOSTILE = {
 AXE_RUN = "axe.run(document, {resultTypes: ['violations']}).then((found) => JSON.stringify(found.violations))"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield running
-        running.close()
-
-
 @pytest.fixture
 def page(browser: Browser, server: Server) -> Iterator[Page]:
     """A fresh browser at the page; a complaint of the page, or a request to another host, fails the test."""
@@ -101,23 +92,6 @@ def page(browser: Browser, server: Server) -> Iterator[Page]:
     yield opened
     context.close()
     assert not complaints
-
-
-def ask(page: Page, text: str) -> None:
-    page.fill("#prompt", text)
-    page.press("#prompt", "Enter")
-
-
-def answered(page: Page, count: int = 1) -> list[str]:
-    """Waits until so many answers are whole; returns their texts."""
-    expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(count, timeout=60_000)
-    expect(page.locator(".turn.answer .prose")).to_have_count(count)
-    return page.locator(".turn.answer .prose").all_inner_texts()
-
-
-def cap(page: Page, tokens: int) -> None:
-    page.fill("#set-max_completion_tokens", str(tokens))
-    page.press("#set-max_completion_tokens", "Tab")
 
 
 def test_two_clicks_lead_to_an_answer_that_is_kept(page: Page) -> None:

@@ -1,0 +1,109 @@
+"""Messages that wait: for the answer under way, and for a server that is away; none is lost, none is sent twice."""
+
+import signal
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.playground import CHROMIUM, LIMIT_MS, Start, answered, ask, grown, open_page, paced
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+
+def said(page: Page) -> list[str]:
+    return page.locator(".turn.user .said").all_inner_texts()
+
+
+def test_what_is_sent_while_an_answer_runs_goes_after_it_as_it_was_edited(
+    context: BrowserContext, story_server: Server
+) -> None:
+    page = open_page(context, story_server.port)
+    ask(page, "Say exactly: " + "one two three " * 20)
+    grown(page, 4)
+    ask(page, "Say exactly: Wrong.")
+    ask(page, "Say exactly: Last.")
+    expect(page.locator(".queue li")).to_have_count(2)
+    expect(page.locator("#prompt")).to_have_value("")
+    page.click(".queue .edit >> nth=0")
+    page.fill(".queue textarea", "Say exactly: Right.")
+    page.press(".queue textarea", "Enter")
+    expect(page.locator(".queue")).to_have_count(0, timeout=LIMIT_MS)
+    assert [text.strip() for text in answered(page, 3)[1:]] == ["Right.", "Last."]
+    assert said(page)[1:] == ["Say exactly: Right.", "Say exactly: Last."]
+
+
+def test_a_message_that_waits_can_be_dropped(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    ask(page, "Say exactly: " + "one two three " * 10)
+    grown(page, 4)
+    ask(page, "Never sent")
+    page.click(".queue .drop")
+    expect(page.locator(".queue")).to_have_count(0)
+    answered(page)
+    page.reload()
+    answered(page)
+    assert len(said(page)) == 1
+
+
+def test_control_enter_stops_the_answer_and_sends(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    ask(page, "A story")
+    grown(page)
+    ask(page, "Say exactly: Instead.", "Control+Enter")
+    assert answered(page, 2)[1] == "Instead."
+    expect(page.locator(".ending").first).to_contain_text("Stopped by you")
+
+
+def test_after_a_stop_what_waits_is_kept_and_goes_when_it_is_told_to(
+    context: BrowserContext, story_server: Server
+) -> None:
+    page = open_page(context, story_server.port)
+    ask(page, "A story")
+    grown(page)
+    ask(page, "Say exactly: Later.")
+    expect(page.locator(".queue li")).to_have_count(1)
+    page.press("#prompt", "Escape")
+    expect(page.locator(".ending")).to_contain_text("Stopped by you")
+    page.reload()
+    expect(page.locator(".queue li")).to_have_text("Say exactly: Later.")
+    page.click("#send-waiting")
+    assert answered(page, 2)[1] == "Later."
+    expect(page.locator(".queue")).to_have_count(0)
+
+
+def test_the_stop_button_is_no_send_button_for_a_moment(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    ask(page, "A story")
+    grown(page)
+    page.type("#prompt", "half a thought")
+    page.dblclick("#stop")
+    expect(page.locator(".ending")).to_contain_text("Stopped by you")
+    expect(page.locator("#send")).to_be_visible()
+    expect(page.locator("#prompt")).to_have_value("half a thought")
+    assert said(page) == ["A story"]
+
+
+def test_what_is_sent_without_a_server_goes_once_it_is_back(context: BrowserContext, start_server: Start) -> None:
+    first = start_server(command=paced(60))
+    first.wait_ready()
+    page = open_page(context, first.port)
+    ask(page, "A story")
+    before = grown(page)
+    first.stop(signal.SIGKILL)
+    expect(page.locator(".ending")).to_contain_text("Cut off")
+    page.click("#new-chat")
+    ask(page, "Say exactly: Here I am.")
+    expect(page.locator(".queue")).to_contain_text("Sent when the server is back")
+    page.type("#prompt", "and a draft")
+    with start_server(command=paced(60), port=first.port):
+        assert answered(page) == ["Here I am."]
+        page.reload()
+        assert answered(page) == ["Here I am."]
+        expect(page.locator("#prompt")).to_have_value("and a draft")
+        page.click(".list li a >> nth=1")
+        expect(page.locator(".turn.answer .prose")).to_contain_text(before[:40])
+        page.click(".resume")
+        assert grown(page, len(before) + 20).startswith(before[:40])
+        page.keyboard.press("Escape")
+        context.close()
