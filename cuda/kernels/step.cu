@@ -8,36 +8,40 @@
 
 namespace ignis {
 
-// The same layout on both sides; the page tables come last, so that a copy ends with the last one in use.
+// The image and the card's side are the same bytes in the same places, and what was sent stays in the image. So any range of it may go up
+// again, and only what changed has to: one piece, from the mask of the last lane whose mask changed to the last page table in use.
+//
+//   biases of lane 0, 1, .. | masks of lane .. 2, 1, 0 | params | groups | tokens | positions | page tables
+//   where one changed       |                <-------- | ---------------- one copy -------------------->
 struct StepLayout {
-  uint64_t params, groups, tokens, positions, page_tables, size_bytes;
-  uint32_t max_pages;
-  // Behind the copied part, on the card alone, for each lane.
-  uint64_t bias_ids, bias_values, permitted, total_bytes;
-  uint64_t ids_stride, mask_stride;
+  uint64_t biases, masks, params, groups, tokens, positions, page_tables, size_bytes;
+  uint64_t bias_stride, mask_stride, mask_bytes;
+  uint32_t max_lanes, max_pages;
 
-  explicit StepLayout(const StepLimits &limits) {
+  explicit StepLayout(const StepLimits &limits) : max_lanes(limits.max_lanes) {
     uint64_t next = 0;
     const auto take = [&next](uint64_t bytes) {
       const uint64_t at = next;
       next += align_up(bytes, ARENA_ALIGNMENT);
       return at;
     };
-    const uint32_t num_groups = limits.max_lanes < 2 ? 2 : limits.max_lanes;
+    const uint32_t num_groups = max_lanes < 2 ? 2 : max_lanes;
     max_pages = (limits.max_context + IGNIS_PAGE_TOKENS - 1) / IGNIS_PAGE_TOKENS;
-    params = take(limits.max_lanes * sizeof(SampleParams));
+    mask_bytes = (uint64_t{limits.V} + 31) / 32 * 4;
+    bias_stride = align_up(uint64_t{limits.V} * 8, ARENA_ALIGNMENT);
+    mask_stride = align_up(mask_bytes, ARENA_ALIGNMENT);
+    biases = take(max_lanes * bias_stride);
+    masks = take(max_lanes * mask_stride);
+    params = take(max_lanes * sizeof(SampleParams));
     groups = take(num_groups * sizeof(Group));
     tokens = take(uint64_t{limits.max_rows} * 4);
     positions = take(uint64_t{limits.max_rows} * 4);
-    page_tables = take(uint64_t{limits.max_lanes} * max_pages * 4);
+    page_tables = take(uint64_t{max_lanes} * max_pages * 4);
     size_bytes = next;
-    ids_stride = align_up(uint64_t{limits.V} * 4, ARENA_ALIGNMENT);
-    mask_stride = align_up((uint64_t{limits.V} + 31) / 32 * 4, ARENA_ALIGNMENT);
-    bias_ids = take(limits.max_lanes * ids_stride);
-    bias_values = take(limits.max_lanes * ids_stride);
-    permitted = take(limits.max_lanes * mask_stride);
-    total_bytes = next;
   }
+
+  uint64_t bias(uint32_t lane) const { return biases + lane * bias_stride; }  // ids [num], then values [num]
+  uint64_t mask(uint32_t lane) const { return masks + (max_lanes - 1 - lane) * mask_stride; }
 };
 
 // Where a step's work starts and ends on the card, and the host's clock.
@@ -48,10 +52,9 @@ struct StepClock {
 
 struct Inputs {
   StepLayout layout;
-  uint8_t *image, *memory;  // pinned [size_bytes]; on the card [total_bytes]
+  uint8_t *image, *memory;  // [size_bytes] each: pinned, and on the card
   void *bounce;             // pinned [bounce_bytes]
   uint64_t bounce_bytes;
-  uint32_t V;
   StepClock clocks[2];  // of the step under way or done last, and of the one before
   uint32_t current;
 };
@@ -68,7 +71,7 @@ void inputs_close(Device *device) {
   device->inputs = nullptr;
 }
 
-uint64_t step_bytes(const StepLimits &limits) { return StepLayout(limits).total_bytes; }
+uint64_t step_bytes(const StepLimits &limits) { return StepLayout(limits).size_bytes; }
 
 void step_place(Device &device, const StepLimits &limits, void *memory) {
   inputs_close(&device);
@@ -78,11 +81,12 @@ void step_place(Device &device, const StepLimits &limits, void *memory) {
   inputs->layout = StepLayout(limits);
   inputs->memory = static_cast<uint8_t *>(memory);
   inputs->bounce_bytes = limits.max_lanes * sizeof(ignis_draw);
-  inputs->V = limits.V;
   const StepLayout &layout = inputs->layout;
   IGNIS_CUDA(device, cudaMallocHost(reinterpret_cast<void **>(&inputs->image), layout.size_bytes));
   IGNIS_CUDA(device, cudaMallocHost(&inputs->bounce, inputs->bounce_bytes));
+  // Both sides begin alike.
   if (inputs->image) memset(inputs->image, 0, layout.size_bytes);
+  IGNIS_CUDA(device, cudaMemsetAsync(memory, 0, layout.size_bytes, device.stream));
   for (StepClock &clock : inputs->clocks) {
     IGNIS_CUDA(device, cudaEventCreate(&clock.started));
     IGNIS_CUDA(device, cudaEventCreate(&clock.ended));
@@ -120,20 +124,32 @@ static void put_groups(const Inputs &inputs, const StepInputs &step) {
   }
 }
 
-static void put_draws(Device &device, const Inputs &inputs, const StepInputs &step) {
+// Puts bytes into the image; false where they are there already, and so on the card.
+static bool put(uint8_t *place, const void *bytes, uint64_t size_bytes) {
+  if (memcmp(place, bytes, size_bytes) == 0) return false;
+  memcpy(place, bytes, size_bytes);
+  return true;
+}
+
+// A lane's biases change when it is taken, if then: they have copies of their own.
+static void put_biases(Device &device, const Inputs &inputs, const ignis_sampling &sampling, uint64_t place) {
+  const uint64_t half_bytes = uint64_t{sampling.num_bias} * 4;
+  bool is_new = put(inputs.image + place, sampling.bias_ids, half_bytes);
+  is_new |= put(inputs.image + place + half_bytes, sampling.bias_values, half_bytes);
+  if (is_new) upload(device, inputs.memory + place, inputs.image + place, 2 * half_bytes);
+}
+
+// Returns where the image begins that has to go up.
+static uint64_t put_draws(Device &device, const Inputs &inputs, const StepInputs &step) {
   const StepLayout &layout = inputs.layout;
   SampleParams *params = reinterpret_cast<SampleParams *>(inputs.image + layout.params);
+  uint64_t first = layout.params;
   for (uint32_t i = 0; i < step.num_draws; i++) {
     const SampleRow &row = step.draws[i];
     const ignis_sampling &sampling = *row.sampling;
-    uint8_t *ids = inputs.memory + layout.bias_ids + row.lane * layout.ids_stride;
-    uint8_t *values = inputs.memory + layout.bias_values + row.lane * layout.ids_stride;
-    uint8_t *permitted = inputs.memory + layout.permitted + row.lane * layout.mask_stride;
-    if (sampling.num_bias > 0) {
-      upload(device, ids, sampling.bias_ids, uint64_t{sampling.num_bias} * 4);
-      upload(device, values, sampling.bias_values, uint64_t{sampling.num_bias} * 4);
-    }
-    if (sampling.permitted) upload(device, permitted, sampling.permitted, (uint64_t{inputs.V} + 31) / 32 * 4);
+    const uint64_t bias = layout.bias(row.lane), mask = layout.mask(row.lane);
+    if (sampling.num_bias > 0) put_biases(device, inputs, sampling, bias);
+    if (sampling.permitted && put(inputs.image + mask, sampling.permitted, layout.mask_bytes) && mask < first) first = mask;
     params[i] = SampleParams{sampling.temperature,
                              sampling.top_p,
                              sampling.min_p,
@@ -147,12 +163,13 @@ static void put_draws(Device &device, const Inputs &inputs, const StepInputs &st
                              sampling.num_bias,
                              sampling.permitted ? 1u : 0u,
                              0,
-                             reinterpret_cast<const int32_t *>(ids),
-                             reinterpret_cast<const float *>(values),
-                             reinterpret_cast<const uint32_t *>(permitted),
+                             reinterpret_cast<const int32_t *>(inputs.memory + bias),
+                             reinterpret_cast<const float *>(inputs.memory + bias + uint64_t{sampling.num_bias} * 4),
+                             reinterpret_cast<const uint32_t *>(inputs.memory + mask),
                              row.tokens->output_counts,
                              row.tokens->is_seen};
   }
+  return first;
 }
 
 void step_begin(Device &device, const StepInputs &step) {
@@ -166,10 +183,10 @@ void step_begin(Device &device, const StepInputs &step) {
   // The image is free: the step before has been waited for.
   memcpy(inputs->image + inputs->layout.tokens, step.tokens, uint64_t{step.T} * 4);
   put_groups(*inputs, step);
-  put_draws(device, *inputs, step);
+  const uint64_t first = put_draws(device, *inputs, step);
   // A call of its own: as the first node of a kept round it took 20 us more.
-  const uint64_t used = inputs->layout.page_tables + uint64_t{step.num_groups} * inputs->layout.max_pages * 4;
-  IGNIS_CUDA(device, cudaMemcpyAsync(inputs->memory, inputs->image, used, cudaMemcpyHostToDevice, device.stream));
+  const uint64_t stop = inputs->layout.page_tables + uint64_t{step.num_groups} * inputs->layout.max_pages * 4;
+  upload(device, inputs->memory + first, inputs->image + first, stop - first);
   IGNIS_CUDA(device, cudaEventRecord(clock.started, device.stream));
 }
 

@@ -26,9 +26,9 @@ static constexpr uint32_t MAX_THREADS = 10;  // of which one copies 6 GB/s
 static constexpr uint64_t COPIES_AHEAD = 3;  // copies that are queued while the one before is waited for
 static_assert(PINNED_BYTES / MAX_CHUNK_BYTES > COPIES_AHEAD);
 
-// A matrix's part that travels at once.
+// A matrix's part that travels at once. Block scales are the chunk before their matrix's.
 struct Chunk {
-  uint64_t start, size_bytes;  // of the stored matrix
+  uint64_t start, size_bytes;  // of the stored matrix, or of its scales
 };
 
 struct Store {
@@ -56,6 +56,13 @@ cudaError_t probe_kernel_attributes(cudaFuncAttributes *attributes) { return cud
 
 static uint64_t matrix_size(const Matrix &m) { return m.rows * row_bytes(m.dtype, m.cols); }
 
+// Of the block scales that travel with it.
+static uint64_t scales_size(const Stored &stored) {
+  const Matrix &m = stored.matrix;
+  if (stored.is_table || !m.scales || !has_block_scales(m.dtype)) return 0;
+  return block_bytes(m.scale_dtype) * uint64_t{num_scale_blocks(m.rows)} * num_scale_blocks(m.cols);
+}
+
 // Bytes of a chunk: matrices are packed in groups of rows, tables go anywhere. 0 where a group is too long.
 static uint64_t chunk_size(const Stored &stored) {
   const Matrix &m = stored.matrix;
@@ -69,6 +76,13 @@ static uint64_t list_chunks(const Stored *list, uint32_t num, Chunk *chunks, Rea
   for (uint32_t i = 0; i < num; i++) {
     const uint64_t size_bytes = matrix_size(list[i].matrix), most = chunk_size(list[i]);
     const uint8_t *source = static_cast<const uint8_t *>(list[i].matrix.source);
+    if (const uint64_t scales_bytes = scales_size(list[i])) {
+      if (chunks) {
+        chunks[count] = Chunk{0, scales_bytes};
+        jobs[count] = ReadJob{list[i].scale_descriptor, list[i].scale_offset, static_cast<const uint8_t *>(list[i].matrix.scales), scales_bytes};
+      }
+      count++;
+    }
     for (uint64_t start = 0; most > 0 && start < size_bytes; start += most, count++) {
       if (!chunks) continue;
       const uint64_t bytes = size_bytes - start < most ? size_bytes - start : most;
@@ -102,7 +116,7 @@ void store_close(Device *device) {
 
 uint64_t staging_bytes() { return NUM_SLOTS * MAX_CHUNK_BYTES; }
 
-// What the device's stream was told before, such as the zeros of the arena or the scales of a matrix, comes before what follows.
+// What the device's stream was told before, such as the zeros of the arena or scales that are made, comes before what follows.
 static void wait_for_stream(Device &device, Store &store) {
   IGNIS_CUDA(device, cudaEventRecord(store.is_begun, device.stream));
   for (cudaStream_t stream : store.streams) IGNIS_CUDA(device, cudaStreamWaitEvent(stream, store.is_begun));
@@ -178,17 +192,32 @@ static void release_buffers(Device &device, Store &store, uint64_t num_queued) {
   reader_release(*store.reader, done);
 }
 
-// Brings a chunk to `target` on the card. What no file holds is made there.
-static void bring(Device &device, Store &store, const Matrix &m, const Chunk &chunk, uint8_t *target, cudaStream_t stream) {
-  if (!m.source) {
-    synthesize(target, m, chunk.start, chunk.size_bytes, stream);
-    return IGNIS_LAUNCHED(device);
-  }
+// Brings the next chunk out of its file to `target` on the card.
+static void carry(Device &device, Store &store, const Chunk &chunk, uint8_t *target, cudaStream_t stream) {
   const uint32_t buffer = static_cast<uint32_t>(store.next_chunk % store.num_buffers);
   store.failure = reader_wait(*store.reader, store.next_chunk);
   if (store.failure) return;
   IGNIS_CUDA(device, cudaMemcpyAsync(target, store.buffers[buffer], chunk.size_bytes, cudaMemcpyHostToDevice, stream));
   IGNIS_CUDA(device, cudaEventRecord(store.is_copied[buffer], stream));
+}
+
+// The same; what no file holds is made there.
+static void bring(Device &device, Store &store, const Matrix &m, const Chunk &chunk, uint8_t *target, cudaStream_t stream) {
+  if (m.source) return carry(device, store, chunk, target, stream);
+  synthesize(target, m, chunk.start, chunk.size_bytes, stream);
+  IGNIS_LAUNCHED(device);
+}
+
+// Takes the next matrix's block scales to `place` on the card, before what any slot is told from here on.
+static void bring_scales(Device &device, uint8_t *place) {
+  if (!device.store || device.error != cudaSuccess) return;
+  Store &store = *device.store;
+  if (scales_size(store.list[store.next]) == 0 || is_stopped(device, store)) return;
+  const uint32_t buffer = static_cast<uint32_t>(store.next_chunk % store.num_buffers);
+  carry(device, store, store.chunks[store.next_chunk], place, store.streams[store.next_chunk % NUM_SLOTS]);
+  if (store.failure) return;
+  for (cudaStream_t stream : store.streams) IGNIS_CUDA(device, cudaStreamWaitEvent(stream, store.is_copied[buffer]));
+  release_buffers(device, store, ++store.next_chunk);
 }
 
 // Takes the next matrix's chunks to the card: to `place`, one behind the other, where it is given; else each to a slot, and use(slot,
@@ -228,12 +257,10 @@ void matrix_pack(Device &device, Matrix *m, void *packed) {
     fill_block_scales(packed, m->dtype, m->rows, m->cols, synthetic_block_scale(synthetic_of(m->seed, m->tensor, m->rows, m->cols)),
                       device.stream);
     IGNIS_LAUNCHED(device);
+    if (device.store) wait_for_stream(device, *device.store);
   } else if (has_block_scales(m->dtype)) {
-    const uint64_t scales_bytes = block_bytes(m->scale_dtype) * uint64_t{num_scale_blocks(m->rows)} * num_scale_blocks(m->cols);
-    IGNIS_CUDA(device, cudaMemcpyAsync(static_cast<uint8_t *>(packed) + block_scales_offset(m->dtype, m->rows, m->cols), m->scales,
-                                       scales_bytes, cudaMemcpyHostToDevice, device.stream));
+    bring_scales(device, static_cast<uint8_t *>(packed) + block_scales_offset(m->dtype, m->rows, m->cols));
   }
-  if (has_block_scales(m->dtype) && device.store) wait_for_stream(device, *device.store);
   const uint64_t row = row_bytes(m->dtype, m->cols);
   each_chunk(device, nullptr, [&](const uint8_t *slot, uint64_t start, uint64_t bytes, cudaStream_t stream) {
     pack_rows(packed, slot, m->dtype, m->rows, m->cols, static_cast<uint32_t>(start / row), static_cast<uint32_t>(bytes / row),

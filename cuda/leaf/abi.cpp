@@ -62,6 +62,7 @@ static ignis_status check_sampling(const ignis_model &model, const ignis_samplin
   if (sampling.top_k < 0) return fail(IGNIS_INVALID, "top_k must be 0 or more");
   if (sampling.top_logprobs < -1 || sampling.top_logprobs > IGNIS_MAX_TOP_LOGPROBS)
     return fail(IGNIS_INVALID, "top_logprobs must be -1 to %d", IGNIS_MAX_TOP_LOGPROBS);
+  if (sampling.num_bias > V) return fail(IGNIS_INVALID, "num_bias is %u; there are %u tokens", sampling.num_bias, V);
   if (sampling.num_bias > 0 && (!sampling.bias_ids || !sampling.bias_values)) return fail(IGNIS_INVALID, "the bias arrays are null");
   CHECK(check_tokens(model, "bias_ids", sampling.bias_ids, sampling.num_bias));
   for (uint32_t i = 0; i < sampling.num_bias; i++)

@@ -90,6 +90,21 @@ def test_what_a_file_gives_is_what_memory_gives(stored: StoredModel) -> None:
     np.testing.assert_array_equal(*results)
 
 
+def test_a_file_is_read_by_its_descriptor_and_so_are_block_scales(tmp_path: Path) -> None:
+    """Its mapping would end the process where the file is cut short meanwhile."""
+    weights = tiny.make(tiny.WIDE).weights(as_stored("F8_E4M3"))
+    tokens = tiny.prompt(tiny.WIDE, 100)
+    with StoredModel(weights, tmp_path / "model.bin") as stored:
+        read, mapped = stored.params(), leaf.load_params(weights)
+        nothing = np.zeros(read.files[0].size_bytes, np.uint8)
+        read.files[0].base = nothing.ctypes.data
+        results = []
+        for params in (read, mapped):
+            with leaf.Model(weights, params, card.cuda()) as model:
+                results.append(model.prefill(tokens, PAGES, wants_logits=True)[1])
+    np.testing.assert_array_equal(*results)
+
+
 def test_a_load_says_how_far_it_is(stored: StoredModel) -> None:
     with leaf.Model(stored.weights, stored.params(), card.cuda()):
         pass

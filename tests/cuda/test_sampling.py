@@ -9,6 +9,7 @@ import pytest
 from tests.abi import leaf
 from tests.cuda import card
 from tests.cuda.operators import Floats, Operators
+from tests.models import tiny
 
 pytestmark = card.needs_card
 
@@ -164,3 +165,38 @@ def test_a_row_is_drawn_alone_as_among_others(both: tuple[Operators, Operators])
     for row in range(8):
         (alone,) = cuda.sample(logits[row : row + 1], sampling[row : row + 1], [row], empty[:1], empty[:1])
         assert bytes(alone) == bytes(together[row])
+
+
+def test_masks_and_biases_that_stay_and_that_change_are_the_rounds_own() -> None:
+    """Only what changed goes up: whichever lanes are in a round, each draws by what it was given last."""
+    random = np.random.default_rng(15)
+    weights = tiny.make(tiny.WIDE).weights()
+    vocab_size = tiny.WIDE.vocab_size
+    wanted = [0] * 8
+    kept: list[object] = []  # what the table points to
+
+    def give(row: leaf.Sampling) -> int:
+        """Has a row draw one token, by a mask or by biases; returns it."""
+        token, is_masked = int(random.integers(vocab_size)), random.random() < 0.5
+        mask = np.zeros((vocab_size + 31) // 32, np.uint32)
+        mask[token // 32] = 1 << token % 32
+        count = int(random.integers(1, 40))
+        ids = np.array([*random.integers(0, vocab_size, count), token], np.int32)
+        values = np.array([*random.uniform(-9, 9, count), 3e38], np.float32)
+        row.permitted = mask.ctypes.data_as(ctypes.POINTER(ctypes.c_uint32)) if is_masked else None
+        row.bias_ids, row.bias_values = leaf.int_pointer(ids), leaf.float_pointer(values)
+        row.num_bias = 0 if is_masked else len(ids)
+        kept.append((mask, ids, values))
+        return token
+
+    with leaf.Model(weights, leaf.load_params(weights), card.cuda()) as model:
+        for lane in range(8):
+            model.open_lane(lane)
+            wanted[lane] = give(model.sampling[lane])
+        for turn in range(100):
+            lanes = [int(lane) for lane in random.permutation(8)[: random.integers(1, 9)]]
+            for lane in lanes:
+                if random.random() < 0.4:
+                    wanted[lane] = give(model.sampling[lane])
+            draws, _ = model.decode([(lane, 3, 0, [lane]) for lane in lanes])
+            assert [draw.token for draw in draws] == [wanted[lane] for lane in lanes], turn
