@@ -6,6 +6,7 @@ id until the next download of that model.
 
 import enum
 import math
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,6 +85,7 @@ class Downloads:
         self._clock = clock
         self._known: dict[str, Download] = {}
         self._room = trio.CapacityLimiter(_AT_ONCE)
+        metrics.read_gauge_from("ignis_model_disk_free_bytes", self._free_bytes)
         self._send, self._receive = trio.open_memory_channel[tuple[Download, Progress | None]](math.inf)
 
     @property
@@ -100,6 +102,11 @@ class Downloads:
     def folder(self) -> Path:
         """Where models lie."""
         return self._config.path
+
+    def _free_bytes(self) -> int:
+        """The folder itself may be made by the first download only."""
+        place = next(place for place in (self.folder, *self.folder.absolute().parents) if place.exists())
+        return shutil.disk_usage(place).free
 
     @property
     def is_moving(self) -> bool:

@@ -259,6 +259,10 @@ FAMILIES: dict[str, Family] = {
         kind="counter",
         text="Of models' files that have come, what was there before included.",
     ),
+    "ignis_model_disk_free_bytes": Family(
+        kind="gauge",
+        text="Bytes that are free on the disk where models lie.",
+    ),
     "ignis_model_unloads": Family(
         kind="counter",
         text="Models that were unloaded, by reason.",

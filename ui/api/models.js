@@ -4,7 +4,8 @@ import { client } from "./client.js";
 
 /**
  * @typedef {{id: string, loaded: boolean, format?: string, size_bytes?: number, max_model_len?: number,
- *   load_estimate_seconds?: number, load_seconds?: number, device?: string, defaults?: Record<string, number>,
+ *   load_estimate_seconds?: number, load_seconds?: number, device?: string, num_parameters?: number,
+ *   defaults?: Record<string, number>,
  *   capabilities?: {tools: boolean, thinking: boolean, thinking_efforts: string[], vision: boolean}}} Model
  */
 

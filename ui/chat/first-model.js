@@ -17,10 +17,10 @@ export function FirstModel() {
   const { data, can_download: canDownload } = catalog.value;
   const bySize = [...data].sort((one, other) => one.size_bytes - other.size_bytes);
   const entry = data.find(({ id }) => isMoving(downloads.value.get(id))) ?? data.find(({ id }) => id === picked) ?? bySize[0];
-  if (!entry) return html`<section class="first-model card"><h2>No model is here</h2><p>Start the server with <code>--model-artifact</code> and the path of one.</p></section>`;
+  if (!entry) return html`<section class="first-model"><h2>No model is here</h2><p>Start the server with <code>--model-artifact</code> and the path of one.</p></section>`;
   const download = downloads.value.get(entry.id);
   const reason = refusal.value || failure.value || (download?.state === "failed" && download.reason) || course.value.reason;
-  return html`<section class="first-model card" aria-labelledby="first-model-title">
+  return html`<section class="first-model" aria-labelledby="first-model-title">
     <span class="flame"><${Flame} /></span>
     <h2 id="first-model-title">${isMoving(download) ? "Your model is on its way" : "No model is here yet"}</h2>
     <p class="which"><strong>${entry.title || entry.id}</strong><span class="about">${about(entry)}</span></p>

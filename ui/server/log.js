@@ -23,10 +23,7 @@ export function Log() {
     setSaid((await copy(linesAfter(-1).map(textOf).join("\n"))) ? "Copied" : "No access");
     setTimeout(() => setSaid("Copy"), 1500);
   };
-  const scrolled = () => {
-    const { scrollTop, scrollHeight, clientHeight } = /** @type {HTMLElement} */ (list.current);
-    setAtEnd(scrollHeight - scrollTop - clientHeight < NEAR_PX);
-  };
+  const scrolled = () => setAtEnd(isNearEnd(/** @type {HTMLElement} */ (list.current)));
   return html`<section class="card log" aria-label="Log">
     <header>
       <h2>Log</h2>
@@ -51,16 +48,24 @@ export function Log() {
 function draw(place) {
   let last = -1;
   let frame = 0;
+  let isFollowing = true;
+  const scrolled = () => (isFollowing = isNearEnd(place));
+  const toEnd = () => {
+    if (isFollowing) place.scrollTop = place.scrollHeight;
+  };
+  // Its height is what the cards above leave: the end stays in sight.
+  const sizes = new ResizeObserver(toEnd);
+  sizes.observe(place);
+  place.addEventListener("scroll", scrolled);
   const flush = () => {
     frame = 0;
     if (isPaused.value) return;
-    const isAtEnd = place.scrollHeight - place.scrollTop - place.clientHeight < NEAR_PX;
     const lines = linesAfter(last);
     if (!lines.length) return;
     place.append(...lines.slice(-MOST_SHOWN).map(row));
     last = /** @type {import("../api/log.js").LogLine} */ (lines.at(-1)).number;
     while (place.childElementCount > MOST_SHOWN) place.firstElementChild?.remove();
-    if (isAtEnd) place.scrollTop = place.scrollHeight;
+    toEnd();
   };
   const ask = () => {
     // A hidden page has no frames: it catches up when it is shown again.
@@ -83,8 +88,15 @@ function draw(place) {
   ];
   return () => {
     cancelAnimationFrame(frame);
+    sizes.disconnect();
+    place.removeEventListener("scroll", scrolled);
     for (const end of ends) end();
   };
+}
+
+/** @param {HTMLElement} place */
+function isNearEnd({ scrollHeight, scrollTop, clientHeight }) {
+  return scrollHeight - scrollTop - clientHeight < NEAR_PX;
 }
 
 /** @param {import("../api/log.js").LogLine} line */

@@ -4,6 +4,7 @@ import { useEffect } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { Fence } from "../shell/fence.js";
 import { edits } from "../state/config.js";
+import { collect } from "../state/samples.js";
 import { loaded, status } from "../state/server.js";
 import { hasKey, route } from "../state/session.js";
 import { Config } from "./config.js";
@@ -16,6 +17,7 @@ const PAGES = /** @type {const} */ ([["models", "Models"], ["config", "Configura
 export function ServerView() {
   useEffect(() => {
     document.title = "Server · ignis";
+    collect();
     addEventListener("beforeunload", ask);
     return () => removeEventListener("beforeunload", ask);
   }, []);

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import re
+import shutil
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -191,6 +193,14 @@ async def test_a_body_without_a_model_is_refused(mirror: Mirror, tmp_path: Path)
         for body in ({}, {"model": ""}, {"model": 7}):
             answer = await rig.answer("POST", DOWNLOAD, body)
             assert (answer.status, answer.json()["error"]["param"]) == (400, "model")
+
+
+async def test_the_room_for_downloads_is_measured(mirror: Mirror, tmp_path: Path) -> None:
+    async with running(mirror, tmp_path) as rig:
+        text = rig.metrics.expose().decode()
+    (found,) = re.findall(r"^ignis_model_disk_free_bytes (\S+)$", text, re.MULTILINE)
+    assert abs(float(found) - shutil.disk_usage(tmp_path).free) < 1e9
+    assert not (tmp_path / "models").exists()
 
 
 async def test_an_operator_that_allows_no_downloads_is_heeded(mirror: Mirror, tmp_path: Path) -> None:

@@ -1,0 +1,68 @@
+// A row of the models: one that is here, or one that can be.
+
+import { useState } from "../vendor/hooks.js";
+import { html } from "../parts/html.js";
+import { bytes, span } from "../parts/format.js";
+import { short } from "../shell/model-chip.js";
+import { downloads, fetchModel, isMoving, stopFetching } from "../state/downloads.js";
+import { ring } from "../state/samples.js";
+import { change, course, loaded, status, unload } from "../state/server.js";
+
+/** @typedef {import("../state/downloads.js").Entry} Entry */
+/** @typedef {import("../state/downloads.js").Download} Download */
+
+/** @param {{model: import("../api/models.js").Model, isBusy: boolean}} properties */
+export function ModelRow({ model, isBusy }) {
+  const isComing = isBusy && (course.value.switching?.to ?? (loaded.value ? "" : model.id)) === model.id;
+  const [kind, word] = isComing ? ["warn", status.value] : model.loaded ? ["good", "serving"] : ["", "on disk"];
+  return html`<tr>
+    <th scope="row">${model.id}<span class="quiet">${model.format}</span></th>
+    <td class="size">${bytes(model.size_bytes ?? NaN)}</td>
+    <td class="context">${short(model.max_model_len)}</td>
+    <td><span class=${`tag ${kind}`}>${word}</span></td>
+    <td class="act">${model.loaded
+      ? html`<button type="button" class="button" disabled=${isBusy} aria-label=${`Unload ${model.id}`} onClick=${unload}>Unload</button>`
+      : html`<button type="button" class="button" disabled=${isBusy} aria-label=${`${loaded.value ? "Switch to" : "Load"} ${model.id}`} onClick=${() => change(model.id)}>${loaded.value ? "Switch" : "Load"}</button>`}</td>
+  </tr>`;
+}
+
+/** @param {{entry: Entry, canDownload: boolean | undefined}} properties */
+export function CatalogRow({ entry, canDownload }) {
+  const [isOpen, setOpen] = useState(false);
+  const download = downloads.value.get(entry.id);
+  const why = reasonOf(entry, download);
+  return html`<tr>
+      <th scope="row">${entry.id}<span class="quiet">${[entry.format, entry.licence].filter(Boolean).join(" · ")}</span></th>
+      <td class="size">${bytes(entry.size_bytes)}</td>
+      <td class="context">${short(entry.context_tokens)}</td>
+      ${isMoving(download)
+        ? html`<td colspan="2"><${Progress} entry=${entry} download=${/** @type {Download} */ (download)} /></td>`
+        : html`<td><span class=${`tag ${why ? (why.isBad ? "bad" : "warn") : ""}`}>${why?.word ?? (entry.presence === "partial" ? "begun" : "not here")}</span>
+              ${why && html` <button type="button" class="link" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>Why?</button>`}</td>
+            <td class="act"><button type="button" class="button" disabled=${!canDownload || entry.presence === "foreign"} aria-label=${`Download ${entry.id}`} onClick=${() => fetchModel(entry.id)}>${download?.state === "failed" ? "Try again" : entry.presence === "partial" ? "Go on" : "Download"}</button></td>`}
+    </tr>
+    ${isOpen && why && !isMoving(download) && html`<tr class="why"><td colspan="5">${why.text}</td></tr>`}`;
+}
+
+/** @param {{entry: Entry, download: Download}} properties */
+function Progress({ entry, download }) {
+  const { done_bytes: done, total_bytes: total, bytes_per_second: rate, state } = download;
+  const share = total > 0 ? Math.floor((100 * done) / total) : 0;
+  const left = rate > 0 ? ` · ${span((total - done) / rate)} left` : "";
+  return html`<div class="download">
+    <p><span>${state === "waiting" ? "waits for another" : `${share} %${left}`}</span><span class="quiet">${state === "running" && `${bytes(rate)}/s`}</span>
+      <button type="button" class="link" aria-label=${`Pause the download of ${entry.id}`} onClick=${() => stopFetching(entry.id)}>Pause</button></p>
+    <progress max=${total || 1} value=${done} aria-label=${`Download of ${entry.id}`}></progress>
+  </div>`;
+}
+
+/** Why it is not here, or will not load. @param {Entry} entry @param {Download | undefined} download @returns {{word: string, text: string, isBad?: boolean} | null} */
+function reasonOf(entry, download) {
+  if (download?.state === "failed") return { word: "failed", text: download.reason ?? "The server does not say.", isBad: true };
+  if (entry.presence === "foreign") return { word: "name taken", text: "A file of another size has the name of one of its files. The server leaves it alone: move it away, and the download can begin." };
+  const room = ring.at('ignis_device_memory_bytes{state="total"}', ring.last);
+  if (entry.needs_bytes && entry.needs_bytes > room) {
+    return { word: "does not fit", text: `A load takes at least ${bytes(entry.needs_bytes)}, and this device has ${bytes(room)} in all.` };
+  }
+  return null;
+}
