@@ -11,12 +11,13 @@ import { editing, path, siblingsOf, turns } from "../state/tree.js";
 
 /** Another answer, by a new seed. @param {Turn} turn */
 export function regenerate(turn) {
-  if (isWhole(turn)) again(turn);
+  if (isWhole(turn)) inItsPlace(turn, () => again(turn));
 }
 
 /** The same request and seed once more. @param {Turn} turn */
 export function sameAgain(turn) {
-  if (isWhole(turn) && turn.record.seed !== null) again(turn, turn.record.seed);
+  const { seed } = turn.record;
+  if (isWhole(turn) && seed !== null) inItsPlace(turn, () => again(turn, seed));
 }
 
 /** @param {Turn} turn */
@@ -50,17 +51,35 @@ export function step(turn, by) {
   const all = siblingsOf(turns.value, turn);
   const next = all[all.indexOf(turn) + by];
   if (!next) return;
-  const at = path.value.indexOf(turn);
-  goTo(next.id);
-  requestAnimationFrame(() => focusTurn(at));
+  inItsPlace(turn, () => goTo(next.id));
 }
 
 /** The turn in that place of the path, or the composer. @param {number} at */
 export function focusTurn(at) {
   const places = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("#log .turn"));
-  const place = places[at] ?? document.getElementById("prompt");
+  if (places[at]) focusByKey(places[at]);
+  else document.getElementById("prompt")?.focus();
+}
+
+/** Its letters act until the focus leaves it or a pointer comes: who clicks on a text and types means no answer to vanish. @param {HTMLElement} place */
+export function focusByKey(place) {
+  const end = new AbortController();
+  for (const kind of ["blur", "pointerdown"]) {
+    place.addEventListener(kind, () => (delete place.dataset.keyed, end.abort()), { signal: end.signal });
+  }
   place.focus();
+  place.dataset.keyed = "";
   place.scrollIntoView({ block: "nearest" });
+}
+
+// --- Internal
+
+/** What takes the turn's place takes the focus that it had. @param {Turn} turn @param {() => unknown} work */
+function inItsPlace(turn, work) {
+  const at = path.value.indexOf(turn);
+  const hadFocus = document.querySelectorAll("#log .turn")[at]?.matches("[data-keyed]");
+  work();
+  if (hadFocus) requestAnimationFrame(() => focusTurn(at));
 }
 
 /** @param {Turn} turn */

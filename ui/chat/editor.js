@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { editing } from "../state/tree.js";
+import { focusByKey } from "./acts.js";
 
 /** @param {{label: string, text: string, action: string, onDone: (text: string) => void}} properties */
 export function Editor({ label, text, action, onDone }) {
@@ -10,6 +11,7 @@ export function Editor({ label, text, action, onDone }) {
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   useEffect(() => {
     area.current?.focus();
+    area.current?.setSelectionRange(text.length, text.length);
     return () => {
       // Another chat is opened: what was begun there is not gone on with elsewhere.
       editing.value = null;
@@ -18,7 +20,7 @@ export function Editor({ label, text, action, onDone }) {
   const leave = () => {
     const turn = area.current?.closest(".turn");
     editing.value = null;
-    if (turn instanceof HTMLElement) turn.focus();
+    if (turn instanceof HTMLElement) requestAnimationFrame(() => focusByKey(turn));
   };
   const submit = () => {
     if (draft.trim() && draft !== text) onDone(draft.trim());

@@ -36,8 +36,7 @@ function act(event, target) {
     step(turn, key === "ArrowLeft" ? -1 : 1);
     return true;
   }
-  // Not where a click has put the focus: who clicks on a text and types means no answer to vanish.
-  if (altKey || shiftKey || !target.matches(".turn:focus-visible") || !(key in LETTERS)) return false;
+  if (altKey || shiftKey || !target.matches(".turn[data-keyed]") || !(key in LETTERS)) return false;
   LETTERS[key](turn);
   return true;
 }
