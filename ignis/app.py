@@ -16,7 +16,7 @@ from ignis.api.prompt import Prompts
 from ignis.api.routes import ApiSettings, build_metrics_router, build_router
 from ignis.api.serving import Serving
 from ignis.api.thinking import ThinkingDefaults
-from ignis.banner import banner, summary, url_of
+from ignis.banner import banner, page_of, summary, url_of
 from ignis.catalog import load_catalog
 from ignis.chat.instructions import InstructionPolicies
 from ignis.config import Config
@@ -32,11 +32,10 @@ from ignis.engine.load import Loaded
 from ignis.engine.loop import SWITCH_INTERVAL_S
 from ignis.engine.settings import EngineSettings
 from ignis.errors import ConfigError, IgnisError, ModelFileError
-from ignis.fetching import locate_model, served_name
+from ignis.first_model import FirstModel
 from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
 from ignis.models.local import LocalModel, LocalModels
-from ignis.progress import ProgressReport
 from ignis.running import RunningConfig
 from ignis.server.binding import Bound, Listen
 from ignis.server.limits import ServerLimits
@@ -133,11 +132,21 @@ class _App:
             await nursery.start(on_signals, self._drain, self._quit)
             await nursery.start(self._engine.run)
             bounds = await nursery.start(self._serve_until_drained, nursery.cancel_scope)
-            self._announce(bounds)
+            page = self._announce(bounds)
             nursery.start_soon(self._keeper.run)
             nursery.start_soon(self._downloads.run)
             nursery.start_soon(self._renew_certificate)
-            nursery.start_soon(self._find_model)
+            first = FirstModel(
+                self._config.model,
+                self._config.download,
+                self._catalog,
+                self._downloads,
+                self._keeper,
+                self._log,
+                page=page,
+                say=_say,
+            )
+            nursery.start_soon(first.run)
         self._log.emit("ignis.process.stopped", reason="signal")
 
     async def _serve_until_drained(
@@ -183,7 +192,8 @@ class _App:
             except ConfigError as error:
                 self._log.emit("ignis.http.certificate_refused", error=error)
 
-    def _announce(self, bounds: Sequence[Bound]) -> None:
+    def _announce(self, bounds: Sequence[Bound]) -> str | None:
+        """Says where it listens; returns where the page is, if anywhere."""
         server = self._config.server
         binds = [parse_bind(bound.address, Path("/")) for bound in bounds]
         for bound, bind in zip(bounds, binds, strict=True):
@@ -198,24 +208,7 @@ class _App:
                 self._log.emit("ignis.process.open_to_all", url=str(bind))
         has_tls = server.tls_cert is not None
         _say(banner(binds, has_tls=has_tls, has_ui=server.ui, bearer=self._shown_key, metrics=metrics))
-
-    async def _find_model(self) -> None:
-        """Finds the server's first model, fetching it where that is needed, and has it loaded."""
-        name = served_name(self._config.model)
-        try:
-            source = await trio.to_thread.run_sync(
-                locate_model, self._config.model, self._config.download, self._catalog, abandon_on_cancel=True
-            )
-            path = source.path
-            if path is None:
-                assert source.entry is not None
-                path = await self._downloads.fetch(source.entry, ProgressReport(source.entry.id, sys.stderr))
-        except IgnisError as error:
-            self._log.emit("ignis.model.load_failed", id=name, error=error)
-            self._keeper.fail_start(error.message)
-            return
-        sampling = {} if source.entry is None else source.entry.sampling
-        self._keeper.start_with(LocalModel(name, path, sampling))
+        return page_of(binds, has_tls=has_tls) if server.ui else None
 
     def _report_loaded(self, model: LoadedModel, loaded: Loaded) -> None:
         """Says once, for a person, that the server is ready."""

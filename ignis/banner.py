@@ -30,13 +30,20 @@ def banner(
     urls = [url_of(bind, has_tls=has_tls) for bind in binds]
     lines = [f"ignis is listening on {urls[0]}{_api(binds[0])}"]
     lines += [f"                  and {url}{_api(bind)}" for bind, url in zip(binds[1:], urls[1:], strict=True)]
-    pages = [url for bind, url in zip(binds, urls, strict=True) if isinstance(bind, Address)]
-    if has_ui and pages:
-        lines.append(f"  Playground  {pages[0]}/ui/")
+    page = page_of(binds, has_tls=has_tls)
+    if has_ui and page is not None:
+        lines.append(f"  Playground  {page}")
     if metrics is not None:
         lines.append(f"  Metrics     {url_of(metrics)}/metrics")
-    lines.append(f"  Try it      {_curl(binds[0], pages[0] if pages else None, bearer)}")
+    hosts = [url for bind, url in zip(binds, urls, strict=True) if isinstance(bind, Address)]
+    lines.append(f"  Try it      {_curl(binds[0], hosts[0] if hosts else None, bearer)}")
     return "\n".join(lines)
+
+
+def page_of(binds: Sequence[Bind], *, has_tls: bool = False) -> str | None:
+    """Where the Playground is for a browser; None where the API has Unix sockets alone."""
+    host = next((bind for bind in binds if isinstance(bind, Address)), None)
+    return None if host is None else f"{url_of(host, has_tls=has_tls)}/ui/"
 
 
 def url_of(bind: Bind, *, has_tls: bool = False) -> str:

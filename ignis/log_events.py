@@ -97,6 +97,14 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.model.none_yet": (
+        "info",
+        frozenset(
+            {
+                "id",
+            }
+        ),
+    ),
     "ignis.model.load_started": (
         "info",
         frozenset(

@@ -51,9 +51,10 @@ class Serving:
 
     @property
     def failure(self) -> str | None:
-        """Why the model failed, for clients; None where it did not."""
-        state = self._engine.state
-        return not_serving(state, self._engine.reason).message if state is EngineState.FAILED else None
+        """Why the model failed, or why there is none, for clients; None where it is not so."""
+        state, reason = self._engine.state, self._engine.reason
+        is_empty = state is EngineState.UNLOADED and reason != ""
+        return not_serving(state, reason).message if state is EngineState.FAILED or is_empty else None
 
     @property
     def load_status(self) -> LoadStatus | None:
@@ -117,7 +118,8 @@ class Serving:
         if course.model is not None:
             return course.model.name
         if course.home is None or not course.has_served:
-            raise not_serving(EngineState.LOADING if course.status is ModelStatus.LOADING else state, "")
+            is_loading = course.status is ModelStatus.LOADING
+            raise not_serving(EngineState.LOADING if is_loading else state, self._engine.reason)
         return course.home.name
 
     async def submit_in_turn(

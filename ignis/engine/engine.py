@@ -53,7 +53,7 @@ class Engine:
         assert settings.prefill_chunk is None or settings.prefill_chunk % 64 == 0
         self.state = EngineState.UNLOADED
         self.reason = ""
-        """Why it FAILED: a line for a person."""
+        """Why it FAILED, or why nothing was ever loaded: a line for a person."""
         self.on_change: Callable[[], None] = lambda: None
         """Called, in the event loop's thread, when the state moves and when the last request has ended."""
         self._settings = settings
@@ -154,6 +154,7 @@ class Engine:
             )
         )
         self._counted_evictions = self._num_steps = 0
+        self.reason = ""
         self._loop.post(Attach(self._scheduler, self._leaf_in_use()))
         self._advance(EngineEvent.READY)
         self._log_loaded(loaded)
@@ -173,6 +174,7 @@ class Engine:
         with trio.CancelScope(shield=True):
             await self._detach(fault)
             await trio.to_thread.run_sync(self._unload_leaf)
+        self.reason = ""
         self._advance(EngineEvent.DONE)
 
     def note_unloadable(self, reason: str) -> None:
@@ -180,6 +182,11 @@ class Engine:
         self._advance(EngineEvent.LOAD)
         self.reason = reason
         self._advance(EngineEvent.ERROR)
+
+    def note_empty(self, reason: str) -> None:
+        """There is nothing to load, and why."""
+        self.reason = reason
+        self.on_change()
 
     def drain(self) -> None:
         """From now on submissions are refused; what is in flight goes on. For the shutdown."""

@@ -136,9 +136,19 @@ class ModelKeeper:
         self.course.asked = Asked(model)
         self.course.note_change()
 
+    def expect(self) -> None:
+        """The server's first model is on its way; `start_with` or `fail_start` follows."""
+        self.course.is_expected = True
+        self.course.note_change()
+
+    def have_none(self, reason: str) -> None:
+        """There is no first model, and none is on its way. Requests that name another are served."""
+        self.course.is_expected = self._is_first = False
+        self._engine.note_empty(reason)
+
     def fail_start(self, reason: str) -> None:
         """The first model could not be had: its path is unknown."""
-        self.course.is_expected = False
+        self.course.is_expected = self._is_first = False
         self._engine.note_unloadable(reason)
 
     def stop(self) -> None:

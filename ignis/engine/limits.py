@@ -37,7 +37,7 @@ def not_serving(state: EngineState, reason: str) -> BusyError:
     """The refusal of whoever wants the model in a state in which none serves; its message is for clients.
 
     Args:
-        reason: why it FAILED.
+        reason: why it FAILED, or why nothing was ever loaded.
     """
     match state:
         case EngineState.DRAINING:
@@ -45,7 +45,7 @@ def not_serving(state: EngineState, reason: str) -> BusyError:
         case EngineState.FAILED:
             return ServerNotReadyError(f"the model failed: {without_folders(reason)}")
         case EngineState.UNLOADED | EngineState.UNLOADING:
-            return ServerNotReadyError("no model is loaded")
+            return ServerNotReadyError(without_folders(reason) or "no model is loaded")
         case _:
             return ServerNotReadyError("the model is being loaded")
 

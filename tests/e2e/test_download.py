@@ -1,8 +1,5 @@
 """From an empty folder, with a static mirror and no other network: fetch, serve, another model, a kill on the way."""
 
-import hashlib
-import json
-import os
 import shlex
 import signal
 import subprocess
@@ -17,56 +14,18 @@ import openai
 import pytest
 
 from tests.e2e.conftest import free_port
+from tests.e2e.mirrored import ROOT, environment, fill, serve
 from tests.e2e.server import Server, parse_events
-from tests.e2e.small_folder import write_small_folder
 from tests.fakes.mirror import Handler, Mirror, serving
 
-ROOT = Path(__file__).resolve().parents[2]
 FIRST = "/owner/first/resolve/v1/first.gguf"
 
 
 @pytest.fixture
 def mirror(real_model: Path, tmp_path: Path) -> Iterator[Mirror]:
-    """Has the real model as `first` and a small one, of several files, as `second`; the catalog lies beside."""
-    write_small_folder(tmp_path / "source" / "second")
-    entries = []
     with serving() as mirror:
-        sources = {
-            "first": {"first.gguf": real_model.read_bytes()},
-            "second": {file.name: file.read_bytes() for file in (tmp_path / "source" / "second").iterdir()},
-        }
-        for id, files in sources.items():
-            mirror.files |= {f"/owner/{id}/resolve/v1/{name}": content for name, content in files.items()}
-            pins = [
-                {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-                for name, content in files.items()
-            ]
-            entries.append({"id": id, "repo": f"owner/{id}", "revision": "v1", "files": pins})
-        (tmp_path / "catalog.json").write_text(json.dumps({"model": entries}))
+        fill(mirror, real_model, tmp_path)
         yield mirror
-
-
-def environment(mirror: Mirror, folder: Path) -> dict[str, str]:
-    """Everything that is not on this machine goes to a proxy that is not there."""
-    nowhere = f"http://127.0.0.1:{free_port()}"
-    return {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "http_proxy": nowhere,
-        "https_proxy": nowhere,
-        "no_proxy": "127.0.0.1",
-        "IGNIS_LOG_FORMAT": "json",
-        "IGNIS_DOWNLOAD_ENDPOINT": mirror.url,
-        "IGNIS_DOWNLOAD_CATALOG": str(folder / "catalog.json"),
-        "IGNIS_DOWNLOAD_PATH": str(folder / "models"),
-        "IGNIS_MODEL_ID": "first",
-        "IGNIS_DEVICE": "cpu",
-    }
-
-
-def serve(mirror: Mirror, folder: Path) -> Server:
-    command = [sys.executable, "-m", "ignis"]
-    return Server(command, free_port(), free_port(), folder / "log", environment(mirror, folder))
 
 
 def wait_row(server: Server, id: str, presence: str) -> Any:

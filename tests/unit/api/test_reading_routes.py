@@ -79,7 +79,8 @@ async def test_the_list_answers_while_nothing_serves(state: EngineState) -> None
     body = (await rig.answer("GET", "/v1/models")).json()
     assert body["data"] == []
     assert body["status"] == state.value
-    assert body.get("reason") == ("the model failed: x.gguf: cut short" if state is EngineState.FAILED else None)
+    told = {EngineState.FAILED: "the model failed: x.gguf: cut short", EngineState.UNLOADED: "x.gguf: cut short"}
+    assert body.get("reason") == told.get(state)
 
 
 async def test_a_model_is_shown_by_its_id_even_with_slashes() -> None:

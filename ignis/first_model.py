@@ -1,0 +1,138 @@
+"""The server's first model: found, or asked for and fetched, or explained where there is none. Loads nothing itself."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import trio
+
+from ignis.catalog import Catalog, CatalogModel
+from ignis.config_fields import DownloadConfig, ModelConfig
+from ignis.downloads import Downloads, DownloadState
+from ignis.engine.keeper import ModelKeeper
+from ignis.errors import IgnisError
+from ignis.fetching import locate_model, served_name, wanted_entry
+from ignis.log import Log
+from ignis.models.local import LocalModel
+from ignis.progress import ProgressReport
+from ignis.terminal import ask, is_attended
+from ignis.units import shown_size
+
+
+class FirstModel:
+    """`run` is started once, when the server listens."""
+
+    def __init__(
+        self,
+        model: ModelConfig,
+        download: DownloadConfig,
+        catalog: Catalog,
+        downloads: Downloads,
+        keeper: ModelKeeper,
+        log: Log,
+        *,
+        page: str | None,
+        say: Callable[[str], None],
+    ) -> None:
+        """
+        Args:
+            page: where the Playground is; None where it is not served.
+            say: prints a text for a person.
+        """
+        self._model = model
+        self._download = download
+        self._catalog = catalog
+        self._downloads = downloads
+        self._keeper = keeper
+        self._log = log
+        self._page = page
+        self._say = say
+        self._name = served_name(model)
+
+    async def run(self) -> None:
+        """Has it loaded, as soon as it is here."""
+        try:
+            source = await trio.to_thread.run_sync(
+                locate_model, self._model, self._download, self._catalog, abandon_on_cancel=True
+            )
+        except IgnisError as error:
+            self._fail(error, wanted_entry(self._model, self._catalog))
+            return
+        path = source.path
+        if path is None:
+            assert source.entry is not None
+            path = await self._have(source.entry)
+        if path is not None:
+            sampling = {} if source.entry is None else source.entry.sampling
+            self._keeper.start_with(LocalModel(self._name, path, sampling))
+
+    async def _have(self, entry: CatalogModel) -> Path | None:
+        """Fetches it, where nobody at a terminal is against it, or waits until somebody else has. None: another model
+        was loaded meanwhile."""
+        if is_attended() and not await self._is_agreed(entry):
+            if self._is_served_otherwise():
+                return None
+            self._log.emit("ignis.model.none_yet", id=self._name)
+            self._say(self._ways("There is no model yet, and none is fetched.", entry))
+            return await self._fetched(entry)
+        self._keeper.expect()
+        self._say(
+            f"There is no model in {self._download.path} yet: {_told(entry)} is fetched from {entry.origin}, and "
+            "serves as soon as it is here. With --download-enabled false nothing is fetched at a start."
+        )
+        try:
+            return await self._downloads.fetch(entry, ProgressReport(entry.id, sys.stderr))
+        except IgnisError as error:
+            self._fail(error, entry)
+            return await self._fetched(entry)
+
+    async def _is_agreed(self, entry: CatalogModel) -> bool:
+        """Asks; whoever starts the download in the page meanwhile has answered for the terminal too."""
+        self._keeper.have_none(f"there is no model yet: {entry.id} is not fetched")
+        is_wanted = False
+
+        async def hear() -> None:
+            nonlocal is_wanted
+            is_wanted = await ask(f"There is no model in {self._download.path} yet. Fetch {_told(entry)}?")
+            questions.cancel_scope.cancel()
+
+        async with trio.open_nursery() as questions:
+            questions.start_soon(hear)
+            while entry.id not in self._downloads.known and not self._is_served_otherwise():
+                await self._keeper.course.wait_change()
+            is_wanted = entry.id in self._downloads.known
+            self._say("")
+            questions.cancel_scope.cancel()
+        return is_wanted
+
+    def _is_served_otherwise(self) -> bool:
+        """Somebody named a model that is here."""
+        return self._keeper.course.next_one() is not None
+
+    async def _fetched(self, entry: CatalogModel) -> Path | None:
+        """Waits for somebody else's download of it."""
+        while not self._is_served_otherwise():
+            download = self._downloads.known.get(entry.id)
+            if download is not None and download.state is DownloadState.COMPLETE:
+                return download.path
+            await self._keeper.course.wait_change()
+        return None
+
+    def _fail(self, error: IgnisError, entry: CatalogModel) -> None:
+        self._log.emit("ignis.model.load_failed", id=self._name, error=error)
+        self._keeper.fail_start(error.message)
+        self._say(self._ways(f"There is no model: {error.message}.", entry))
+
+    def _ways(self, before: str, entry: CatalogModel) -> str:
+        """Says how a model is to be had."""
+        lines = [before]
+        if self._page is not None and self._downloads.is_enabled:
+            lines.append(f"  In the page      {self._page}")
+        lines.append(f"  Or on this side  ignis-server model download {entry.id}, then start again")
+        lines.append("  Of your own      ignis-server --model-artifact model.gguf (or a model's folder)")
+        return "\n".join(lines)
+
+
+def _told(entry: CatalogModel) -> str:
+    licence = f", {entry.licence}" if entry.licence else ""
+    return f"{entry.title} ({shown_size(entry.size_bytes)}{licence})"

@@ -1,0 +1,39 @@
+"""A question to the person at the terminal that the server was started from, beside whatever else it does."""
+
+import os
+import sys
+
+import trio
+
+_YES = frozenset({b"y", b"yes"})
+
+
+def is_attended() -> bool:
+    """Whether somebody can read a question and answer it: a terminal on both sides, and not in its background."""
+    return sys.stdin.isatty() and sys.stderr.isatty() and _is_in_foreground()
+
+
+async def ask(question: str) -> bool:
+    """Writes it to standard error, and waits for a line; yes is `y` or `yes`, in any case. The end of input is a no."""
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    descriptor = sys.stdin.fileno()
+    answer = b""
+    while not answer.endswith(b"\n"):
+        # Not a thread that reads: it could not be called off, and would hold the terminal at the end of the process.
+        await trio.lowlevel.wait_readable(descriptor)
+        # The kernel would stop a process that reads from its background, and the line is the shell's.
+        part = os.read(descriptor, 1024) if _is_in_foreground() else b""
+        if not part:
+            sys.stderr.write("\n")
+            return False
+        answer += part
+    return answer.strip().lower() in _YES
+
+
+def _is_in_foreground() -> bool:
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except OSError:
+        # A terminal, and not the one that this process belongs to.
+        return False

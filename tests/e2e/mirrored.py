@@ -1,0 +1,55 @@
+"""A machine that reaches a static mirror of two models and nothing else."""
+
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+
+from tests.e2e.conftest import free_port
+from tests.e2e.server import Server
+from tests.e2e.small_folder import write_small_folder
+from tests.fakes.mirror import Mirror
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def fill(mirror: Mirror, first: Path, folder: Path) -> None:
+    """Has this model as `first` and a small one, of several files, as `second`; the catalog lies in the folder."""
+    write_small_folder(folder / "source" / "second")
+    sources = {
+        "first": {"first.gguf": first.read_bytes()},
+        "second": {file.name: file.read_bytes() for file in (folder / "source" / "second").iterdir()},
+    }
+    entries = []
+    for id, files in sources.items():
+        mirror.files |= {f"/owner/{id}/resolve/v1/{name}": content for name, content in files.items()}
+        pins = [
+            {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            for name, content in files.items()
+        ]
+        entries.append({"id": id, "repo": f"owner/{id}", "revision": "v1", "files": pins})
+    (folder / "catalog.json").write_text(json.dumps({"model": entries}))
+
+
+def environment(mirror: Mirror, folder: Path, id: str = "first") -> dict[str, str]:
+    """Everything that is not on this machine goes to a proxy that is not there."""
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    return {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "http_proxy": nowhere,
+        "https_proxy": nowhere,
+        "no_proxy": "127.0.0.1",
+        "IGNIS_LOG_FORMAT": "json",
+        "IGNIS_DOWNLOAD_ENDPOINT": mirror.url,
+        "IGNIS_DOWNLOAD_CATALOG": str(folder / "catalog.json"),
+        "IGNIS_DOWNLOAD_PATH": str(folder / "models"),
+        "IGNIS_MODEL_ID": id,
+        "IGNIS_DEVICE": "cpu",
+    }
+
+
+def serve(mirror: Mirror, folder: Path, *flags: str) -> Server:
+    command = [sys.executable, "-m", "ignis", *flags]
+    return Server(command, free_port(), free_port(), folder / "log", environment(mirror, folder))

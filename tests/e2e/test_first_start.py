@@ -1,0 +1,188 @@
+"""The first start, with no model on the disk: a person at a terminal is asked, anybody else is told, and the server is
+up in any case."""
+
+import contextlib
+import json
+import os
+import pty
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.client import Client
+from tests.e2e.conftest import free_port
+from tests.e2e.mirrored import environment, fill, serve
+from tests.e2e.server import parse_events
+from tests.fakes.mirror import Mirror, serving
+
+HI = [{"role": "user", "content": "Hi"}]
+QUESTION = "There is no model in {folder}/models yet. Fetch second ("
+
+
+@pytest.fixture
+def mirror(real_model: Path, tmp_path: Path) -> Iterator[Mirror]:
+    with serving() as mirror:
+        fill(mirror, real_model, tmp_path)
+        yield mirror
+
+
+class Terminal:
+    """A server at a terminal of its own. It ends by itself on Ctrl-C."""
+
+    def __init__(self, mirror: Mirror, folder: Path, *flags: str) -> None:
+        self.port = free_port()
+        self.client = Client("127.0.0.1", self.port)
+        self.shown = ""
+        self._has_ended = False
+        bind = ["--server-bind", f"127.0.0.1:{self.port}", "--server-metrics", "false"]
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            command = [sys.executable, "-m", "ignis", *bind, *flags]
+            os.execve(sys.executable, command, environment(mirror, folder, "second"))
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._has_ended:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.terminal)
+
+    def wait_shown(self, text: str) -> None:
+        while text not in re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", self.shown):
+            part = os.read(self.terminal, 4096).decode(errors="replace")
+            self.shown += part
+
+    def type(self, text: str) -> None:
+        os.write(self.terminal, text.encode())
+
+    def wait_end(self) -> int:
+        """The exit status."""
+        with contextlib.suppress(OSError):
+            # Linux says so where nobody has the other side any more.
+            while os.read(self.terminal, 4096):
+                pass
+        _, status = os.waitpid(self.pid, 0)
+        self._has_ended = True
+        return os.waitstatus_to_exitcode(status)
+
+    def wait_answer(self) -> str:
+        """Which model answers, once one does."""
+        end = time.perf_counter() + 60
+        while True:
+            body = {"messages": HI, "max_tokens": 1}
+            status, _, content = self.client.request("POST", "/v1/chat/completions", body)
+            if status == 200:
+                return str(json.loads(content)["model"])
+            assert time.perf_counter() < end, content
+            time.sleep(0.05)
+
+
+def state(client: Client) -> dict[str, Any]:
+    return {name: value for name, value in client.json("GET", "/v1/models").items() if name in ("status", "reason")}
+
+
+@pytest.mark.parametrize("yes", ["y\n", "YES\n"])
+def test_whoever_says_yes_has_the_model_fetched_and_served(mirror: Mirror, tmp_path: Path, yes: str) -> None:
+    with Terminal(mirror, tmp_path) as terminal:
+        terminal.wait_shown(QUESTION.format(folder=tmp_path))
+        terminal.wait_shown("[y/N] ")
+        # The server is up while it asks.
+        assert terminal.client.request("GET", "/ui/")[0] == 200
+        assert mirror.asked == []
+        terminal.type(yes)
+        terminal.wait_shown("100 %")
+        assert terminal.wait_answer() == "second"
+        terminal.type("\x03")
+        assert terminal.wait_end() == 0
+
+
+@pytest.mark.parametrize("no", ["\n", "n\n", "yesterday\n", "\x04"])
+def test_whoever_says_no_has_a_server_that_offers_the_download(mirror: Mirror, tmp_path: Path, no: str) -> None:
+    with Terminal(mirror, tmp_path) as terminal:
+        terminal.wait_shown("[y/N] ")
+        terminal.type(no)
+        terminal.wait_shown("There is no model yet, and none is fetched.")
+        terminal.wait_shown(f"http://127.0.0.1:{terminal.port}/ui/")
+        terminal.wait_shown("ignis-server model download second")
+        reason = "there is no model yet: second is not fetched"
+        assert state(terminal.client) == {"status": "unloaded", "reason": reason}
+        for path, body in (("/health", None), ("/v1/chat/completions", {"messages": HI})):
+            status, _, content = terminal.client.request("GET" if body is None else "POST", path, body)
+            assert (status, json.loads(content)["error"]["message"]) == (503, reason)
+        catalog = terminal.client.json("GET", "/v1/models/catalog")
+        assert catalog["can_download"] and mirror.asked == []
+        # What the page does.
+        assert terminal.client.request("POST", "/v1/models/download", {"model": "second"})[0] == 202
+        assert terminal.wait_answer() == "second"
+        assert state(terminal.client) == {"status": "serving"}
+
+
+def test_a_download_in_the_page_answers_for_the_terminal(mirror: Mirror, tmp_path: Path) -> None:
+    with Terminal(mirror, tmp_path) as terminal:
+        terminal.wait_shown("[y/N] ")
+        assert terminal.client.request("POST", "/v1/models/download", {"model": "second"})[0] == 202
+        assert terminal.wait_answer() == "second"
+
+
+def test_another_model_is_served_while_the_question_stands(mirror: Mirror, tmp_path: Path) -> None:
+    with Terminal(mirror, tmp_path, "--switch-known-models", f"here={tmp_path}/source/second") as terminal:
+        terminal.wait_shown("[y/N] ")
+        answer = terminal.client.chat(model="here", messages=HI, max_tokens=1)
+        assert answer.error is None
+        terminal.type("y\n")
+        assert state(terminal.client) == {"status": "serving"}
+        terminal.type("\x03")
+        assert terminal.wait_end() == 0
+    assert mirror.asked == []
+
+
+def test_ctrl_c_at_the_question_ends_the_server(mirror: Mirror, tmp_path: Path) -> None:
+    with Terminal(mirror, tmp_path) as terminal:
+        terminal.wait_shown("[y/N] ")
+        terminal.type("\x03")
+        assert terminal.wait_end() == 0
+
+
+def test_without_a_terminal_it_is_told_and_fetched(mirror: Mirror, tmp_path: Path) -> None:
+    with serve(mirror, tmp_path) as server:
+        server.wait_ready()
+        text = server.log_text()
+    assert f"There is no model in {tmp_path}/models yet: first (" in text
+    assert "[y/N]" not in text
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (["--download-enabled", "false"], "download.enabled is false"),
+        ([], "first.gguf"),
+    ],
+)
+def test_without_a_terminal_a_model_that_is_not_to_be_had_is_explained(
+    mirror: Mirror, tmp_path: Path, flags: list[str], why: str
+) -> None:
+    mirror.files.clear()
+    server = serve(mirror, tmp_path, *flags)
+    end = time.perf_counter() + 60
+    while "Of your own      ignis-server --model-artifact" not in server.log_text():
+        assert time.perf_counter() < end and server.process.poll() is None, server.log_text()
+        time.sleep(0.02)
+    text = server.log_text()
+    assert "There is no model: " in text and why in text
+    assert "ignis-server model download first" in text
+    # The page is named where it could help.
+    assert ("In the page" in text) == (flags == [])
+    found = state(server.client)
+    assert found["status"] == "failed" and why in found["reason"]
+    assert server.client.request("GET", "/ui/")[0] == 200
+    assert len(parse_events(text, "ignis.model.load_failed")) == 1
+    assert server.stop() == 0
