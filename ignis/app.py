@@ -30,7 +30,7 @@ from ignis.engine.keeper import ModelKeeper, first_of
 from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.load import Loaded
 from ignis.engine.loop import SWITCH_INTERVAL_S
-from ignis.engine.settings import EngineSettings
+from ignis.engine.settings import EngineSettings, LoadSettings
 from ignis.errors import ConfigError, IgnisError, ModelFileError
 from ignis.first_model import FirstModel
 from ignis.log import Log, LogFormat, open_log
@@ -98,13 +98,15 @@ class _App:
             log,
             self._metrics,
             prepare=self._prepare,
+            load_settings=LoadSettings.make(config, EngineSettings.from_config),
             forget=self._prompts.forget,
             on_loaded=self._report_loaded,
         )
         self._keeper.course.is_expected = True
         self._downloads = Downloads(self._catalog, config.download, log, self._metrics, self._keeper.course.note_change)
         self._serving = Serving(self._engine, self._keeper, self._metrics, config.server.keepalive_interval)
-        self._running = RunningConfig(config)
+        self._running = RunningConfig(config, self._keeper, log)
+        self._running.on_change(self._apply)
         self._started_at_s = time.monotonic()
         self._is_ready = False
         cert, key = config.server.tls_cert, config.server.tls_key
@@ -134,6 +136,7 @@ class _App:
             bounds = await nursery.start(self._serve_until_drained, nursery.cancel_scope)
             page = self._announce(bounds)
             nursery.start_soon(self._keeper.run)
+            nursery.start_soon(self._running.run)
             nursery.start_soon(self._downloads.run)
             nursery.start_soon(self._renew_certificate)
             first = FirstModel(
@@ -232,11 +235,23 @@ class _App:
         """Compiles the template, and sees that it can do what the configuration asks of every request."""
         if model.template is not None:
             template = await self._prompts.template(model)
-            dialect = choose_dialect(model.template, self._config.model.dialect.value, model.architecture)
-            ThinkingDefaults.from_config(self._config.model).check(template.thinking, dialect)
+            config = self._running.config.model
+            dialect = choose_dialect(model.template, config.dialect.value, model.architecture)
+            ThinkingDefaults.from_config(config).check(template.thinking, dialect)
         if model.device:
             # Only now that nothing else is served: it keeps the interpreter to itself.
             await self._prompts.grammars.prepare(model)
+
+    def _apply(self, config: Config) -> None:
+        """Has a changed configuration take effect where that is not a route's."""
+        self._log.set_level(config.log.level.value)
+        self._server.limits = ServerLimits.from_config(config.server)
+        self._serving.long_s = config.server.keepalive_interval
+        self._keeper.gate.settings = KeeperSettings.from_config(config)
+        self._keeper.models.named = _named(config)
+        self._downloads.config = config.download
+        # What waits for a time may wait for another one now.
+        self._keeper.course.note_change()
 
     def _catalog_models(self) -> list[LocalModel]:
         """The catalog's models whose files are here and verified."""

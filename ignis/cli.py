@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ignis import app, bundle
 from ignis.bench.options import help_text, read_options
@@ -15,9 +14,10 @@ from ignis.bench.run import run as run_bench
 from ignis.commands import BY_WORDS, SHELLS, below, spoken, usage, usage_of
 from ignis.completion import script
 from ignis.config import Config, load_config
-from ignis.config_fields import ENVIRONMENT, FIELDS, Kind
+from ignis.config_commands import CONFIG_COMMANDS, run_config_command
+from ignis.config_fields import ENVIRONMENT, FIELDS
 from ignis.config_table import describe_fields
-from ignis.config_values import join_words, nearest, rule, written
+from ignis.config_values import join_words, nearest, rule
 from ignis.errors import ConfigError, IgnisError
 from ignis.model_commands import MODEL_COMMANDS, run_model_command
 from ignis.version import VERSION
@@ -176,34 +176,10 @@ def _bench(words: list[str]) -> int:
     return 0
 
 
-def _print_config(words: list[str]) -> int:
-    style, flags = _take_format(words, ("toml", "json"))
-    config = _load(flags)
-    document: dict[str, dict[str, Any]] = {}
-    origins: dict[str, str] = {}
-    for field in FIELDS:
-        value = getattr(getattr(config, field.group), field.name)
-        is_hidden = field.kind is Kind.SECRET and value is not None
-        value = "(set, not shown)" if is_hidden else written(field, value)
-        document.setdefault(field.group, {})[field.name] = value
-        origins[field.key] = config.origins[field.key].place
-    if style == "json":
-        print(json.dumps({"config": document, "origins": origins}, indent=2))
-        return 0
-    for group, values in document.items():
-        print(f"[{group}]")
-        for name, value in values.items():
-            # A JSON string, number or boolean is TOML too; TOML has no null.
-            line = f"# {name} is unset" if value is None else f"{name} = {json.dumps(value)}"
-            print(f"{line}  # {origins[f'{group}.{name}']}")
-        print()
-    return 0
-
-
 HANDLERS: dict[str, Callable[[list[str]], int]] = {
     "serve": _serve,
     **{f"model {name}": partial(run_model_command, name) for name in MODEL_COMMANDS},
-    "config print": _print_config,
+    **{f"config {name}": partial(run_config_command, name) for name in CONFIG_COMMANDS},
     "bench": _bench,
     "help": _help,
     "version": _version,

@@ -112,9 +112,30 @@ COMMANDS: tuple[Command, ...] = (
         takes_ids=True,
     ),
     Command(
+        "config generate",
+        "a configuration file with every field and what it takes; the options are in it as chosen",
+        options=(
+            Option("--out", "where to; else it is printed", "file", is_path=True),
+            Option("--force", "overwrites a file that is there"),
+            Option("--dry-run", "prints it, and writes nothing"),
+            _CONFIG_FORMAT,
+            _JSON,
+        ),
+        takes_fields=True,
+    ),
+    Command(
         "config print",
         "what would run, and where each value comes from",
-        options=(_CONFIG_FORMAT, _JSON),
+        options=(Option("--file", "the file that is read, as --config", "file", is_path=True), _CONFIG_FORMAT, _JSON),
+        takes_fields=True,
+    ),
+    Command(
+        "config patch",
+        "the options into the configuration file, whose other lines and comments are kept",
+        options=(
+            Option("--file", "the file that is changed; else the one that a server would read", "file", is_path=True),
+            Option("--out", "where to, in place of the file itself", "file", is_path=True),
+        ),
         takes_fields=True,
     ),
     Command(

@@ -7,10 +7,10 @@ allowed.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 from ignis.config_fields import FAMILIES, FIELDS, GROUPS, PROFILES, ConfigFields, Field, Kind
 from ignis.config_file import FileContent, find_file, read_document, read_file
@@ -18,6 +18,8 @@ from ignis.config_flags import read_environment, read_flags
 from ignis.config_slots import Given, Layers, Origin, Slot, Source
 from ignis.config_values import join_words, nearest, parse_value, rule
 from ignis.errors import ConfigError
+
+Settings = TypeVar("Settings")
 
 PROFILE_VARIABLE = "IGNIS_PROFILE"
 
@@ -39,6 +41,21 @@ class Config(ConfigFields):
     def of(self, family: str) -> ConfigFields:
         """What holds for models of that family."""
         return self.families.get(family, self)
+
+
+@dataclass(frozen=True)
+class ByFamily(Generic[Settings]):
+    """Settings that may differ by the family of the model that they are for."""
+
+    default: Settings
+    own: Mapping[str, Settings] = dataclasses.field(default_factory=dict)
+
+    def of(self, family: str | None) -> Settings:
+        return self.default if family is None else self.own.get(family, self.default)
+
+    @classmethod
+    def make(cls, config: Config, make: Callable[[ConfigFields], Settings]) -> Self:
+        return cls(make(config), {family: make(fields) for family, fields in config.families.items()})
 
 
 def load_config(arguments: Sequence[str], environ: Mapping[str, str], folder: Path) -> Config:
@@ -78,10 +95,9 @@ def read_profile(name: str, own: Mapping[str, Mapping[str, Any]], folder: Path) 
     if document is None:
         known = [*own, *(profile for profile in PROFILES if profile not in own)]
         raise ConfigError(f"unknown profile {name!r}{nearest(name, known)}; there are {join_words(known)}", "profile")
-    found = read_document(
+    return read_document(
         document, f"profile {name}: ", lambda slot: Origin(Source.PROFILE, f"{slot.key} of profile {name}"), folder
     )
-    return {key: given for key, given in found.items() if given is not None}
 
 
 def resolve(layers: Layers) -> Config:

@@ -3,7 +3,7 @@
 import json
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,20 +87,18 @@ def content_of(text: str, file: Path) -> FileContent:
         raise ConfigError(f"{file}: {PROFILE} must be a name", param=PROFILE)
     if not isinstance(profiles, dict) or not all(isinstance(value, dict) for value in profiles.values()):
         raise ConfigError(f"{file}: {PROFILES} must hold groups of fields by name, like [{PROFILES}.mine.model]")
-    found = read_document(
-        document, f"{file}: ", lambda slot: Origin(Source.FILE, f"{slot.key} in {file}"), file.parent, GROUPS
-    )
-    return FileContent({key: given for key, given in found.items() if given is not None}, profile, profiles)
+    values = read_document(document, f"{file}: ", lambda slot: in_file(slot, file), file.parent)
+    return FileContent(values, profile, profiles)
+
+
+def in_file(slot: Slot, file: Path) -> Origin:
+    return Origin(Source.FILE, f"{slot.key} in {file}")
 
 
 def read_document(
-    document: Mapping[str, Any],
-    where: str,
-    origin: Callable[[Slot], Origin],
-    folder: Path,
-    groups: Mapping[str, object] = GROUPS,
-) -> dict[str, Given | None]:
-    """Reads groups of fields, and in a group those of families. None: the field is there and null.
+    document: Mapping[str, Any], where: str, origin: Callable[[Slot], Origin], folder: Path
+) -> dict[str, Given]:
+    """Reads groups of fields; one that is null is not there.
 
     Args:
         where: begins each message.
@@ -108,21 +106,43 @@ def read_document(
     Raises:
         ConfigError: a name is unknown, or a value no scalar; `param` is its key.
     """
-    found: dict[str, Given | None] = {}
+    return {
+        slot.key: Given(text_of(slot, value, where), origin(slot), folder)
+        for slot, value in slots_of(document, where)
+        if value is not None
+    }
+
+
+def slots_of(document: Mapping[str, Any], where: str) -> Iterator[tuple[Slot, Any]]:
+    """Goes through groups of fields, and in a group through those of families. Raises as `read_document`."""
     for group, entries in document.items():
-        if group not in groups:
-            raise ConfigError(f"{where}unknown group {group}{nearest(group, groups)}", param=group)
+        if group not in GROUPS:
+            raise ConfigError(f"{where}unknown group {group}{nearest(group, GROUPS)}", param=group)
         if not isinstance(entries, dict):
             raise ConfigError(f"{where}{group} must be a group of fields, like [{group}]", param=group)
         for name, value in entries.items():
             if isinstance(value, dict) and name in FAMILIES:
                 for inner, own in value.items():
-                    slot = _slot(f"{group}.{name}.{inner}", where)
-                    found[slot.key] = _given(slot, own, where, origin, folder)
+                    yield _slot(f"{group}.{name}.{inner}", where), own
             else:
-                slot = _slot(f"{group}.{name}", where)
-                found[slot.key] = _given(slot, value, where, origin, folder)
-    return found
+                yield _slot(f"{group}.{name}", where), value
+
+
+def text_of(slot: Slot, value: Any, where: str = "") -> str:
+    """Spells a value as a flag would. Raises as `read_document`."""
+    kind = slot.field.kind
+    if isinstance(value, dict) and kind is Kind.PATHS and all(isinstance(path, str) for path in value.values()):
+        return ";".join(f"{name}={path}" for name, path in value.items())
+    if isinstance(value, bool):
+        return str(value).lower()
+    if kind in _LISTS and isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ",".join(value)
+    if isinstance(value, float) and kind is Kind.INTEGER and value.is_integer():
+        # JSON has one kind of number.
+        return str(int(value))
+    if not isinstance(value, str | int | float):
+        raise ConfigError(f"{where}{slot.key} must be {rule(slot.field)}", param=slot.key)
+    return str(value)
 
 
 def _slot(key: str, where: str) -> Slot:
@@ -134,21 +154,6 @@ def _slot(key: str, where: str) -> Slot:
             raise ConfigError(f"{where}{group}.{name} is the same for every family of models", param=key)
         raise ConfigError(f"{where}unknown field {key}{nearest(key, SLOTS)}", param=key)
     return slot
-
-
-def _given(slot: Slot, value: Any, where: str, origin: Callable[[Slot], Origin], folder: Path) -> Given | None:
-    if value is None:
-        return None
-    kind = slot.field.kind
-    if isinstance(value, dict) and kind is Kind.PATHS:
-        value = ";".join(f"{name}={path}" for name, path in value.items())
-    if isinstance(value, bool):
-        value = str(value).lower()
-    elif kind in _LISTS and isinstance(value, list) and all(isinstance(item, str) for item in value):
-        value = ",".join(value)
-    elif not isinstance(value, str | int | float):
-        raise ConfigError(f"{where}{slot.key} must be {rule(slot.field)}", param=slot.key)
-    return Given(str(value), origin(slot), folder)
 
 
 def _check_suffix(file: Path) -> None:

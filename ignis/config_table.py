@@ -36,11 +36,17 @@ def document_of(config: Config) -> Document:
     return found
 
 
-def origins_of(config: Config) -> list[dict[str, Any]]:
-    """Where each value came from, in the order of the help; a family's field where it has a value of its own."""
+def origins_of(config: Config, next_config: Config) -> list[dict[str, Any]]:
+    """Where each value came from, in the order of the help; a family's field where it has a value of its own.
+
+    Args:
+        next_config: what the next start would make of the file.
+    """
     rows = []
-    for key, origin in sorted(config.origins.items(), key=lambda entry: list(SLOTS).index(entry[0])):
-        field = SLOTS[key].field
+    places = {key: place for place, key in enumerate(SLOTS)}
+    for key, origin in sorted(config.origins.items(), key=lambda entry: places[entry[0]]):
+        slot, field = SLOTS[key], SLOTS[key].field
+        fields, next_fields = (each if slot.family is None else each.of(slot.family) for each in (config, next_config))
         rows.append(
             {
                 "key": key,
@@ -48,6 +54,7 @@ def origins_of(config: Config) -> list[dict[str, Any]]:
                 "place": origin.place,
                 "is_set": origin.source is not Source.DEFAULT or field.default is not None,
                 "is_locked": origin.source in LOCKED,
+                "pending": value_of(fields, field) != value_of(next_fields, field),
             }
         )
     return rows

@@ -78,7 +78,8 @@ class Downloads:
     ) -> None:
         """on_change: called in the event loop when one begins or ends; bytes come without telling."""
         self.catalog = catalog
-        self._config = config
+        self.config = config
+        """May be replaced; a download under way keeps its own."""
         self._log = log
         self._metrics = metrics
         self._on_change = on_change
@@ -96,12 +97,12 @@ class Downloads:
     @property
     def is_enabled(self) -> bool:
         """Whether clients may start one."""
-        return self._config.enabled
+        return self.config.enabled
 
     @property
     def folder(self) -> Path:
         """Where models lie."""
-        return self._config.path
+        return self.config.path
 
     def _free_bytes(self) -> int:
         """The folder itself may be made by the first download only."""
@@ -198,7 +199,7 @@ class Downloads:
                     note = _Note(download, self._metrics, progress, Rate(self._clock))
                     # Abandoned by a stop and by a shutdown: its part is gone on with by the next one.
                     download.path = await trio.to_thread.run_sync(
-                        fetch_model, download.entry, self._config, note, download.halt, abandon_on_cancel=True
+                        fetch_model, download.entry, self.config, note, download.halt, abandon_on_cancel=True
                     )
                     download.state = DownloadState.COMPLETE
             except StoppedError as error:

@@ -301,6 +301,22 @@ class ConfigError(RequestError):
     code = "config_invalid"
 
 
+class ConfigFieldNotPatchableError(RequestError):
+    """A configuration field that clients may not change, or that would be the old one again at the next start."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "config_field_not_patchable"
+
+
+class ReloadFailedError(RequestError):
+    """The model could not be loaded with the changed configuration, and the old one is in effect again."""
+
+    status = 409
+    type = "invalid_request_error"
+    code = "reload_failed"
+
+
 class DownloadDisabledError(RequestError):
     """`download.enabled` is false, so clients start no downloads."""
 
@@ -422,6 +438,14 @@ class SwitchFailedError(BusyError):
     type = "model_load_failed"
     code = "model_load_failed"
     default_retry_after_s = 5
+
+
+class ConfigNotWrittenError(Fault):
+    """A change that only the file could keep, and the file cannot be written; nothing was changed."""
+
+    status = 500
+    type = "config_not_written"
+    code = "config_not_written"
 
 
 class DeviceLoadError(Fault):

@@ -89,6 +89,33 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.config.changed": (
+        "info",
+        frozenset(
+            {
+                "fields",
+                "path",
+                "reason",
+            }
+        ),
+    ),
+    "ignis.config.not_written": (
+        "warning",
+        frozenset(
+            {
+                "path",
+                "error",
+            }
+        ),
+    ),
+    "ignis.config.fault": (
+        "error",
+        frozenset(
+            {
+                "error",
+            }
+        ),
+    ),
     "ignis.config.moves_instructions": (
         "warning",
         frozenset(

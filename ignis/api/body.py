@@ -48,15 +48,23 @@ class Read(Generic[Body]):
         return [(IGNORED_HEADER, ", ".join(shown))] if shown else []
 
 
+async def read_json(exchange: Exchange, limit_bytes: int) -> Any:
+    """Reads a whole body as plain JSON values.
+
+    Raises:
+        RequestError: too large, of a foreign kind, or not JSON.
+    """
+    _check_kind(exchange)
+    return _parse(await exchange.read_body(limit_bytes))
+
+
 async def read_body(exchange: Exchange, limit_bytes: int, struct: type[Body]) -> Read[Body]:
     """Reads and checks a whole body.
 
     Raises:
         RequestError: too large, of a foreign kind, not JSON, or not what the struct declares.
     """
-    # A missing or form content type is curl's default and means JSON here; only what cannot be JSON is refused.
-    if exchange.headers.get("content-type", "").lower().startswith(_FORMS):
-        raise UnsupportedMediaTypeError("the body must be JSON, not a multipart form")
+    _check_kind(exchange)
     return await check_body(await exchange.read_body(limit_bytes), struct)
 
 
@@ -84,13 +92,7 @@ def parse_body(data: bytes, struct: type[Body]) -> Read[Body]:
     Raises:
         RequestError: as read_body.
     """
-    try:
-        raw = _decode(data)
-    except msgspec.DecodeError as error:
-        detail = "it is empty" if not data.strip() else str(error).removeprefix("JSON is malformed: ")
-        raise InvalidRequestError(f"the body is not valid JSON: {detail}") from error
-    except RecursionError as error:
-        raise InvalidRequestError("the body is nested too deeply") from error
+    raw = _parse(data)
     if not isinstance(raw, dict):
         raise refuse(msgspec.ValidationError("Expected `object`"), raw, struct)
     ignored = unknown_fields(raw, struct)
@@ -111,6 +113,22 @@ def convert(raw: object, struct: type[Body]) -> Body:
         return msgspec.convert(raw, struct)
     except msgspec.ValidationError as error:
         raise refuse(error, raw, struct) from error
+
+
+def _check_kind(exchange: Exchange) -> None:
+    # A missing or form content type is curl's default and means JSON here; only what cannot be JSON is refused.
+    if exchange.headers.get("content-type", "").lower().startswith(_FORMS):
+        raise UnsupportedMediaTypeError("the body must be JSON, not a multipart form")
+
+
+def _parse(data: bytes) -> Any:
+    try:
+        return _decode(data)
+    except msgspec.DecodeError as error:
+        detail = "it is empty" if not data.strip() else str(error).removeprefix("JSON is malformed: ")
+        raise InvalidRequestError(f"the body is not valid JSON: {detail}") from error
+    except RecursionError as error:
+        raise InvalidRequestError("the body is nested too deeply") from error
 
 
 def _decode(data: bytes) -> Any:

@@ -1,13 +1,30 @@
 """The routes of the configuration: the fields, their values, where these came from, and their changes."""
 
+import re
+
 import msgspec
 
-from ignis.api.schema.config import ConfigField, ConfigFieldList, ConfigGroup, ConfigOrigin, ConfigOrigins
+from ignis.api.body import read_json
+from ignis.api.schema.config import (
+    ConfigField,
+    ConfigFieldList,
+    ConfigGroup,
+    ConfigOrigin,
+    ConfigOrigins,
+    ConfigPatched,
+)
+from ignis.api.schema.models import Switching
 from ignis.config_fields import GROUP_TEXTS
 from ignis.config_table import describe_fields, document_of, origins_of
+from ignis.config_values import join_words
+from ignis.errors import InvalidRequestError
 from ignis.exchange import Exchange
 from ignis.running import RunningConfig
 
+_ACCEPTED = 202
+_FORMATS = ("json", "toml")
+_WAIT = re.compile(r"(?:^|[,;\s])wait=\"?(\d{1,6})")
+_MOST_WAIT_S = 3600.0
 _FIELDS = msgspec.json.encode(
     ConfigFieldList(
         object="list",
@@ -20,11 +37,43 @@ _FIELDS = msgspec.json.encode(
 class ConfigRoutes:
     """The endpoints."""
 
-    def __init__(self, running: RunningConfig) -> None:
+    def __init__(self, running: RunningConfig, max_body_bytes: int) -> None:
         self._running = running
+        self._max_body_bytes = max_body_bytes
 
     async def show(self, exchange: Exchange) -> None:
+        style = exchange.query.get("format", "json")
+        if style not in _FORMATS:
+            raise InvalidRequestError(f"format must be {join_words(_FORMATS)}", "format")
+        if style == "toml":
+            text = await self._running.text()
+            await exchange.respond(200, text.encode(), "application/toml")
+            return
         await exchange.respond(200, msgspec.json.encode(document_of(self._running.config)))
+
+    async def patch(self, exchange: Exchange) -> None:
+        document = await read_json(exchange, self._max_body_bytes)
+        course = self._running.course
+        before = course.home
+        patch = await self._running.patch(document, _wait_s(exchange.headers.get("prefer", "")))
+        change = patch.change
+        assert change is not None
+        if not patch.over.is_set():
+            name = "" if before is None else before.name
+            begun = ConfigPatched(applied="reload", persisted="after_reload", switching=Switching(before=name, to=name))
+            await exchange.respond(_ACCEPTED, msgspec.json.encode(begun))
+            return
+        persisted = patch.persisted
+        is_restart = len(change.restart) == len(change.values)
+        body = ConfigPatched(
+            applied="reload" if patch.is_reload else "restart" if is_restart else "live",
+            persisted="no" if persisted.path is None else "yes",
+            path=persisted.path,
+            reason=persisted.reason,
+            restart_required=change.restart,
+            config=document_of(self._running.config),
+        )
+        await exchange.respond(200, msgspec.json.encode(body))
 
     async def fields(self, exchange: Exchange) -> None:
         await exchange.respond(200, _FIELDS)
@@ -33,8 +82,14 @@ class ConfigRoutes:
         config = self._running.config
         body = ConfigOrigins(
             object="list",
-            data=msgspec.convert(origins_of(config), list[ConfigOrigin]),
+            data=msgspec.convert(origins_of(config, self._running.next_config), list[ConfigOrigin]),
             file=None if config.file is None else str(config.file),
             profile=config.layers.profile_name,
         )
         await exchange.respond(200, msgspec.json.encode(body))
+
+
+def _wait_s(prefer: str) -> float:
+    """Seconds that the client would wait for the outcome (RFC 7240, section 4.3); 0 where it does not say."""
+    match = _WAIT.search(prefer.lower())
+    return min(float(match[1]), _MOST_WAIT_S) if match else 0.0

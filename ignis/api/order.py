@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Self
 
 from ignis.api.generation import Order
 from ignis.api.prompt import Prompts
@@ -15,6 +16,8 @@ from ignis.api.templating import takes_tools, template_tools, template_variables
 from ignis.api.thinking import Thinking, ThinkingDefaults, can_think, resolve
 from ignis.api.wish import Conversation, FillIn, Names, Prompt, ToolChoice, ToolMode, Wish
 from ignis.chat.instructions import InstructionPolicies
+from ignis.config import ByFamily
+from ignis.config_fields import ConfigFields
 from ignis.engine.gate import Use
 from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.limits import REJECTIONS
@@ -51,18 +54,31 @@ class OrderSettings:
     policies: InstructionPolicies
     thinking: ThinkingDefaults
 
+    @classmethod
+    def from_config(cls, config: ConfigFields) -> Self:
+        return cls(
+            default_max_tokens=config.model.default_max_tokens,
+            request_timeout_s=config.server.request_timeout or None,
+            dialect=config.model.dialect.value,
+            policies=InstructionPolicies.from_config(config.server),
+            thinking=ThinkingDefaults.from_config(config.model),
+        )
+
 
 class Orders:
     """Turns bodies into orders."""
 
-    def __init__(self, serving: Serving, prompts: Prompts, settings: OrderSettings, metrics: Metrics, log: Log) -> None:
+    def __init__(
+        self, serving: Serving, prompts: Prompts, settings: ByFamily[OrderSettings], metrics: Metrics, log: Log
+    ) -> None:
+        self.settings = settings
+        """May be replaced at any time; a request that is being made takes either."""
         self._serving = serving
         self._prompts = prompts
-        self._settings = settings
         self._metrics = metrics
         self._log = log
         self._reported: set[str] = set()
-        self._known_form: tuple[LoadedModel, ReasoningForm | None] | None = None
+        self._known_form: tuple[LoadedModel, OutputDialect, ReasoningForm | None] | None = None
 
     @asynccontextmanager
     async def use(self, name: str | None, on_long: OnLong | None = None) -> AsyncIterator[Use]:
@@ -74,7 +90,7 @@ class Orders:
             ServerNotReadyError, DrainingError, ModelNotFoundError, ModelSwitchingError, SwitchFailedError,
             RequestTimeoutError: as Serving.use.
         """
-        async with self._serving.use(name, self._settings.request_timeout_s, on_long) as use:
+        async with self._serving.use(name, self.settings.default.request_timeout_s, on_long) as use:
             yield use
 
     async def make(self, wish: Wish, trace: str, on_long: OnLong | None = None) -> Order:
@@ -94,11 +110,13 @@ class Orders:
     async def make_with(self, use: Use, wish: Wish, trace: str) -> Order:
         """Makes an order for a model that is kept; raises as `make`."""
         model = use.model
+        # Once for the whole request: it may be replaced while the prompt is rendered.
+        settings = self._of(model)
         stops = _stops(wish.stop, wish.names.stop)
         sampling = sampling_params(wish.fields, wish.top_logprobs, model)
         if wish.fields.ignore_eos and wish.max_tokens is None:
             raise InvalidRequestError(f"ignore_eos needs {wish.names.max_tokens}", "ignore_eos")
-        prompt = await self.prompt(model, wish.prompt, wish.names, max_tokens=model.max_context)
+        prompt = await self.prompt(model, wish.prompt, wish.names, model.max_context, settings)
         if wish.prompt_logprobs is not None and len(prompt) > MAX_SCORED_TOKENS:
             raise InvalidRequestError(
                 f"{wish.names.prompt} has {len(prompt)} tokens, but log probabilities are given of at most "
@@ -108,14 +126,14 @@ class Orders:
         order = Order(
             model=model,
             prompt=prompt,
-            max_tokens=self._cap(model, len(prompt), wish),
+            max_tokens=self._cap(model, len(prompt), wish, settings.default_max_tokens),
             sampling=sampling,
             num_answers=wish.num_answers,
             stops=stops,
             ignores_eos=bool(wish.fields.ignore_eos),
             prompt_logprobs=wish.prompt_logprobs,
             request_class=_request_class(wish.fields),
-            timeout_s=self._settings.request_timeout_s,
+            timeout_s=settings.request_timeout_s,
             waited_s=use.waited_s,
             trace=trace,
         )
@@ -126,9 +144,9 @@ class Orders:
         conversation = wish.prompt
         tools = () if conversation.tool_choice.mode is ToolMode.NONE else conversation.tools
         is_single = not conversation.parallel_tool_calls or conversation.tool_choice.mode is ToolMode.NAMED
-        dialect = self._dialect(model)
+        dialect = _dialect(model, settings)
         constraints = await self._constraints(order, wish, conversation, dialect)
-        thinking = await self._thinking(model, conversation)
+        thinking = await self._thinking(model, conversation, settings)
         form = self._form(model, dialect) if thinking.is_on else None
         reasoning = () if form is None else _reasoning(order, form, dialect, thinking, constraints)
         return replace(
@@ -146,9 +164,9 @@ class Orders:
 
     def _form(self, model: LoadedModel, dialect: OutputDialect) -> ReasoningForm | None:
         known = self._known_form
-        if known is None or known[0] is not model:
-            self._known_form = known = (model, reasoning_form(model.tokenizer, dialect))
-        return known[1]
+        if known is None or known[0] is not model or known[1] != dialect:
+            self._known_form = known = (model, dialect, reasoning_form(model.tokenizer, dialect))
+        return known[2]
 
     async def _constraints(
         self, order: Order, wish: Wish, conversation: Conversation | None, dialect: OutputDialect
@@ -181,9 +199,17 @@ class Orders:
         )
 
     async def prompt(
-        self, model: LoadedModel, prompt: Prompt, names: Names, max_tokens: int | None = None
+        self,
+        model: LoadedModel,
+        prompt: Prompt,
+        names: Names,
+        max_tokens: int | None = None,
+        settings: OrderSettings | None = None,
     ) -> tuple[int, ...]:
         """Renders and tokenises a prompt in a worker thread; a conversation far past `max_tokens` not to its end.
+
+        Args:
+            settings: those of the order; None: of now.
 
         Raises:
             RequestError: the template or a check refuses it.
@@ -202,16 +228,16 @@ class Orders:
                 _check_ids(prompt, model.vocab_size, names.prompt)
                 return prompt
         source = model.template or ""
-        dialect = self._dialect(model)
+        settings = settings or self._of(model)
+        dialect = _dialect(model, settings)
         tools = template_tools(prompt.tools, prompt.tool_choice, source, dialect)
         named = template_variables(source, prompt.thinking.variables)
-        thinking = await self._thinking(model, prompt)
+        thinking = await self._thinking(model, prompt, settings)
         variables = {**named, **thinking.variables}
         told = tool_prompt(source, dialect)
-        policies = self._settings.policies
         try:
             return await self._prompts.build(
-                model, prompt.messages, tools, variables, policies, told, max_tokens, prompt.begun
+                model, prompt.messages, tools, variables, settings.policies, told, max_tokens, prompt.begun
             )
         except RequestError as error:
             param = error.param or ""
@@ -220,12 +246,19 @@ class Orders:
                 raise
             raise type(error)(error.message.replace(param, place), place) from error
 
-    async def _thinking(self, model: LoadedModel, conversation: Conversation) -> Thinking:
-        template = await self._prompts.template(model)
-        return resolve(conversation.thinking, template.thinking, self._dialect(model), self._settings.thinking)
+    async def check(self, model: LoadedModel, settings: ByFamily[OrderSettings]) -> None:
+        """Raises ConfigError where a model that is loaded could not honour them."""
+        own = settings.of(model.family)
+        if model.template is not None:
+            template = await self._prompts.template(model)
+            own.thinking.check(template.thinking, _dialect(model, own))
 
-    def _dialect(self, model: LoadedModel) -> OutputDialect:
-        return choose_dialect(model.template, self._settings.dialect, model.architecture)
+    async def _thinking(self, model: LoadedModel, conversation: Conversation, settings: OrderSettings) -> Thinking:
+        template = await self._prompts.template(model)
+        return resolve(conversation.thinking, template.thinking, _dialect(model, settings), settings.thinking)
+
+    def _of(self, model: LoadedModel) -> OrderSettings:
+        return self.settings.of(model.family)
 
     async def count(self, name: str | None, prompt: Prompt, names: Names) -> int:
         """Counts the tokens of a prompt for the model of that name; raises as `make` does."""
@@ -234,14 +267,15 @@ class Orders:
 
     async def capabilities(self, model: LoadedModel) -> Capabilities:
         """Says what a loaded model can do."""
-        dialect = self._dialect(model)
+        settings = self._of(model)
+        dialect = _dialect(model, settings)
         template = None if model.template is None else await self._prompts.template(model)
         is_thinking = template is not None and can_think(template.thinking, dialect)
         return Capabilities(
             tools=template is not None and takes_tools(template.source, dialect),
             thinking=is_thinking,
             thinking_efforts=[] if template is None else [effort.value for effort in template.thinking.efforts],
-            thinking_budget=self._settings.thinking.budget if is_thinking else 0,
+            thinking_budget=settings.thinking.budget if is_thinking else 0,
             vision=False,
         )
 
@@ -254,7 +288,7 @@ class Orders:
                     "ignis.request.field_ignored", request_id=exchange.request_id, field=name[:64], path=exchange.path
                 )
 
-    def _cap(self, model: LoadedModel, num_prompt: int, wish: Wish) -> int:
+    def _cap(self, model: LoadedModel, num_prompt: int, wish: Wish, default_max_tokens: int) -> int:
         """Returns the cap that fits beside the prompt.
 
         Raises:
@@ -274,9 +308,13 @@ class Orders:
             )
             param = name
         else:
-            return explicit or min(room, wish.default_max_tokens or self._settings.default_max_tokens or room)
+            return explicit or min(room, wish.default_max_tokens or default_max_tokens or room)
         self._metrics.count("ignis_requests_rejected", label=REJECTIONS[ContextLengthExceededError])
         raise ContextLengthExceededError(message, param)
+
+
+def _dialect(model: LoadedModel, settings: OrderSettings) -> OutputDialect:
+    return choose_dialect(model.template, settings.dialect, model.architecture)
 
 
 def _is_forced(conversation: Conversation) -> bool:

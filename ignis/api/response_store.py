@@ -2,7 +2,8 @@
 when their time is. Reads no clock of its own and does no I/O.
 """
 
-from collections import OrderedDict, deque
+import heapq
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,11 +51,18 @@ class ResponseStore:
         self._clock = clock
         self._kept: OrderedDict[str, tuple[float, StoredResponse]] = OrderedDict()
         """With the time at which each goes; the least recently used one first."""
-        self._ends: deque[tuple[float, str]] = deque()
-        """The same times in order, with those of responses that went before their time."""
+        self._ends: list[tuple[float, str]] = []
+        """The same times as a heap, with those of responses that went before their time."""
         self._items: dict[str, tuple[str, Item]] = {}
         """Of each item the response that it came with, and the item."""
         self.size_bytes = 0
+
+    def limit(self, max_bytes: int, ttl_s: float | None) -> None:
+        """Has it keep so much, so long, from now on; what is kept already keeps its time."""
+        self._max_bytes, self._ttl_s = max_bytes, ttl_s
+        self._drop_old()
+        while self.size_bytes > self._max_bytes:
+            self.remove(next(iter(self._kept)))
 
     @property
     def keeps(self) -> bool:
@@ -71,7 +79,7 @@ class ResponseStore:
         self.remove(stored.id)
         end = self._clock() + (float("inf") if self._ttl_s is None else self._ttl_s)
         self._kept[stored.id] = (end, stored)
-        self._ends.append((end, stored.id))
+        heapq.heappush(self._ends, (end, stored.id))
         self.size_bytes += stored.size_bytes
         for item in stored.items[stored.num_earlier :]:
             self._items.setdefault(item["id"], (stored.id, item))
@@ -111,7 +119,7 @@ class ResponseStore:
     def _drop_old(self) -> None:
         now = self._clock()
         while self._ends and self._ends[0][0] <= now:
-            end, response_id = self._ends.popleft()
+            end, response_id = heapq.heappop(self._ends)
             if self._kept.get(response_id, (None,))[0] == end:
                 self.remove(response_id)
 

@@ -31,6 +31,7 @@ from ignis.api.tokenize import Tokenize
 from ignis.api.ui import Document, Redirect, StaticFiles
 from ignis.chat.instructions import InstructionPolicies
 from ignis.clock import monotonic_s
+from ignis.config import ByFamily, Config
 from ignis.config_fields import ConfigFields
 from ignis.downloads import Downloads
 from ignis.log import Log
@@ -103,18 +104,30 @@ def build_router(
         settings.policies,
         settings.thinking,
     )
-    orders = Orders(serving, prompts, order_settings, metrics, log)
+    own = {family: OrderSettings.from_config(fields) for family, fields in running.config.families.items()}
+    orders = Orders(serving, prompts, ByFamily(order_settings, own), metrics, log)
     answering = Answering(serving, log)
     limit = settings.max_body_bytes
     messages = Messages(orders, answering, metrics, limit)
     models = Models(serving, downloads, orders.capabilities, shipped / "ui", limit)
     catalog = CatalogRoutes(downloads, limit)
-    config = ConfigRoutes(running)
+    config = ConfigRoutes(running, limit)
     store = ResponseStore(settings.response_store_bytes, settings.response_store_ttl_s, monotonic_s)
     runs = ResponseRuns(orders, store)
     responses = Responses(orders, answering, runs, limit)
     response_socket = ResponseSocket(serving, orders, answering, runs, log, limit)
     tokenize = Tokenize(orders, prompts, metrics, limit)
+
+    def apply(config: Config) -> None:
+        orders.settings = ByFamily.make(config, OrderSettings.from_config)
+        store.limit(config.server.response_store_bytes, config.server.response_store_ttl or None)
+
+    async def check(config: Config) -> None:
+        if serving.model is not None:
+            await orders.check(serving.model, ByFamily.make(config, OrderSettings.from_config))
+
+    running.on_change(apply)
+    running.check_with(check)
     routes = [
         _route(operations.CHAT_COMPLETIONS, ChatCompletions(orders, answering, limit).create),
         _route(operations.COMPLETIONS, Completions(orders, prompts, answering, limit).create),
@@ -136,6 +149,7 @@ def build_router(
         _route(operations.MODEL_EVENTS, models.events),
         _route(operations.SHOW_MODEL, models.show),
         _route(operations.SHOW_CONFIG, config.show),
+        _route(operations.PATCH_CONFIG, config.patch),
         _route(operations.SHOW_CONFIG_FIELDS, config.fields),
         _route(operations.SHOW_CONFIG_ORIGINS, config.origins),
         _route(operations.TOKENIZE, tokenize.tokenize),

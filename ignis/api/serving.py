@@ -33,7 +33,7 @@ class Serving:
         self._turn = trio.StrictFIFOLock()
         self._num_waiting = 0
         """Who wait for lanes, in their row or about to be."""
-        self._long_s = long_s
+        self.long_s = long_s
         metrics.read_gauge_from("ignis_responses_queued_requests", lambda: self._num_waiting)
 
     @property
@@ -92,7 +92,7 @@ class Serving:
             ModelSwitchingError, SwitchFailedError, RequestTimeoutError: it did not come.
         """
         wanted = split_suffix(name or "")[0].strip()
-        patience = Patience(timeout_s=timeout_s, long_s=self._long_s, on_long=on_long)
+        patience = Patience(timeout_s=timeout_s, long_s=self.long_s, on_long=on_long)
         try:
             use = await self.keeper.gate.enter(wanted or None, patience)
         except IgnisError as error:

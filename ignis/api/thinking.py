@@ -109,10 +109,11 @@ class ThinkingDefaults:
         is_off = not self.is_on or self.effort is Effort.NONE
         if is_off and _always_thinks(ability, dialect):
             name = "model.enable_thinking" if not self.is_on else "model.reasoning_effort"
-            raise ConfigError(f"{name} turns thinking off, which the chat template of this model cannot")
+            raise ConfigError(f"{name} turns thinking off, which the chat template of this model cannot", name)
         if self.effort not in (None, Effort.NONE) and not ability.efforts:
             raise ConfigError(
-                f"model.reasoning_effort is {self.effort.value}, but the chat template of this model takes no effort"
+                f"model.reasoning_effort is {self.effort.value}, but the chat template of this model takes no effort",
+                "model.reasoning_effort",
             )
 
 

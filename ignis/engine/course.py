@@ -4,7 +4,7 @@ The keeper writes it, the gate and the API read it, all in the event loop's thre
 """
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import trio
@@ -13,7 +13,7 @@ from ignis.clock import Clock
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import STATUS, EngineState, LoadedModel, ModelStatus
 from ignis.engine.opening import Opened
-from ignis.engine.settings import EngineSettings
+from ignis.engine.settings import LoadSettings
 from ignis.engine.switching import Switch, SwitchPhase, SwitchWatch
 from ignis.models.local import LocalModel
 
@@ -22,14 +22,29 @@ _USUAL_LOAD_S = 2.0
 _CHANGES_KEPT = 20
 
 
+@dataclass(slots=True, eq=False)
+class Reload:
+    """A load by other settings, for whoever waits to hear how it went."""
+
+    settings: LoadSettings
+    """What this load and the later ones go by, if it goes well."""
+    over: trio.Event = field(default_factory=trio.Event)
+    error: BaseException | None = None
+    """Once it is over: why the settings are the old ones again."""
+
+    def settle(self, error: BaseException | None = None) -> None:
+        self.error = error
+        self.over.set()
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What somebody asked for beside the requests."""
 
     target: LocalModel | None
     """None: nothing is to be loaded."""
-    settings: EngineSettings | None = None
-    """What this load and the later ones go by; None: what the last one went by."""
+    reload: Reload | None = None
+    """None: it is loaded by the settings of the last load."""
 
 
 class Course:

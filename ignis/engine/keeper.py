@@ -11,15 +11,16 @@ from functools import partial
 import trio
 
 from ignis.clock import Clock
-from ignis.engine.course import Asked, Course
+from ignis.engine.course import Asked, Course, Reload
 from ignis.engine.engine import Engine
 from ignis.engine.gate import Gate, KeeperSettings
 from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
 from ignis.engine.limits import not_serving
 from ignis.engine.load import Loaded
 from ignis.engine.opening import Opened, give_memory_back, naming, open_model
-from ignis.engine.settings import EngineSettings
+from ignis.engine.settings import EngineSettings, LoadSettings
 from ignis.engine.switching import PingPong, SwitchOutcome, SwitchPhase, SwitchWatch
+from ignis.engine.vram import context_of
 from ignis.error_body import without_folders
 from ignis.errors import (
     ConfigError,
@@ -50,6 +51,7 @@ class ModelKeeper:
         metrics: Metrics,
         *,
         prepare: Prepare,
+        load_settings: LoadSettings | None = None,
         forget: Callable[[], None] = lambda: None,
         on_loaded: Callable[[LoadedModel, Loaded], None] = lambda _model, _loaded: None,
         clock: Clock = trio.current_time,
@@ -58,6 +60,7 @@ class ModelKeeper:
         Args:
             prepare: does for a model what requests would else pay for, and raises what is wrong with it; called before
                 the load, and again with the loaded one.
+            load_settings: what loads go by; None: the engine's own settings.
             forget: lets go of what `prepare` made.
             on_loaded: is told of every model that serves.
         """
@@ -70,7 +73,7 @@ class ModelKeeper:
         self._prepare = prepare
         self._forget = forget
         self._on_loaded = on_loaded
-        self._settings = engine.settings
+        self._settings = load_settings or LoadSettings(engine.settings)
         """What the next load goes by."""
         self._first: LocalModel | None = None
         """What the server was started on."""
@@ -112,20 +115,26 @@ class ModelKeeper:
         self.course.note_change()
         return True
 
-    def ask_reload(self, settings: EngineSettings) -> None:
-        """Has the model that serves loaded anew by other settings; where that fails, by the old ones again.
+    def ask_reload(self, settings: LoadSettings) -> Reload:
+        """Has the model loaded anew by other settings; where that fails, by the old ones again. An idle one is woken
+        for it, for nobody knows otherwise whether they do.
 
-        Where none is loaded, the next load goes by them. `course.last_switch` says how it went.
+        Over at once where they are the same for this model, or where there is no model: the next load goes by them.
 
         Raises:
             SwitchInProgressError, DrainingError: as ask_switch.
         """
         self._check_quiet()
-        if self.course.opened is None:
+        reload = Reload(settings)
+        opened, home = self.course.opened, self.course.home
+        family = None if opened is None else _family(opened)
+        if home is None or settings == self._settings or (opened is not None and self._is_same(settings, family)):
             self._settings = settings
-            return
-        self.course.asked = Asked(self.course.opened.local, settings)
+            reload.settle()
+            return reload
+        self.course.asked = Asked(home, reload)
         self.course.note_change()
+        return reload
 
     def start_with(self, model: LocalModel) -> None:
         """Has the server's first model loaded."""
@@ -153,7 +162,10 @@ class ModelKeeper:
 
     def stop(self) -> None:
         """The server shuts down: whoever waits is told so. The engine drains already."""
-        self.gate.wishes.refuse_all(lambda: DrainingError("the server is shutting down"))
+        self.gate.wishes.refuse_all(_stopping)
+        asked, self.course.asked = self.course.asked, None
+        if asked is not None and asked.reload is not None:
+            asked.reload.settle(_stopping())
         self.course.note_change()
 
     def _check_quiet(self) -> None:
@@ -211,22 +223,29 @@ class ModelKeeper:
         self.course.coming, self.course.is_asked = target, asked is not None
         before = self.course.opened
         old_settings = self._settings
-        if asked is not None and asked.settings is not None:
-            self._settings = asked.settings
+        reload = None if asked is None else asked.reload
+        if reload is not None:
+            self._settings = reload.settings
+        cause: BaseException | None = _stopping()
         try:
             if before is None or self._engine.state is not EngineState.SERVING:
                 await self._tear_down()
-                await self._load_alone(target)
+                cause = await self._load_alone(target, None if reload is None else old_settings)
             else:
                 self.course.watch = watch = SwitchWatch(before.local.name, target.name, self.course.clock)
-                await self._switch(before.local, target, watch, old_settings)
+                cause = await self._switch(before.local, target, watch, old_settings)
         finally:
             self.course.coming = self.course.watch = None
             self.course.is_asked = False
+            if reload is not None:
+                reload.settle(cause)
             self.course.note_change()
 
-    async def _load_alone(self, target: LocalModel) -> None:
-        """Loads where nothing is loaded.
+    async def _load_alone(self, target: LocalModel, old_settings: LoadSettings | None) -> BaseException | None:
+        """Loads where nothing is loaded; returns what it failed of.
+
+        Args:
+            old_settings: what is gone back to where it fails; None: there is nothing to go back to.
 
         Raises:
             LoadPlanError, ConfigError: of the server's first model; the configuration has to be mended.
@@ -241,8 +260,13 @@ class ModelKeeper:
             self.course.changes.appendleft(watch.over(SwitchOutcome.LOADED, waited))
         except Exception as error:
             cause = first_of(error)
-            waited = self._note_failure(target, cause)
+            self._log_failure(target, cause)
             self.course.changes.appendleft(watch.over(SwitchOutcome.FAILED, waited, without_folders(str(cause))))
+            if old_settings is not None:
+                self._settings = old_settings
+                if await self._return_to(target):
+                    return cause
+            self._refuse_waiting(target, cause)
             if self.course.home is None or self.course.home.path == target.path:
                 self.course.home = target
                 if self._engine.state is EngineState.UNLOADED:
@@ -252,27 +276,33 @@ class ModelKeeper:
                 self.gate.wishes.refuse_nameless(lambda: not_serving(EngineState.FAILED, reason))
             if is_first and isinstance(cause, LoadPlanError | ConfigError):
                 raise cause from error
+            return cause
+        return None
 
     async def _switch(
-        self, old: LocalModel, target: LocalModel, watch: SwitchWatch, old_settings: EngineSettings
-    ) -> None:
+        self, old: LocalModel, target: LocalModel, watch: SwitchWatch, old_settings: LoadSettings
+    ) -> BaseException | None:
+        """Exchanges the model that serves; returns why the old one serves on, or nothing does."""
         self._log.emit("ignis.model.switch_started", from_=old.name, to=target.name)
         try:
             opened = await self._open(target)
             await self._prepare_opened(opened)
         except Exception as error:
+            cause = first_of(error)
             self._settings = old_settings
-            waited = self._note_failure(target, first_of(error))
-            self._settle(watch, SwitchOutcome.REFUSED, waited, first_of(error))
+            self._log_failure(target, cause)
+            # Who waits for a model that is only loaded anew still has it.
+            waited = 0 if old.path == target.path else self._refuse_waiting(target, cause)
+            self._settle(watch, SwitchOutcome.REFUSED, waited, cause)
             # What was read of it is a million small objects.
             await trio.to_thread.run_sync(give_memory_back)
-            return
+            return cause
         watch.mark(SwitchPhase.PREPARE)
         if not await self._drain(target):
             opened.close()
             self._settings = old_settings
             self._settle(watch, SwitchOutcome.CALLED_OFF)
-            return
+            return _stopping()
         watch.mark(SwitchPhase.DRAIN)
         try:
             await self._tear_down("switch")
@@ -284,11 +314,16 @@ class ModelKeeper:
         except Exception as error:
             cause = first_of(error)
             self._settings = old_settings
-            waited = self._note_failure(target, cause)
+            self._log_failure(target, cause)
+            waited = self.gate.wishes.count(target.path)
+            if old.path != target.path:
+                self._refuse_waiting(target, cause)
             is_back = await self._return_to(old)
+            self._refuse_waiting(target, cause)
             self._settle(watch, SwitchOutcome.RETURNED if is_back else SwitchOutcome.FAILED, waited, cause)
-        else:
-            self._settle(watch, SwitchOutcome.SWITCHED, waited)
+            return cause
+        self._settle(watch, SwitchOutcome.SWITCHED, waited)
+        return None
 
     async def _drain(self, target: LocalModel) -> bool:
         """Lets nobody in and waits for what runs. False: nobody wants the other model any more, and this one stays."""
@@ -353,6 +388,7 @@ class ModelKeeper:
     async def _prepare_opened(self, opened: Opened) -> None:
         """Finds out what is wrong with a model while another serves. Closes it then."""
         try:
+            context_of(opened.checkpoint, self._settings_for(opened))
             await trio.to_thread.run_sync(opened.make_tokenizer)
             with naming(opened.local.path):
                 await self._prepare(opened.describe(opened.checkpoint.shape.context_tokens, None))
@@ -398,11 +434,15 @@ class ModelKeeper:
     def _settings_for(self, opened: Opened) -> EngineSettings:
         """The context that the operator chose is of the model that the server was started on: another one that has less
         is served with what it has."""
+        settings = self._settings.of(_family(opened))
         trained = opened.checkpoint.shape.context_tokens
         is_first = self._first is None or opened.local.path == self._first.path
-        if is_first or self._settings.max_context <= trained:
-            return self._settings
-        return replace(self._settings, max_context=0)
+        if is_first or settings.max_context <= trained:
+            return settings
+        return replace(settings, max_context=0)
+
+    def _is_same(self, settings: LoadSettings, family: str | None) -> bool:
+        return settings.of(family) == self._settings.of(family)
 
     async def _tear_down(self, reason: str | None = None) -> None:
         """Unloads whatever is loaded, and gives the memory back."""
@@ -423,10 +463,12 @@ class ModelKeeper:
             duration_ms = round((self.course.clock() - begun_at_s) * 1e3, 1)
             self._log.emit("ignis.model.unloaded", id=name, reason=reason, duration_ms=duration_ms)
 
-    def _note_failure(self, target: LocalModel, cause: BaseException) -> int:
-        """Ends the wait of those who wanted it; returns how many that were."""
+    def _log_failure(self, target: LocalModel, cause: BaseException) -> None:
         self._metrics.count("ignis_model_loads", label="failed")
         self._log.emit("ignis.model.load_failed", id=target.name, error=cause)
+
+    def _refuse_waiting(self, target: LocalModel, cause: BaseException) -> int:
+        """Ends the wait of those who wanted it; returns how many that were."""
         reason = without_folders(cause.message if isinstance(cause, IgnisError) else "an internal error occurred")
         return self.gate.wishes.refuse(
             target.path, lambda: SwitchFailedError(f"the model {target.name} could not be loaded: {reason}")
@@ -467,6 +509,14 @@ class ModelKeeper:
 
     def _is_status(self, status: ModelStatus) -> float:
         return float(self.course.status is status)
+
+
+def _family(opened: Opened) -> str:
+    return opened.checkpoint.shape.architecture.value
+
+
+def _stopping() -> DrainingError:
+    return DrainingError("the server is shutting down")
 
 
 def first_of(error: BaseException) -> BaseException:

@@ -126,6 +126,11 @@ class LoadedModel:
     architecture: Architecture | None = None
     """Together with the template it tells how the model writes thinking and calls."""
 
+    @property
+    def family(self) -> str | None:
+        """By which the configuration may differ."""
+        return None if self.architecture is None else self.architecture.value
+
 
 def describe(
     checkpoint: Checkpoint,

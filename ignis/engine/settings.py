@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
+from ignis.config import ByFamily
 from ignis.config_fields import ConfigFields, ModelKvFormat
 from ignis.units import PoolSize
 
@@ -50,3 +51,7 @@ class EngineSettings:
             has_prefix_cache=config.reuse.prompt,
             num_threads=config.cpu.threads,
         )
+
+
+LoadSettings = ByFamily[EngineSettings]
+"""What loads go by; the family is that of the model's architecture."""

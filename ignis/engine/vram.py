@@ -114,6 +114,21 @@ _KNOBS = {
 """What makes a line smaller, beside a larger budget."""
 
 
+def context_of(checkpoint: Checkpoint, settings: EngineSettings) -> int:
+    """Tokens of one request.
+
+    Raises:
+        LoadPlanError: more is asked for than the model has.
+    """
+    trained = checkpoint.shape.context_tokens
+    if settings.max_context > trained:
+        raise LoadPlanError(
+            f"model.max_context is {settings.max_context}, and the model's context is {trained} tokens",
+            "model.max_context",
+        )
+    return settings.max_context or trained
+
+
 def plan_load(leaf: Leaf, checkpoint: Checkpoint, settings: EngineSettings) -> LoadPlan:
     """Decides the sizes of a load.
 
@@ -121,10 +136,7 @@ def plan_load(leaf: Leaf, checkpoint: Checkpoint, settings: EngineSettings) -> L
         LoadPlanError: the context is longer than the model's, the budget is not there, or it cannot hold one full
             context. The message names the line of the plan and the field to change.
     """
-    trained = checkpoint.shape.context_tokens
-    max_context = settings.max_context or trained
-    if max_context > trained:
-        raise LoadPlanError(f"model.max_context is {max_context}, and the model's context is {trained} tokens")
+    max_context = context_of(checkpoint, settings)
     device = leaf.probe()
     chunk = settings.prefill_chunk or (_CARD_CHUNK if device.has_own_memory else _HOST_CHUNK)
     layout = Layout(

@@ -65,7 +65,7 @@ class LocalModels:
     ) -> None:
         """named: by the operator. others: what somebody else knows to be on the disk, the catalog for one."""
         self._folder = folder
-        self._named = tuple(named)
+        self.named: Sequence[LocalModel] = tuple(named)
         self._others = others
         self._started: LocalModel | None = None
 
@@ -127,7 +127,7 @@ class LocalModels:
     def _known(self) -> dict[str, LocalModel]:
         known: dict[str, LocalModel] = {}
         started = () if self._started is None else (self._started,)
-        for model in (*started, *self._named, *self._others(), *self._in_folder()):
+        for model in (*started, *self.named, *self._others(), *self._in_folder()):
             known.setdefault(model.name, model)
         return known
 

@@ -49,7 +49,8 @@ class Server:
         `count` adds one to a metric family, under a label."""
         self._give_up = give_up
         self._count = count
-        self._limits = limits
+        self.limits = limits
+        """May be replaced: a connection keeps those that it was accepted under."""
         self._log = log
         self._rosters: list[Roster] = []
         self._drain_asked = trio.Event()
@@ -110,7 +111,7 @@ class Server:
             connections.cancel_scope.cancel()
 
     async def _wind_down(self) -> None:
-        with trio.move_on_after(self._limits.drain_timeout_s):
+        with trio.move_on_after(self.limits.drain_timeout_s):
             await self._wait_empty()
         self._give_up()
         with trio.move_on_after(_LAST_WORD_S):
@@ -146,22 +147,22 @@ class Server:
                 backoff_s = min(2 * backoff_s, _BACKOFF_S[1])
                 continue
             backoff_s = _BACKOFF_S[0]
-            peer = _set_up(stream, self._limits)
-            if roster.num_connections < self._limits.max_connections or roster.make_room():
-                connection = Connection(stream, peer, listen.handler, roster, self._limits, self._log, listen.tls)
+            peer = _set_up(stream, self.limits)
+            if roster.num_connections < self.limits.max_connections or roster.make_room():
+                connection = Connection(stream, peer, listen.handler, roster, self.limits, self._log, listen.tls)
                 connections.start_soon(connection.run)
                 continue
             if trio.current_time() >= next_warning_at:
                 next_warning_at = trio.current_time() + _WARNING_EVERY_S
                 self._log.emit("ignis.http.connections_full", peer=peer, connections=roster.num_connections)
             roster.note_refusal(_FULL)
-            wire = Wire(stream, self._limits.write_timeout_s, listen.tls)
+            wire = Wire(stream, self.limits.write_timeout_s, listen.tls)
             try:
                 refusals.acquire_on_behalf_of_nowait(wire)
             except trio.WouldBlock:
                 wire.cut()
             else:
-                connections.start_soon(_refuse, wire, refusals, self._limits.origins)
+                connections.start_soon(_refuse, wire, refusals, self.limits.origins)
 
 
 async def on_signals(

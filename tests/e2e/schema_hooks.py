@@ -12,6 +12,13 @@ MOST_TOKENS = 6
 _CAPS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _STREAMING = ("/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses")
 _VOCABULARY = 1000
+_UNFELT = (
+    "model.loop_guard",
+    "model.thinking_budget",
+    "server.response_store_ttl",
+    "server.ui",
+    "switch.drain_timeout",
+)
 _NOT_OF_THIS_MODEL = (
     *("tools", "tool_choice", "chat_template_kwargs", "suffix"),
     *("enable_thinking", "reasoning_effort", "reasoning", "thinking", "thinking_budget"),
@@ -25,6 +32,8 @@ def map_body(context: Any, body: Any) -> Any:
     """Every other body stays as it is, but for what would only cost time."""
     if not isinstance(body, dict):
         return body
+    if context.operation.path == "/v1/config":
+        return {group: _harmless(group, fields) for group, fields in body.items()}
     for name in _CAPS:
         # A float without a fraction is an integer to JSON Schema, and to the server.
         if isinstance(body.get(name), float) or _is_integer(body.get(name)):
@@ -34,6 +43,13 @@ def map_body(context: Any, body: Any) -> Any:
     if len(body) % 2:
         _mend(body, context.operation.path)
     return body
+
+
+def _harmless(group: str, fields: Any) -> Any:
+    """Leaves the fields that another request does not feel; without that the next bodies would meet another server."""
+    if not isinstance(fields, dict):
+        return fields
+    return {name: value for name, value in fields.items() if f"{group}.{name}" in _UNFELT or value is None}
 
 
 def _mend(body: dict[str, Any], path: str) -> None:

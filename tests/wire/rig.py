@@ -182,6 +182,13 @@ class Rig:
         self.received = bytearray()
         self.has_ended = False
         self._written = written
+        self.until_end = trio.CancelScope()
+        self.tasks: trio.Nursery
+
+    async def keep(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Does what has no end of its own, until the client has left."""
+        with self.until_end:
+            await work()
 
     async def collect(self) -> None:
         """Takes whatever the server sends, until its end."""
@@ -248,6 +255,7 @@ async def rig(limits: ServerLimits = LIMITS, *, is_reading: bool = True) -> Asyn
         connection = Connection(trio.SocketStream(theirs), "a peer", handler, roster, limits, log)
         nursery.start_soon(connection.run)
         opened = Rig(client, handler, roster, written, counts)
+        opened.tasks = nursery
         if is_reading:
             nursery.start_soon(opened.collect)
         try:
@@ -256,6 +264,7 @@ async def rig(limits: ServerLimits = LIMITS, *, is_reading: bool = True) -> Asyn
             failure = error
         finally:
             ours.close()
+            opened.until_end.cancel()
     if failure is not None:
         # Raised out here, it is not wrapped by the nursery.
         raise failure

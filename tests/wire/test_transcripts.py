@@ -30,13 +30,13 @@ TEMPLATE = (
 TRANSCRIPTS = sorted(Path(__file__).parent.glob("*.http"))
 CODES = {kind.code for kind in vars(errors).values() if isinstance(kind, type) and hasattr(kind, "code")}
 HELD_ELSEWHERE = {
-    "config_invalid": "ends the start, before there is a wire",
+    "config_not_written": "test_running: it takes a disk that fails",
     "connections_full": "test_server: it takes other connections",
     "header_too_large": "test_refusals: it takes kilobytes",
+    "reload_failed": "test_running: it takes a device that fails",
     "switch_in_progress": "test_models: it takes a second model",
     "target_too_long": "test_refusals: it takes kilobytes",
     "websocket_stream_limit_reached": "test_response_socket: it takes 33 streams",
-    "/v1/config": "test_config: it changes with every field",
     "/v1/config/fields": "test_config: it is thirty kilobytes",
     "/v1/config/origins": "test_config: it changes with every field",
     "/v1/openapi.json": "test_openapi: it is half a megabyte",
@@ -111,6 +111,10 @@ async def _do(opened: Rig, order: str) -> None:
             config = DownloadConfig(enabled=False, path=Path("nowhere"))
             api.serve_with(Downloads(api.downloads.catalog, config, api.log, api.metrics))
             opened.handler.router = api.router
+        case ["configures"]:
+            api = _api("Hi")
+            opened.handler.router = api.router
+            opened.tasks.start_soon(opened.keep, api.running.run)
         case ["endless"]:
             api = _api("Hi")
             model = api.keeper.course.model

@@ -14,6 +14,7 @@ r"""Transcripts of one connection, bytes in and bytes out.
     = breaks expired a          what it writes, and how that ends
     = refuses EngineFullError   the engine refuses what is submitted with that error
     = guards key origin         the API has a key, and one origin whose pages may use it
+    = configures                the API's configuration can be changed
     = loads                     the model is being loaded; `= endless` that it has no token that ends an answer
 
 What changes with every run is written as a star: `date: *`, `x-request-id: *` where the server made it, and in answers

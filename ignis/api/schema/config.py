@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from ignis.api.schema.models import Switching
 from ignis.config_fields import FAMILIES, FIELDS, GROUP_TEXTS, Field, Kind
 from ignis.config_values import rule
 
@@ -140,3 +141,29 @@ ConfigDocument = _document(
     [field for field in FIELDS if field.kind is not Kind.SECRET],
 )
 """For the document of the API: what is sent is config_table.document_of."""
+
+ConfigPatch = _document(
+    "ConfigPatch",
+    "What is to be changed; null takes a value out of the file. The fields say which may be.",
+    [field for field in FIELDS if field.is_patchable],
+)
+"""For the document of the API: what comes is read by config_change.plan_change."""
+
+
+class ConfigPatched(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What a change came to."""
+
+    applied: Annotated[
+        Literal["live", "reload", "restart"],
+        msgspec.Meta(description="reload: the model is loaded anew. restart: all of it takes effect at a restart."),
+    ]
+    persisted: Annotated[
+        Literal["yes", "no", "after_reload"], msgspec.Meta(description="Whether the configuration file has it.")
+    ]
+    path: Annotated[str, msgspec.Meta(description="The configuration file.")] | None = None
+    reason: Annotated[str, msgspec.Meta(description="Why the file has it not.")] | None = None
+    restart_required: Annotated[
+        Sequence[str], msgspec.Meta(description="Fields that take effect at the next start.")
+    ] = ()
+    switching: Annotated[Switching, msgspec.Meta(description="While the model is loaded anew.")] | None = None
+    config: Annotated[dict[str, Any], msgspec.Meta(description="What is in effect, as GET has it.")] | None = None

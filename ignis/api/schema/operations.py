@@ -10,7 +10,7 @@ from ignis.api.schema.anthropic_answer import AnthropicErrorBody, AnthropicMessa
 from ignis.api.schema.anthropic_request import CountTokensRequest, MessagesRequest
 from ignis.api.schema.chat_completions import ChatCompletion, ChatCompletionChunk, ChatCompletionRequest
 from ignis.api.schema.completions import Completion, CompletionChunk, CompletionRequest
-from ignis.api.schema.config import ConfigDocument, ConfigFieldList, ConfigOrigins
+from ignis.api.schema.config import ConfigDocument, ConfigFieldList, ConfigOrigins, ConfigPatch, ConfigPatched
 from ignis.api.schema.models import (
     DownloadProgress,
     DownloadRequest,
@@ -338,6 +338,40 @@ SHOW_CONFIG = Operation(
     "Secrets are left out. An unset field is null. A family of models has an object of its own in a group where a "
     "value differs for it.",
     answer=ConfigDocument,
+    query=(
+        (
+            "format",
+            "toml: the configuration file's own text, its secrets hidden; without a file, what differs from the "
+            "defaults. Absent: json, what is in effect.",
+        ),
+    ),
+    refusals=(errors.InvalidRequestError,),
+)
+PATCH_CONFIG = Operation(
+    "PATCH",
+    "/v1/config",
+    "patchConfig",
+    "Change the configuration while the server runs",
+    "All of it is checked before anything is done. 200: it is in effect, or will be at the next start. 202: the model "
+    "is being loaded anew; with `Prefer: wait=<seconds>` the answer waits so long for the outcome. A reload that fails "
+    "brings the old configuration and the old model back. What took effect is written into the configuration file, "
+    "whose comments are kept. Changes are made one after the other.",
+    request=ConfigPatch,
+    answer=ConfigPatched,
+    statuses=(200, 202),
+    refusals=(
+        errors.InvalidRequestError,
+        errors.ConfigError,
+        errors.ConfigFieldNotPatchableError,
+        errors.ReloadFailedError,
+        errors.SwitchInProgressError,
+        errors.ConfigNotWrittenError,
+        errors.RequestTooLargeError,
+        errors.UnsupportedMediaTypeError,
+        errors.UnsupportedEncodingError,
+        errors.DrainingError,
+        errors.InternalError,
+    ),
 )
 SHOW_CONFIG_FIELDS = Operation(
     "GET",
@@ -413,6 +447,7 @@ OPERATIONS = (
     MODEL_EVENTS,
     SHOW_MODEL,
     SHOW_CONFIG,
+    PATCH_CONFIG,
     SHOW_CONFIG_FIELDS,
     SHOW_CONFIG_ORIGINS,
     TOKENIZE,

@@ -60,7 +60,7 @@ class Rig:
         self.keeper.course.model = model or byte_model()
         self.serving = Serving(self.engine, self.keeper, self.metrics, 10)  # type: ignore[arg-type]
         self._options: dict[str, Any] = {} if shipped is None else {"shipped": shipped}
-        self.running = RunningConfig(config or load_config([], {}, Path("/srv")))
+        self.running = RunningConfig(config or load_config([], {}, Path("/srv")), self.keeper, self.log)
         self._prompts = prompts
         self._settings = replace(ApiSettings.from_config(ConfigFields(), None), **settings)
         self.serve_with(

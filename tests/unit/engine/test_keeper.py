@@ -15,6 +15,7 @@ from ignis.engine.engine import Engine
 from ignis.engine.gate import KeeperSettings, Patience
 from ignis.engine.keeper import ModelKeeper
 from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
+from ignis.engine.settings import LoadSettings
 from ignis.engine.switching import SwitchOutcome, SwitchPhase
 from ignis.errors import (
     DeviceLoadError,
@@ -358,29 +359,58 @@ async def test_an_unload_that_is_asked_for_leaves_the_model_known(bench: Bench) 
 
 async def test_a_reload_goes_by_new_settings_and_comes_back_to_the_old_ones(bench: Bench) -> None:
     old = bench.engine.settings
-    bench.keeper.ask_reload(replace(old, decode_lanes=2))
+    reload = bench.keeper.ask_reload(LoadSettings(replace(old, decode_lanes=2)))
     assert await bench.answer("a") == "a"
-    await until(lambda: bench.loaded == ["a", "a"])
+    await reload.over.wait()
+    assert reload.error is None and bench.loaded == ["a", "a"]
     assert await bench.answer(None) == "a" and bench.engine.num_lanes == 2
     bench.leaf.load_faults["reading"] = DeviceLoadError("the card is full")
-    bench.keeper.ask_reload(replace(old, decode_lanes=3))
-    assert await bench.answer(None) == "a"
-    await until(lambda: bench.outcome() is SwitchOutcome.RETURNED)
-    assert bench.engine.num_lanes == 2
+    reload = bench.keeper.ask_reload(LoadSettings(replace(old, decode_lanes=3)))
+    # By its name or by none: it is not lost, for the model comes back.
+    assert await bench.answer("a") == await bench.answer(None) == "a"
+    await reload.over.wait()
+    assert isinstance(reload.error, DeviceLoadError)
+    assert bench.outcome() is SwitchOutcome.RETURNED and bench.engine.num_lanes == 2
 
 
-async def test_settings_wait_for_the_next_load_where_nothing_is_loaded(bench: Bench) -> None:
+async def test_an_idle_model_is_woken_to_see_whether_new_settings_will_do(bench: Bench) -> None:
     bench.keeper.ask_unload()
     await until(lambda: bench.keeper.course.status is ModelStatus.UNLOADED)
-    bench.keeper.ask_reload(replace(bench.engine.settings, decode_lanes=2))
-    assert not bench.leaf.is_loaded
-    assert await bench.answer(None) == "a"
-    assert bench.engine.num_lanes == 2
+    old = bench.engine.settings
+    bench.leaf.load_faults["reading"] = DeviceLoadError("the card is full")
+    reload = bench.keeper.ask_reload(LoadSettings(replace(old, decode_lanes=3)))
+    await reload.over.wait()
+    assert isinstance(reload.error, DeviceLoadError)
+    assert await bench.answer(None) == "a" and bench.engine.num_lanes == old.decode_lanes
+    bench.keeper.ask_unload()
+    await until(lambda: bench.keeper.course.status is ModelStatus.UNLOADED)
+    reload = bench.keeper.ask_reload(LoadSettings(replace(old, decode_lanes=2)))
+    await reload.over.wait()
+    assert reload.error is None and bench.leaf.is_loaded and bench.engine.num_lanes == 2
+
+
+async def test_settings_of_another_family_reload_nothing(bench: Bench) -> None:
+    old = bench.engine.settings
+    reload = bench.keeper.ask_reload(LoadSettings(old, {"qwen3": replace(old, decode_lanes=2)}))
+    assert reload.over.is_set() and reload.error is None
+    await bench.answer("a")
+    assert bench.loaded == ["a"]
+    reload = bench.keeper.ask_reload(LoadSettings(old, {"llama": replace(old, decode_lanes=2)}))
+    await reload.over.wait()
+    assert bench.loaded == ["a", "a"] and bench.engine.num_lanes == 2
+
+
+async def test_a_shutdown_ends_a_reload_that_has_not_begun(bench: Bench) -> None:
+    reload = bench.keeper.ask_reload(LoadSettings(replace(bench.engine.settings, decode_lanes=2)))
+    bench.engine.drain()
+    bench.keeper.stop()
+    await reload.over.wait()
+    assert isinstance(reload.error, DrainingError)
 
 
 async def test_another_model_with_less_context_is_served_with_what_it_has(cold: Bench, nursery: trio.Nursery) -> None:
     tiny_gguf().with_keys(llama__context_length=u32(64)).write(cold.folder / "small.gguf")
-    cold.keeper._settings = replace(cold.keeper._settings, max_context=128)
+    cold.keeper._settings = LoadSettings(replace(cold.engine.settings, max_context=128))
     await cold.start(nursery)
     assert await cold.answer("a") == "a" and cold.engine.max_context == 128
     assert await cold.answer("small") == "small" and cold.engine.max_context == 64

@@ -1,0 +1,166 @@
+"""Changes a configuration file and leaves the rest of it as it is: comments, order, spelling. Whole or not at all.
+
+The new text goes into a file beside it, reaches the disk, and takes the old one's name: whoever opens the file at any
+moment, a crash included, finds the old text or the new one.
+"""
+
+import contextlib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from tomlkit.items import InlineTable, Table
+
+from ignis.config_file import content_of, read_text
+from ignis.config_slots import SLOTS, Slot
+from ignis.errors import ConfigError
+
+_SUFFIX = ".new"
+_OWN_MODE = 0o600
+"""Of a new file: it may come to hold a token."""
+_INDENT = re.compile(r"^([ \t]+)\S", re.MULTILINE)
+
+
+class ConfigStore:
+    """One file. Everything here blocks."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def clean(self) -> None:
+        """Removes what a write left behind that was broken off."""
+        with contextlib.suppress(OSError):
+            self._beside().unlink(missing_ok=True)
+
+    def merged(self, values: Mapping[str, Any]) -> str:
+        """Returns the file's text with these values, by the slot's key; None takes one out.
+
+        Raises:
+            ConfigError: the file cannot be read, or has a form that cannot be changed in place.
+        """
+        text = read_text(self.file)
+        content_of(text, self.file)
+        if self.file.suffix == ".json":
+            return merge_json(text, values)
+        merged = merge_toml(text, values)
+        expected = tomllib.loads(text)
+        _set(expected, values)
+        # TOML has many ways to write a table, and a value under the wrong head would be another field.
+        if tomllib.loads(merged) != expected:
+            raise ConfigError(f"{self.file} is written in a form that cannot be changed in place")
+        return merged
+
+    def write(self, text: str) -> None:
+        """Replaces the file's text.
+
+        Raises:
+            OSError: it cannot be written, and is as it was.
+        """
+        # What a symbolic link leads to is replaced, not the link.
+        file = Path(os.path.realpath(self.file))
+        beside = self._beside()
+        with contextlib.suppress(FileNotFoundError):
+            beside.unlink()
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _OWN_MODE)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as written:
+                with contextlib.suppress(FileNotFoundError):
+                    old = file.stat()
+                    os.fchmod(written.fileno(), old.st_mode & 0o7777)
+                    # Only root may give a file away; for anybody else it stays their own, as an editor leaves it.
+                    with contextlib.suppress(PermissionError):
+                        os.fchown(written.fileno(), old.st_uid, old.st_gid)
+                written.write(text)
+                written.flush()
+                os.fsync(written.fileno())
+            os.replace(beside, file)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                beside.unlink(missing_ok=True)
+            raise
+        _sync_folder(file.parent)
+
+    def _beside(self) -> Path:
+        file = Path(os.path.realpath(self.file))
+        return file.with_name(f".{file.name}{_SUFFIX}")
+
+
+def merge_toml(text: str, values: Mapping[str, Any]) -> str:
+    """Returns the text with these values."""
+    document = tomlkit.parse(text)
+    for key, value in values.items():
+        *path, name = _path(SLOTS[key])
+        table: Any = document
+        is_flat = False
+        for part in path:
+            if part not in table:
+                if value is None:
+                    break
+                table[part] = tomlkit.inline_table() if is_flat else _new_table(document, part)
+            is_flat = is_flat or _is_flat(table, part)
+            table = table[part]
+        else:
+            if value is None:
+                table.pop(name, None)
+            else:
+                table[name] = value
+    return tomlkit.dumps(document)
+
+
+def merge_json(text: str, values: Mapping[str, Any]) -> str:
+    """Returns the text with these values; its indentation is kept."""
+    document = json.loads(text)
+    _set(document, values)
+    found = _INDENT.search(text)
+    return json.dumps(document, indent=found[1] if found else 2, ensure_ascii=False) + "\n"
+
+
+def _set(document: dict[str, Any], values: Mapping[str, Any]) -> None:
+    for key, value in values.items():
+        *path, name = _path(SLOTS[key])
+        entries = document
+        for part in path:
+            if part not in entries:
+                if value is None:
+                    break
+                entries[part] = {}
+            entries = entries[part]
+        else:
+            if value is None:
+                entries.pop(name, None)
+            else:
+                entries[name] = value
+
+
+def _is_flat(table: Any, name: str) -> bool:
+    """Whether a table has no head of its own, for another head below it would swallow what follows: it is inline, or
+    spelled as `name.field = value`."""
+    body = table.value.body if isinstance(table, Table) else getattr(table, "body", ())
+    is_dotted = any(key is not None and key.key == name and key.is_dotted() for key, _ in body)
+    return is_dotted or isinstance(table[name], InlineTable)
+
+
+def _path(slot: Slot) -> list[str]:
+    return [slot.field.group, *([] if slot.family is None else [slot.family]), slot.field.name]
+
+
+def _new_table(document: tomlkit.TOMLDocument, name: str) -> Table:
+    """Parted from what stands before it by an empty line."""
+    table = tomlkit.table()
+    if name not in document and document.as_string().strip():
+        document.add(tomlkit.nl())
+    return table
+
+
+def _sync_folder(folder: Path) -> None:
+    """Has the new name reach the disk too."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
