@@ -3,6 +3,7 @@
 import { countTokens } from "../api/tokenize.js";
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
+import { NumberBox } from "../parts/number.js";
 import { Icon } from "../shell/icons.js";
 import { open, run, set, tasksIn, type, useExample } from "../state/agents.js";
 import { MAX_LANES } from "../state/series.js";
@@ -59,14 +60,8 @@ export function Form() {
 /** @param {{name: string, label: string, value: number | undefined}} properties */
 function Limit({ name, label, value }) {
   const range = fields.value.get(name);
-  const take = (/** @type {any} */ event) => {
-    const number = event.target.valueAsNumber;
-    const inside = Math.min(range?.maximum ?? Infinity, Math.max(range?.minimum ?? -Infinity, number));
-    set(name, Number.isNaN(number) ? undefined : range?.type === "integer" ? Math.round(inside) : inside);
-  };
   return html`<label class="limit" title=${range?.description}>${label}
-    <input class=${`field ${value === undefined ? "unset" : ""}`} type="number" step="any" id=${`limit-${name}`} min=${range?.minimum} max=${range?.maximum}
-      placeholder=${loaded.value?.defaults?.[name] ?? "auto"} value=${value ?? ""} onChange=${take} /></label>`;
+    <${NumberBox} id=${`limit-${name}`} value=${value} placeholder=${loaded.value?.defaults?.[name] ?? "auto"} range=${range} onSet=${(/** @type {number | undefined} */ number) => set(name, number)} /></label>`;
 }
 
 /** How many tokens that text is. @param {{text: string}} properties */

@@ -67,7 +67,7 @@ function Row({ lane, number, isChosen, onChoose }) {
 
 /** What it waits for, where that is known. @param {Lane} lane */
 function waitOf(lane) {
-  const { place, retryAt } = lane.queue.value;
+  const { place, retryAt } = lane.turn.value?.queue.value ?? {};
   if (retryAt) return `full, again in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))} s`;
   return place ? `place ${place}` : "";
 }

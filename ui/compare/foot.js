@@ -25,9 +25,9 @@ export function Foot({ lane, letter, isStale }) {
   return html`<footer>
     <div class="line">
       <span class=${`tag ${kind}`}>${words}</span>
-      ${letter !== "A" && isSame && html`<span class="tag good same">identical to A</span>`}
-      ${letter !== "A" && word !== null && html`<span class="from">from word ${word + 1}</span>`}
-      ${short.length > 0 && html`<button type="button" class="figures" aria-expanded=${isOpen} aria-label=${`Figures of lane ${letter}`} title=${facts.map(({ name, value }) => `${name}: ${value}`).join("\n")} onClick=${() => setOpen(!isOpen)}>
+      ${letter !== "A" && isSame && html`<span class="tag good same">equal to A</span>`}
+      ${letter !== "A" && word !== null && html`<span class="where">from word ${word + 1}</span>`}
+      ${short.length > 0 && html`<button type="button" class="figures" aria-expanded=${isOpen} title=${facts.map(({ name, value }) => `${name}: ${value}`).join("\n")} onClick=${() => setOpen(!isOpen)}>
         ${short.map((fact) => html`<span class="figure">${fact.short}</span>`)}</button>`}
     </div>
     ${isOpen && html`<dl>${facts.map(({ name, value }) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`}

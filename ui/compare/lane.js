@@ -7,9 +7,11 @@ import { Menu } from "../parts/menu.js";
 import { go } from "../router.js";
 import { Icon } from "../shell/icons.js";
 import { Thoughts } from "../shell/thoughts.js";
-import { duplicate, isStale, open, removeLane, runOne, toChat, valuesOf } from "../state/compare.js";
+import { isStale, valuesOf } from "../state/asked.js";
+import { duplicate, open, removeLane, runOne } from "../state/compare.js";
 import { OFFERED } from "../state/offered.js";
 import { MAX_LANES } from "../state/series.js";
+import { toChat } from "../state/to-chat.js";
 import { showAnswer } from "../text/live.js";
 import { Foot } from "./foot.js";
 
@@ -83,7 +85,7 @@ function Body({ lane, letter, marks }) {
 /** @param {{lane: Lane}} properties */
 function Waiting({ lane }) {
   const [, tick] = useState(0);
-  const { place, retryAt } = lane.queue.value;
+  const { place, retryAt } = lane.turn.value?.queue.value ?? {};
   useEffect(() => {
     if (!retryAt) return;
     const timer = setInterval(() => tick((count) => count + 1), 250);
@@ -117,7 +119,7 @@ function LaneMenu({ lane, letter, onValues }) {
       : { label: turn ? "Run again" : "Run this lane", act: () => runOne(lane), isDisabled: !series.prompt.value.trim() },
     { label: "Values…", act: onValues, isDisabled: isRunning },
     { label: "Diff", about: isFirst ? "others against this" : "against A", act: () => (lane.isDiffShown.value = !lane.isDiffShown.value), isChecked: lane.isDiffShown.value, isDisabled: isFirst || !hasText },
-    { label: "Open as chat", act: async () => go("chat", await toChat(lane)), isDisabled: !hasText || isRunning },
+    { label: "Open as chat", act: async () => go("chat", await toChat(series, lane)), isDisabled: !hasText || isRunning },
     { label: "Copy the answer", act: take, isDisabled: !hasText },
     { label: "Another like it", act: () => duplicate(lane), isApart: true, isDisabled: series.lanes.value.length >= MAX_LANES },
     { label: "Remove", act: () => removeLane(lane), isBad: true, isDisabled: series.lanes.value.length < 2 },

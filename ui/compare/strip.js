@@ -25,7 +25,7 @@ export function Strip({ lanes, pages }) {
       const { word, isSame } = lane.difference.value;
       return html`<button type="button" key=${lane.id} aria-current=${page === at ? "true" : undefined} onClick=${() => turnTo(page)}>
         <span class="letter">${LETTERS[page]}</span><span class="dot" data-state=${dotOf(lane)} role="img" aria-label=${words}></span>
-        <span class="from">${page === 0 ? "" : word !== null ? `word ${word + 1}` : isSame ? "same" : ""}</span>
+        <span class="where">${page === 0 ? "" : word !== null ? `word ${word + 1}` : isSame ? "same" : ""}</span>
       </button>`;
     })}
   </div>`;

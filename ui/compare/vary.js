@@ -5,7 +5,8 @@ import { Dialog } from "../parts/dialog.js";
 import { html } from "../parts/html.js";
 import { Segments } from "../parts/segments.js";
 import { go } from "../router.js";
-import { open, valuesOf, vary } from "../state/compare.js";
+import { valuesOf } from "../state/asked.js";
+import { open, vary } from "../state/compare.js";
 import { OFFERED } from "../state/offered.js";
 import { MAX_LANES } from "../state/series.js";
 import { fields, loaded, models } from "../state/server.js";
@@ -38,8 +39,8 @@ export function Vary({ onClose }) {
         ${kind === "seeds" && html`<${Box} id="vary-seed" label="From seed" value=${choice.seed} onSet=${(/** @type {number} */ value) => change({ seed: value })} />`}
         ${kind === "number" &&
         html`<${Choice} id="vary-name" label="Which" options=${NUMBERS.map(({ name, label }) => [name, label])} value=${choice.name} onPick=${(/** @type {string} */ name) => change(startOf(name))} />
-          <${Box} id="vary-from" label="From" value=${choice.from} onSet=${(/** @type {number} */ value) => change({ from: value })} />
-          <${Box} id="vary-to" label="To" value=${choice.to} onSet=${(/** @type {number} */ value) => change({ to: value })} />`}
+          <${Box} id="vary-start" label="From" value=${choice.from} onSet=${(/** @type {number} */ value) => change({ from: value })} />
+          <${Box} id="vary-stop" label="To" value=${choice.to} onSet=${(/** @type {number} */ value) => change({ to: value })} />`}
         ${(kind === "seeds" || kind === "number") && html`<${Box} id="vary-count" label="Lanes" value=${choice.count} onSet=${(/** @type {number} */ value) => change({ count: value })} />`}
         ${kind === "thinking" && html`<${Boxes} label="Thinking" all=${effortsOf()} chosen=${choice.efforts} onSet=${(/** @type {string[]} */ efforts) => change({ efforts })} />`}
         ${kind === "models" && html`<${Boxes} label="Models" all=${models.value.map(({ id }) => id)} chosen=${choice.models} onSet=${(/** @type {string[]} */ chosen) => change({ models: chosen })} />`}

@@ -3,7 +3,8 @@
 import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { go, rename } from "../router.js";
-import { open, runAll, shelf, start, varied, askTheSame } from "../state/compare.js";
+import { askTheSame, varied } from "../state/asked.js";
+import { open, runAll, shelf, start } from "../state/compare.js";
 import { route } from "../state/session.js";
 import { Bar } from "./bar.js";
 import { LaneCard } from "./lane.js";

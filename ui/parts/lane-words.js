@@ -37,7 +37,7 @@ export function stateOf(lane) {
     case "FAILED":
       return ["bad", turn.record.finish ?? "failed"];
     default:
-      return turn.record.finish === "length" ? ["warn", "at its limit"] : ["good", "done"];
+      return turn.record.finish === "length" ? ["warn", "at limit"] : ["good", "done"];
   }
 }
 

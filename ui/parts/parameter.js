@@ -1,6 +1,7 @@
 // One number of a request: its name, a box and a slider. Empty is not set, and shows whose value counts then.
 
 import { html } from "./html.js";
+import { NumberBox } from "./number.js";
 
 /**
  * @param {{id: string, label: string, value: number | undefined, own: number | undefined, ownWord: string, step: number, slide: number[] | null,
@@ -10,19 +11,12 @@ import { html } from "./html.js";
 export function Parameter({ id, label, value, own, ownWord, step, slide, range, onSet }) {
   const isSet = value !== undefined;
   const shown = value ?? own;
-  const take = (/** @type {any} */ event) => {
-    const number = event.target.valueAsNumber;
-    if (Number.isNaN(number)) return onSet(undefined);
-    const inside = Math.min(range?.maximum ?? Infinity, Math.max(range?.minimum ?? -Infinity, number));
-    onSet(range?.type === "integer" ? Math.round(inside) : inside);
-  };
   const share = slide && shown !== undefined ? (100 * (shown - slide[0])) / (slide[1] - slide[0]) : 0;
   return html`<div class="parameter" title=${range?.description}>
     <label for=${id}>${label} ${!isSet && html`<span class="about">${ownWord}</span>`}</label>
-    <input id=${id} class=${`field ${isSet ? "" : "unset"}`} type="number" step="any" min=${range?.minimum} max=${range?.maximum}
-      placeholder=${own ?? "auto"} value=${value ?? ""} onChange=${take} />
+    <${NumberBox} id=${id} value=${value} placeholder=${own ?? "auto"} range=${range} onSet=${onSet} />
     ${slide &&
     html`<input class=${`range ${isSet ? "" : "unset"}`} type="range" aria-label=${label} min=${slide[0]} max=${slide[1]} step=${step} value=${shown ?? slide[0]}
-      style=${{ "--share": `${Math.min(100, Math.max(0, share))}%` }} onInput=${take} />`}
+      style=${{ "--share": `${Math.min(100, Math.max(0, share))}%` }} onInput=${(/** @type {any} */ event) => onSet(event.target.valueAsNumber)} />`}
   </div>`;
 }

@@ -3,7 +3,8 @@
 import * as drafts from "../store/drafts.js";
 import { newSeed } from "./ids.js";
 import { Lane } from "./lane.js";
-import { keeping, Series } from "./series.js";
+import { Series } from "./series.js";
+import { keeping, offerUndo } from "./session.js";
 import { Shelf } from "./shelf.js";
 
 const DRAFT = "agents";
@@ -57,8 +58,13 @@ export function runOne(lane) {
 export function remove(lane) {
   const series = open.value;
   lane.stop();
-  series.lanes.value = series.lanes.value.filter((other) => other !== lane);
-  if (series.lanes.value.length) keep(series);
+  const before = series.lanes.value;
+  series.lanes.value = before.filter((other) => other !== lane);
+  keep(series);
+  offerUndo("Removed a task", () => {
+    series.lanes.value = series.lanes.value.toSpliced(before.indexOf(lane), 0, lane);
+    keep(series);
+  });
 }
 
 /** @param {string} name @param {unknown} value undefined: the model's */

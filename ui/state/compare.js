@@ -1,22 +1,19 @@
 // Comparisons: one prompt in several lanes that differ in what they ask, and what is done with them.
 
-import * as conversations from "../store/conversations.js";
 import * as drafts from "../store/drafts.js";
-import * as turns from "../store/turns.js";
-import { list as chats } from "./chats.js";
+import { requestFor, valuesOf } from "./asked.js";
 import { newId } from "./ids.js";
 import { Lane } from "./lane.js";
-import { OFFERED } from "./offered.js";
-import { keeping, MAX_LANES, Series } from "./series.js";
+import { MAX_LANES, Series } from "./series.js";
+import { keeping, offerUndo } from "./session.js";
 import { Shelf } from "./shelf.js";
 
-/** @typedef {Record<string, any>} Values by the names of the request's fields, and "system" */
+/** @typedef {import("./asked.js").Values} Values */
 /** @typedef {import("./turn.js").Turn} Turn */
 
 const DRAFT = "compare";
 // A seed that a person can say aloud; which one it is has no meaning.
 const SEED_RANGE = 1000;
-const ORDER = ["model", "system", "reasoning_effort", "thinking_budget", ...OFFERED.map(({ name }) => name)];
 
 export const shelf = new Shelf("compare", blank);
 export const open = shelf.open;
@@ -64,7 +61,7 @@ export function addLane() {
   const series = open.value;
   const last = series.lanes.value[series.lanes.value.length - 1];
   const { seed } = valuesOf(series, last);
-  return duplicate(last, { seed: seed + 1 });
+  return duplicate(last, { seed: (seed ?? 0) + 1 });
 }
 
 /** @param {Lane} lane @param {Values} [changes] */
@@ -80,8 +77,13 @@ export function duplicate(lane, changes = {}) {
 export function removeLane(lane) {
   const series = open.value;
   lane.stop();
-  series.lanes.value = series.lanes.value.filter((other) => other !== lane);
+  const before = series.lanes.value;
+  series.lanes.value = before.filter((other) => other !== lane);
   keep(series);
+  offerUndo("Removed a lane", () => {
+    series.lanes.value = series.lanes.value.toSpliced(before.indexOf(lane), 0, lane).slice(0, MAX_LANES);
+    keep(series);
+  });
 }
 
 /** @param {Lane} lane @param {string} name @param {unknown} value undefined: as all lanes */
@@ -131,75 +133,7 @@ export async function compareTurns(before, siblings) {
   return series.id;
 }
 
-/** Makes a chat of a lane. Returns the chat's id. @param {Lane} lane */
-export async function toChat(lane) {
-  const series = open.value;
-  const { system, reasoning_effort: effort, model: _, ...sampling } = valuesOf(series, lane);
-  const settings = { sampling, ...(system && { system }), ...(effort && { effort }) };
-  const id = newId();
-  const now = Date.now();
-  /** @type {import("../store/turns.js").TurnRecord[]} */
-  const records = [];
-  const said = [...series.history.value, { role: "user", content: series.asked || series.prompt.value }];
-  for (const [at, { role, content }] of said.entries()) {
-    const kind = /** @type {"user" | "assistant"} */ (role);
-    records.push({ ...EMPTY, id: newId(), conversation: id, parent: records[at - 1]?.id ?? null, role: kind, text: content, created: now + at });
-  }
-  const answer = lane.turn.value?.record;
-  if (answer) records.push({ ...structuredClone(answer), id: newId(), conversation: id, parent: records[records.length - 1].id, created: now + said.length });
-  const head = records[records.length - 1].id;
-  const chat = { id, title: series.title.value, head, settings, created: now, updated: now, preview: said[said.length - 1].content.slice(0, 80), v: /** @type {1} */ (1) };
-  await keeping(async () => {
-    await conversations.save(chat);
-    for (const record of records) await turns.save(record);
-  });
-  chats.value = [chat, ...chats.value];
-  return id;
-}
-
-// --- Questions
-
-/** All that a lane asks. @param {Series} series @param {Lane} lane @returns {Values} */
-export function valuesOf(series, lane) {
-  return { ...series.values.value, ...lane.values.value };
-}
-
-/**
- * The names of what is not the same in all lanes, in the panel's order.
- * @param {Series} series
- */
-export function varied(series) {
-  const all = series.lanes.value.map((lane) => valuesOf(series, lane));
-  const names = new Set(all.flatMap((values) => Object.keys(values)));
-  const differing = [...names].filter((name) => all.some((values) => !isEqual(values[name], all[0][name])));
-  return differing.sort((one, other) => place(one) - place(other));
-}
-
-/** Whether two lanes ask the same, so that they must answer the same. @param {Series} series @param {Lane} one @param {Lane} other */
-export function askTheSame(series, one, other) {
-  return isEqual(sorted(requestFor(series, one)), sorted(requestFor(series, other)));
-}
-
-/** Whether a lane's answer is to something else than it asks by now. @param {Series} series @param {Lane} lane */
-export function isStale(series, lane) {
-  const request = lane.turn.value?.record.request;
-  return Boolean(request) && !isEqual(sorted(request), sorted(requestFor(series, lane)));
-}
-
-/** @param {Series} series @param {Lane} lane */
-export function requestFor(series, lane) {
-  const { system = "", ...fields } = valuesOf(series, lane);
-  const messages = [...series.history.value, { role: "user", content: series.prompt.value.trim() }];
-  if (system.trim()) messages.unshift({ role: "system", content: system });
-  return { messages, ...fields };
-}
-
 // --- Internal
-
-const EMPTY = {
-  reasoning: "", tools: [], state: "DONE", request: null, model: "", seed: null, finish: null, failure: null, usage: null,
-  timings: null, times: { sent: 0, thought: null, first: null, text: null, last: null }, isEdited: false, v: /** @type {1} */ (1),
-};
 
 function blank() {
   const seed = Math.floor(Math.random() * SEED_RANGE) + 1;
@@ -229,20 +163,4 @@ async function keep(series) {
 function changed(values, name, value) {
   const { [name]: _, ...rest } = values;
   return value === undefined ? rest : { ...rest, [name]: value };
-}
-
-/** @param {string} name */
-function place(name) {
-  const at = ORDER.indexOf(name);
-  return at < 0 ? ORDER.length : at;
-}
-
-/** @param {unknown} one @param {unknown} other */
-function isEqual(one, other) {
-  return JSON.stringify(one) === JSON.stringify(other);
-}
-
-/** @param {Record<string, unknown>} request */
-function sorted(request) {
-  return Object.entries(request).sort(([one], [other]) => (one < other ? -1 : 1));
 }

@@ -18,8 +18,6 @@ export class Lane {
   turn;
   /** Whether it waits on this page for others of its run. */
   isInLine = signal(false);
-  /** Where it waits at the server: place: how many go first; retryAt: when a full server is asked again, ms since 1970. */
-  queue = signal(/** @type {{place?: number, retryAt?: number}} */ ({}));
   /** How it differs from the first lane, as far as both are known. */
   difference = signal(/** @type {{word: number | null, isSame: boolean}} */ ({ word: null, isSame: false }));
   isDiffShown = signal(false);
@@ -97,7 +95,7 @@ export class Lane {
     } catch (error) {
       fail(turn, error);
     }
-    this.queue.value = {};
+    turn.queue.value = null;
   }
 
   /** What has come since the last time, to be kept; null: nothing. */
@@ -118,6 +116,7 @@ export class Lane {
     const { record } = turn;
     const { times } = record;
     const now = clock();
+    turn.queue.value = event.kind === "queued" ? event : null;
     if (event.kind === "usage") Object.assign(record, { usage: event.usage, timings: event.timings });
     else if (event.kind === "done") record.finish = event.reason;
     else {

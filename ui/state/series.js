@@ -5,7 +5,7 @@ import { savePiece } from "../store/turns.js";
 import { computed, signal } from "../vendor/signals-core.js";
 import { newId } from "./ids.js";
 import { Lane } from "./lane.js";
-import { announce, storageProblem } from "./session.js";
+import { announce, keeping } from "./session.js";
 import { Slots } from "./slots.js";
 
 /** @typedef {import("../store/runs.js").RunRecord} RunRecord */
@@ -134,16 +134,5 @@ export class Series {
     const numFailed = states.filter((state) => state === "FAILED" || state === "CUT").length;
     const numDone = states.filter((state) => state === "DONE").length;
     announce(`${numDone} of ${states.length} done${numFailed ? `, ${numFailed} failed` : ""}`, numFailed > 0);
-  }
-}
-
-/** What cannot be kept is said, and the page goes on without. @template T @param {() => Promise<T>} work */
-export async function keeping(work) {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof DOMException) && !(error instanceof Error)) throw error;
-    storageProblem.value = error.message || error.name;
-    return undefined;
   }
 }

@@ -2,7 +2,8 @@
 
 import * as stored from "../store/runs.js";
 import { signal } from "../vendor/signals-core.js";
-import { keeping, Series } from "./series.js";
+import { Series } from "./series.js";
+import { keeping, offerUndo } from "./session.js";
 
 /** @typedef {{id: string, title: string, updated: number, numLanes: number}} Entry */
 
@@ -56,14 +57,18 @@ export class Shelf {
     this.take(this.#blank());
   }
 
-  /** @param {string} id */
+  /** For good after a while. @param {string} id */
   async remove(id) {
     this.#alive.get(id)?.leave();
+    this.#alive.delete(id);
     this.list.value = this.list.value.filter((entry) => entry.id !== id);
-    await keeping(async () => {
-      const record = await stored.read(id);
-      if (record) await stored.remove(record);
-    });
+    const record = await keeping(() => stored.read(id));
     if (this.open.value.id === id) this.startNew();
+    if (!record) return;
+    await keeping(() => stored.remove(record));
+    offerUndo(`Deleted ${record.title}`, async () => {
+      await keeping(() => stored.save(record));
+      await this.refresh();
+    });
   }
 }

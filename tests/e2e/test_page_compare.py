@@ -1,0 +1,378 @@
+"""Compare in a browser: one prompt in up to eight lanes, and where each differs from the first."""
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.axe import fetch_axe, findings
+from tests.e2e.browser import CHROMIUM, LIMIT_MS, opened_page, started_browser
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+PROMPT = "Tell me about the sea, " + "the harbour and the boats in it, " * 12 + "in a few words."
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+# Texts of what is marked under that name.
+MARKED = "(name) => [...(CSS.highlights.get(name) ?? [])].map((range) => range.toString())"
+# Keeps a comparison with those answers, as an earlier page would have; returns its id.
+KEEP = """async (texts) => {
+  const { save } = await import("/ui/store/runs.js");
+  const times = { sent: 0, thought: null, first: 1, text: 1, last: 2 };
+  const turn = (text, at) => ({
+    id: `turn${at}`, conversation: "", parent: null, role: "assistant", text, reasoning: "", tools: [], state: "DONE",
+    request: null, model: "m", seed: at, finish: "stop", failure: null, usage: null, timings: null, times,
+    isEdited: false, created: 0, v: 1,
+  });
+  const lanes = texts.map((text, at) => ({ id: `lane${at}`, prompt: "", values: { seed: at }, turn: turn(text, at) }));
+  const about = { kind: "compare", title: "Kept", prompt: "Say it", history: [], values: {} };
+  await save({ id: "kept", ...about, lanes, created: 0, updated: 0, v: 1 });
+  return "kept";
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=LIMIT_MS)
+    with started_browser() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def paced_server(start_server: Any) -> Iterator[Server]:
+    """Tells a story by seed, at 40 tokens a second."""
+    with start_server(command=[sys.executable, "-m", "tests.e2e.paced", "40"]) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def axe(pytestconfig: pytest.Config) -> str:
+    return fetch_axe(pytestconfig)
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    server.wait_ready()
+    with opened_page(browser, origin(server), "/ui/#/compare") as opened:
+        yield opened
+
+
+@pytest.fixture
+def paced_page(browser: Browser, paced_server: Server) -> Iterator[Page]:
+    with opened_page(browser, origin(paced_server), "/ui/#/compare") as opened:
+        yield opened
+
+
+def origin(server: Server) -> str:
+    return f"http://127.0.0.1:{server.port}"
+
+
+def lane(page: Page, letter: str) -> Any:
+    return page.locator(f"#lane-{letter}")
+
+
+def choose(page: Page, letter: str, item: str) -> None:
+    """An item of that lane's menu."""
+    page.click(f"#lane-menu-{letter}")
+    page.click(f"#lane-menu-{letter}-menu >> text={item}")
+
+
+def cap(page: Page, tokens: int) -> None:
+    page.click("#values")
+    page.fill("#value-max_completion_tokens", str(tokens))
+    page.click("dialog >> text=Done")
+
+
+def vary_seeds(page: Page, count: int) -> None:
+    page.click("#vary")
+    page.fill("#vary-count", str(count))
+    page.click("#vary-make")
+    expect(page.locator(".lane")).to_have_count(count)
+
+
+def run(page: Page, prompt: str = PROMPT) -> None:
+    page.fill("#prompt", prompt)
+    page.click("#run-all")
+
+
+def ended(page: Page) -> list[str]:
+    """Waits until nothing runs; returns the texts of the lanes."""
+    expect(page.locator("#run-all")).to_be_visible(timeout=60_000)
+    return [text.strip() for text in page.locator(".lane .prose").all_inner_texts()]
+
+
+def first_difference(one: str, other: str) -> int:
+    pairs = zip([*one.split(), None], [*other.split(), None], strict=False)
+    return next(at for at, (left, right) in enumerate(pairs) if left != right)
+
+
+def test_lanes_that_ask_the_same_answer_the_same_and_others_are_marked_where_they_differ(page: Page) -> None:
+    cap(page, 24)
+    choose(page, "A", "Another like it")
+    expect(lane(page, "B").locator(".tags")).to_contain_text("same as A")
+    run(page)
+    one, same, other = ended(page)
+    assert one == same != other
+    expect(lane(page, "B").locator("footer")).to_contain_text("equal to A")
+    word = first_difference(one, other)
+    expect(lane(page, "C").locator("footer")).to_contain_text(f"from word {word + 1}")
+    expect(lane(page, "C").locator("footer")).not_to_contain_text("equal")
+    (marked,) = page.evaluate(MARKED, "differs")
+    assert other.split()[word:][: len(marked.split())] == marked.split()
+
+
+def test_the_mark_is_at_the_first_word_that_differs_and_diff_colours_the_rest(page: Page) -> None:
+    texts = [
+        "The sea is **calm** today.\n\nNothing moves on it.",
+        "The sea is **calm** today.\n\nNothing moves on it.",
+        "The sea is **rough** today.\n\nNothing moves near it.",
+    ]
+    page.goto(f"{page.url.split('#')[0]}#/compare/{page.evaluate(KEEP, texts)}")
+    expect(lane(page, "C").locator("footer")).to_contain_text("from word 4")
+    expect(lane(page, "B").locator("footer")).to_contain_text("equal to A")
+    assert page.evaluate(MARKED, "differs") == ["rough"]
+    assert page.evaluate(MARKED, "differs-too") == []
+    choose(page, "C", "Diff")
+    page.wait_for_function("() => [...CSS.highlights.get('differs-too')].join() === 'near'")
+    assert page.evaluate(MARKED, "differs") == ["rough"]
+
+
+def test_eight_lanes_run_and_their_prompt_is_read_once(page: Page) -> None:
+    cap(page, 8)
+    vary_seeds(page, 8)
+    assert page.locator("#add-lane").is_disabled()
+    run(page)
+    texts = ended(page)
+    assert len(texts) == 8
+    assert len(set(texts)) > 1
+    assert page.locator(".lane[data-state=DONE]").count() == 8
+    counts = re.search(r"([\d,]+) of ([\d,]+) from the cache", page.locator("#prompt-counts").inner_text())
+    assert counts
+    cached, total = (int(count.replace(",", "")) for count in counts.groups())
+    # Seven of eight prompts, but for the part of a page at their end.
+    assert cached > 0.75 * total
+    page.click("#lane-A .figures")
+    facts = page.locator("#lane-A dl").inner_text()
+    assert all(
+        name in facts for name in ("Waited at the server", "To the first token", "Rate", "from the cache", "Seed")
+    )
+
+
+def test_a_lane_stops_alone_and_all_stop_together(paced_page: Page, paced_server: Server) -> None:
+    page = paced_page
+    cancelled = paced_server.metric("ignis_requests_cancelled_total")
+    vary_seeds(page, 4)
+    run(page)
+    expect(lane(page, "C").locator(".prose")).to_have_text(re.compile(r"\w+ \w+"))
+    choose(page, "C", "Stop")
+    expect(lane(page, "C")).to_have_attribute("data-state", "STOPPED")
+    expect(lane(page, "B")).to_have_attribute("data-state", "WRITING")
+    page.focus("#prompt")
+    page.keyboard.press("Escape")
+    texts = ended(page)
+    assert page.locator(".lane[data-state=STOPPED]").count() == 4
+    assert all(texts)
+    page.reload()
+    assert ended(page) == texts
+    assert paced_server.metric("ignis_requests_cancelled_total") == cancelled + 4
+
+
+def test_what_came_before_the_page_died_is_kept_and_the_rest_comes_again(paced_page: Page) -> None:
+    page = paced_page
+    cap(page, 60)
+    run(page)
+    expect(lane(page, "A").locator(".prose")).to_have_text(re.compile(r".{60}", re.DOTALL))
+    before = lane(page, "A").locator(".prose").inner_text()
+    page.reload()
+    expect(lane(page, "A")).to_have_attribute("data-state", "CUT")
+    kept = lane(page, "A").locator(".prose").inner_text().strip()
+    assert kept.startswith(before[:40])
+    choose(page, "A", "Run again")
+    expect(lane(page, "A")).to_have_attribute("data-state", "DONE")
+    assert lane(page, "A").locator(".prose").inner_text().startswith(kept)
+
+
+def test_a_comparison_is_kept_and_the_next_run_is_another_one(page: Page) -> None:
+    cap(page, 6)
+    run(page, "Say hello")
+    texts = ended(page)
+    first = page.url
+    page.reload()
+    assert ended(page) == texts
+    run(page, "Say goodbye")
+    expect(page).not_to_have_url(first)
+    others = ended(page)
+    page.click("#new")
+    expect(page.locator("#prompt")).to_have_value("")
+    page.click("#earlier")
+    expect(page.locator(".runs li")).to_have_count(2)
+    page.click(".runs a >> text=Say hello")
+    assert page.url == first
+    expect(page.locator("#prompt")).to_have_value("Say hello")
+    assert ended(page) == texts != others
+    page.click("#earlier")
+    page.click("[aria-label='Delete Say goodbye']")
+    expect(page.locator(".runs li")).to_have_count(1)
+
+
+def test_a_lane_goes_on_as_a_chat(page: Page) -> None:
+    cap(page, 8)
+    run(page, "Say hello")
+    texts = ended(page)
+    choose(page, "B", "Open as chat")
+    expect(page.locator(".turn.user .said")).to_have_text("Say hello")
+    expect(page.locator(".turn.answer .prose")).to_have_text(re.compile(re.escape(texts[1][:10])))
+    assert page.locator(".list li.open .name").inner_text() == "Say hello"
+
+
+def test_answers_of_a_chat_can_be_compared(page: Page) -> None:
+    page.goto(f"{page.url.split('#')[0]}#/chat")
+    page.fill("#set-max_completion_tokens", "8")
+    page.press("#set-max_completion_tokens", "Tab")
+    page.fill("#prompt", "Say hello")
+    page.press("#prompt", "Enter")
+    expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(1, timeout=60_000)
+    page.click(".turn.answer .again")
+    expect(page.locator(".branches")).to_contain_text("2 / 2")
+    expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(1, timeout=60_000)
+    opened = page.evaluate(
+        """async () => {
+          const { path, siblingsOf, turns } = await import("/ui/state/tree.js");
+          const { compareTurns } = await import("/ui/state/compare.js");
+          const [question, answer] = path.value;
+          return compareTurns([question], siblingsOf(turns.value, answer));
+        }"""
+    )
+    page.goto(f"{page.url.split('#')[0]}#/compare/{opened}")
+    expect(page.locator("#prompt")).to_have_value("Say hello")
+    one, other = ended(page)
+    expect(lane(page, "B").locator("footer")).to_contain_text(f"from word {first_difference(one, other) + 1}")
+
+
+def test_a_number_is_varied_from_one_value_to_another(page: Page) -> None:
+    page.click("#vary")
+    page.check("[name=vary-kind][value=number]", force=True)
+    page.fill("#vary-start", "0")
+    page.fill("#vary-stop", "3")
+    expect(page.locator("#vary-says")).to_contain_text("temperature goes from 0 to 2")
+    assert page.locator("#vary-make").is_disabled()
+    page.fill("#vary-stop", "1.5")
+    page.click("#vary-make")
+    tags = page.locator(".lane .tags").all_inner_texts()
+    assert tags == ["temperature 0", "temperature 0.5", "temperature 1", "temperature 1.5"]
+
+
+def test_lanes_of_other_models_run_a_model_at_a_time(
+    browser: Browser, start_server: Any, real_model: Path, tmp_path: Path
+) -> None:
+    for name in ("first", "second"):
+        shutil.copy(real_model, tmp_path / f"{name}.gguf")
+    flags = ["--model-artifact", str(tmp_path / "first.gguf"), "--download-path", str(tmp_path)]
+    with start_server(*flags) as server, opened_page(browser, origin(server), "/ui/#/compare") as page:
+        expect(page.locator("#model-name")).to_have_text("first")
+        cap(page, 8)
+        choose(page, "B", "Another like it")
+        choose(page, "B", "Another like it")
+        for letter, model in zip("ABCD", ("first", "second") * 2, strict=True):
+            choose(page, letter, "Values…")
+            page.select_option("#value-model", model)
+            page.fill("#value-seed", "5")
+            page.click("dialog >> text=Done")
+        run(page, "Say hello")
+        texts = ended(page)
+        # The same file under two names, so all four say the same; and the server has switched once.
+        assert len(set(texts)) == 1
+        assert len(texts) == 4
+        switches = server.client.json("GET", "/v1/models")["switches"]
+        assert [(one["from"], one["to"]) for one in switches if one["outcome"] == "switched"] == [("first", "second")]
+
+
+def test_all_of_it_goes_by_keyboard(paced_page: Page) -> None:
+    page = paced_page
+    page.focus("#prompt")
+    page.keyboard.type("Say exactly: one two three")
+    page.keyboard.press("Enter")
+    assert ended(page) == ["one two three"] * 2
+    page.focus("#lane-menu-B")
+    page.keyboard.press("Enter")
+    expect(page.locator("#lane-menu-B-menu")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    expect(page.locator("#lane-menu-B-menu")).to_be_hidden()
+    expect(page.locator("#lane-menu-B")).to_be_focused()
+    page.focus("#vary")
+    page.keyboard.press("Enter")
+    expect(page.locator("dialog[open]")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    expect(page.locator("#vary")).to_be_focused()
+
+
+def test_a_phone_turns_pages_and_never_scrolls_sideways(browser: Browser, paced_server: Server) -> None:
+    with opened_page(browser, origin(paced_server), "/ui/#/compare", **PHONE) as page:
+        page.click("#compare-more")
+        page.click("#compare-more-menu >> text=Another lane")
+        run(page, "Tell me")
+        expect(page.locator(".strip .where").nth(2)).to_have_text(re.compile(r"word \d+"))
+        page.click("#stop-all")
+        ended(page)
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        page.click(".strip button >> nth=2")
+        expect(page.locator(".strip button").nth(2)).to_have_attribute("aria-current", "true")
+        expect(lane(page, "C").locator("footer")).to_be_in_viewport(ratio=0.9)
+        expect(lane(page, "A").locator("footer")).not_to_be_in_viewport()
+
+
+def test_a_number_half_typed_stays_when_the_page_draws_anew(paced_page: Page) -> None:
+    page = paced_page
+    page.click("#values")
+    page.focus("#value-max_completion_tokens")
+    page.keyboard.type("12")
+    page.evaluate("import('/ui/state/server.js').then(({ models }) => (models.value = structuredClone(models.value)))")
+    page.keyboard.type("3")
+    page.keyboard.press("Tab")
+    expect(page.locator("#value-max_completion_tokens")).to_have_value("123")
+    values = page.evaluate("import('/ui/state/compare.js').then(({ open }) => open.value.values.value)")
+    assert values["max_completion_tokens"] == 123
+
+
+def test_nothing_shifts_while_lanes_are_written(paced_page: Page) -> None:
+    page = paced_page
+    cap(page, 40)
+    page.evaluate(
+        """() => { window.shift = 0; new PerformanceObserver((list) => { for (const entry of list.getEntries())
+        if (!entry.hadRecentInput) window.shift += entry.value; }).observe({ type: "layout-shift" }); }"""
+    )
+    run(page)
+    ended(page)
+    # What is left is the caret, which goes with the text.
+    assert page.evaluate("window.shift") < 0.001
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("shape", [{"viewport": {"width": 1440, "height": 900}}, PHONE], ids=["wide", "phone"])
+def test_axe_finds_nothing(
+    browser: Browser, paced_server: Server, axe: str, scheme: str, shape: dict[str, Any]
+) -> None:
+    with opened_page(browser, origin(paced_server), "/ui/#/compare", color_scheme=scheme, **shape) as page:
+        expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+        assert findings(page, axe) == []
+        run(page, "Tell me")
+        expect(lane(page, "A").locator(".prose")).to_have_text(re.compile(r".{40}", re.DOTALL))
+        assert findings(page, axe) == []
+        page.click("#stop-all")
+        ended(page)
+        page.click("#lane-menu-A")
+        assert findings(page, axe) == []
+        page.keyboard.press("Escape")
+        choose(page, "A", "Values…")
+        assert findings(page, axe) == []
+        page.keyboard.press("Escape")
+        page.click("#earlier")
+        expect(page.locator(".runs li")).to_have_count(1)
+        assert findings(page, axe) == []
