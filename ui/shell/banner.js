@@ -2,11 +2,15 @@
 
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
-import { nextTryAt, watch } from "../state/server.js";
+import { isReplaced, nextTryAt, watch } from "../state/server.js";
 import { lostAt, storageProblem } from "../state/session.js";
 
 export function Banner() {
   return html`${lostAt.value !== null && html`<${Lost} since=${lostAt.value} />`}
+  ${isReplaced.value &&
+  html`<div class="banner" role="status"><span>The server was replaced by another version</span>
+    <button type="button" onClick=${() => location.reload()}>Reload</button>
+    <button type="button" onClick=${() => (isReplaced.value = false)}>Not now</button></div>`}
   ${storageProblem.value && html`<div class="banner" role="status">${storageProblem.value}</div>`}`;
 }
 

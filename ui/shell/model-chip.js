@@ -2,13 +2,15 @@
 
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
-import { change, failure, loaded, models, status } from "../state/server.js";
+import { change, course, failure, loaded, models, reload, status } from "../state/server.js";
 import { Icon } from "./icons.js";
 
 const WORDS = {
   "": "connecting", away: "no server", locked: "needs a key", failed: "failed", unloaded: "asleep",
   loading: "loading", switching: "switching",
 };
+/** In which the model is on its way: the dot turns. */
+const BUSY = new Set(["loading", "switching"]);
 
 /** @param {number | undefined} tokens */
 export function short(tokens) {
@@ -38,7 +40,7 @@ export function ModelChip() {
   };
   // One that sleeps is the one that the next message wakes.
   const known = loaded.value ?? (status.value === "unloaded" ? models.value[0] : undefined);
-  const word = WORDS[/** @type {keyof typeof WORDS} */ (status.value)];
+  const word = inWords();
   return html`<div class="chip" ref=${root} onKeyDown=${close}>
     <button type="button" id="model" data-state=${status.value} aria-expanded=${isOpen} aria-haspopup="true" onClick=${() => setOpen(!isOpen)}>
       <span class="dot" data-state=${status.value} aria-hidden="true"></span>
@@ -53,7 +55,13 @@ export function ModelChip() {
 
 /** @param {{onDone: () => void}} properties */
 function Menu({ onDone }) {
+  const { reason } = course.value;
+  const asleep = status.value === "unloaded" ? models.value[0] : undefined;
   return html`<div class="menu">
+    ${status.value === "failed" && html`<div class="state" role="alert"><p class="bad">${reason ?? "The model failed."}</p>
+      ${models.value.length > 0 && html`<button type="button" class="link" id="model-retry" onClick=${() => (reload(), onDone())}>Retry</button>`}
+      <a class="link" href="#/server">Details</a></div>`}
+    ${asleep && html`<p>Asleep: it wakes with your next message${asleep.load_estimate_seconds ? `, in about ${Math.ceil(asleep.load_estimate_seconds)} s` : ""}.</p>`}
     ${!models.value.length && html`<p>No model is on this disk.</p>`}
     ${models.value.map(
       (model) => html`<button type="button" class="row" key=${model.id} disabled=${model.loaded} onClick=${() => (change(model.id), onDone())}>
@@ -64,4 +72,14 @@ function Menu({ onDone }) {
     )}
     ${failure.value && html`<p role="alert">${failure.value}</p>`}
   </div>`;
+}
+
+/** The state of the model where it is not simply there. */
+function inWords() {
+  const { switching, loading } = course.value;
+  const isKnown = status.value in WORDS;
+  if (!models.value.length && isKnown && !["", "away", "locked"].includes(status.value)) return "no model yet";
+  const share = BUSY.has(status.value) && loading?.total_bytes ? ` ${Math.round((100 * loading.done_bytes) / loading.total_bytes)} %` : "";
+  if (status.value === "switching" && switching) return `switching to ${switching.to}${share}`;
+  return isKnown ? WORDS[/** @type {keyof typeof WORDS} */ (status.value)] + share : undefined;
 }

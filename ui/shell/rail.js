@@ -1,27 +1,39 @@
 // The places of the page, and what is about the page itself.
 
 import { html } from "../parts/html.js";
+import { later } from "../parts/later.js";
 import { hasKey, look, route, setLook, useKey } from "../state/session.js";
 import { Flame, Icon } from "./icons.js";
 
+const Menu = later(async () => (await import("../parts/menu.js")).Menu);
+/** Of the views those for which a phone has no room: they are in its menu. */
+const MINOR = new Set(["agents", "decide", "images"]);
 const nextTheme = { auto: "light", light: "dark", dark: "auto" };
 const themeNames = { auto: "Auto", light: "Light", dark: "Dark" };
 
 /** @param {{views: {name: string, label: string, icon: import("./icons.js").IconName}[]}} properties */
 export function Rail({ views }) {
   const theme = /** @type {keyof typeof nextTheme} */ (look.value.theme in nextTheme ? look.value.theme : "auto");
+  const turnTheme = () => setLook({ theme: nextTheme[theme] });
+  const more = [
+    ...views.filter(({ name }) => MINOR.has(name)).map(({ name, label }) => ({ label, act: () => (location.hash = `#/${name}`) })),
+    { label: "API", act: () => location.assign("../v1/docs/"), isApart: true },
+    { label: "Theme", about: themeNames[theme], act: turnTheme },
+    ...(hasKey.value ? [{ label: "Forget the API key", act: () => useKey("") }] : []),
+  ];
   return html`<nav class="rail" aria-label="Views">
     <a class="flame" href="#/chat" aria-label="ignis, new chat"><${Flame} /></a>
     ${views.map(
-      ({ name, label, icon }) => html`<a class="place" href=${`#/${name}`} aria-current=${route.value.view === name ? "page" : undefined}>
+      ({ name, label, icon }) => html`<a class=${`place ${MINOR.has(name) ? "minor" : ""}`} href=${`#/${name}`} aria-current=${route.value.view === name ? "page" : undefined}>
         <${Icon} name=${icon} />${label}
       </a>`,
     )}
     <div class="rest"></div>
-    ${hasKey.value && html`<button type="button" onClick=${() => useKey("")} title="Forget the API key of this tab"><${Icon} name="bin" />Key</button>`}
-    <a class="place" href="../v1/docs/" title="The API, field by field"><${Icon} name="docs" />API</a>
-    <button type="button" onClick=${() => setLook({ theme: nextTheme[theme] })} title="Light, dark or the system's" aria-label=${`Theme: ${themeNames[theme]}`}>
+    ${hasKey.value && html`<button type="button" class="minor" onClick=${() => useKey("")} title="Forget the API key of this tab"><${Icon} name="bin" />Key</button>`}
+    <a class="place minor" href="../v1/docs/" title="The API, field by field"><${Icon} name="docs" />API</a>
+    <button type="button" class="minor" onClick=${turnTheme} title="Light, dark or the system's" aria-label=${`Theme: ${themeNames[theme]}`}>
       <${Icon} name="theme" />${themeNames[theme]}
     </button>
+    <${Menu} id="more" label="More" kind="place more" face=${html`<${Icon} name="more" />More`} items=${more} />
   </nav>`;
 }
