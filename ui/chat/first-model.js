@@ -3,9 +3,9 @@
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { bytes, count, span } from "../parts/format.js";
-import { Flame } from "../shell/icons.js";
+import { Flame, Icon } from "../shell/icons.js";
 import { catalog, downloads, fetchModel, isMoving, look, refusal, stopFetching } from "../state/downloads.js";
-import { course, failure } from "../state/server.js";
+import { course, failure, status } from "../state/server.js";
 
 /** @typedef {import("../state/downloads.js").Entry} Entry */
 
@@ -16,24 +16,34 @@ export function FirstModel() {
   if (!catalog.value) return null;
   const { data, can_download: canDownload } = catalog.value;
   const bySize = [...data].sort((one, other) => one.size_bytes - other.size_bytes);
-  const entry = data.find(({ id }) => isMoving(downloads.value.get(id))) ?? data.find(({ id }) => id === picked) ?? bySize[0];
+  // What comes, what the person picked, what was begun before (the operator may have named it), the smallest.
+  const entry =
+    data.find(({ id }) => isMoving(downloads.value.get(id))) ??
+    data.find(({ id }) => id === picked) ??
+    data.find(({ id }) => downloads.value.has(id)) ??
+    bySize[0];
   if (!entry) return html`<section class="first-model"><h2>No model is here</h2><p>Start the server with <code>--model-artifact</code> and the path of one.</p></section>`;
   const download = downloads.value.get(entry.id);
-  const reason = refusal.value || failure.value || (download?.state === "failed" && download.reason) || course.value.reason;
+  const reason = refusal.value || failure.value || (download?.state === "failed" && download.reason) || (status.value === "failed" && course.value.reason);
+  const isComing = isMoving(download) || entry.presence === "complete";
   return html`<section class="first-model" aria-labelledby="first-model-title">
     <span class="flame"><${Flame} /></span>
-    <h2 id="first-model-title">${isMoving(download) ? "Your model is on its way" : "No model is here yet"}</h2>
-    <p class="which"><strong>${entry.title || entry.id}</strong><span class="about">${about(entry)}</span></p>
-    ${isMoving(download) || entry.presence === "complete"
-      ? html`<${Progress} entry=${entry} />`
-      : html`<button type="button" class="button main" id="download" disabled=${!canDownload} onClick=${() => fetchModel(entry.id, true)}>
-          ${entry.presence === "partial" ? "Go on and chat" : "Download and chat"}<span>${bytes(entry.size_bytes)}</span>
-        </button>`}
-    ${!canDownload && html`<p class="about">Downloads are switched off here by <code>download.enabled</code>.</p>`}
-    ${reason && !isMoving(download) && html`<p class="ending bad" role="alert">${reason}</p>`}
-    ${bySize.length > 1 && !isMoving(download) && html`<button type="button" class="link" aria-expanded=${isListOpen} onClick=${() => setListOpen(!isListOpen)}>${isListOpen ? "Fewer" : `See all ${bySize.length}`}</button>`}
-    ${isListOpen && !isMoving(download) && html`<ul>${bySize.map((each) => html`<li key=${each.id}><button type="button" class="row" aria-pressed=${each === entry} onClick=${() => setPicked(each.id)}>
-      <span class="name">${each.title || each.id}</span><span class="about">${about(each)}</span><span>${bytes(each.size_bytes)}</span>
+    <h2 id="first-model-title">${isComing ? "Your model is on its way" : "Pick a first model"}</h2>
+    <p>${isComing ? "You can write your first message meanwhile." : `Nothing is on this disk yet.${entry === bySize[0] ? " This one is small and fits any machine." : ""}`}</p>
+    <div class="offer">
+      <p><strong>${entry.title || entry.id}</strong><span class="tag info">${bytes(entry.size_bytes)}</span></p>
+      <p class="about">${about(entry)}</p>
+      ${isComing
+        ? html`<${Progress} entry=${entry} />`
+        : html`<button type="button" class="button main" id="download" disabled=${!canDownload} onClick=${() => fetchModel(entry.id, true)}>
+            <${Icon} name="download" />${entry.presence === "partial" ? "Go on and chat" : "Download and chat"}
+          </button>`}
+      ${!canDownload && html`<p class="about">Downloads are switched off here by <code>download.enabled</code>.</p>`}
+      ${reason && !isComing && html`<p class="ending bad" role="alert">${reason}</p>`}
+    </div>
+    ${bySize.length > 1 && !isComing && html`<button type="button" class="link" aria-expanded=${isListOpen} onClick=${() => setListOpen(!isListOpen)}>${isListOpen ? "See fewer" : `See all ${bySize.length} models`}</button>`}
+    ${isListOpen && !isComing && html`<ul>${bySize.map((each) => html`<li key=${each.id}><button type="button" class="row" aria-pressed=${each === entry} onClick=${() => setPicked(each.id)}>
+      <span class="name">${each.title || each.id}</span><span>${bytes(each.size_bytes)}</span><span class="about">${about(each)}</span>
     </button></li>`)}</ul>`}
   </section>`;
 }

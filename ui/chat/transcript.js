@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
 import { Fence } from "../shell/fence.js";
-import { models, status } from "../state/server.js";
+import { hasNoModel } from "../state/server.js";
 import { path } from "../state/tree.js";
 
 const Turns = later(async () => (await import("./turns.js")).Turns);
@@ -27,9 +27,7 @@ export function Transcript() {
 }
 
 function Welcome() {
-  // A server that has none says so; one that has not answered yet may have many.
-  const hasNone = !models.value.length && !["", "away", "locked", "serving"].includes(status.value);
-  if (hasNone) return html`<${FirstModel} />`;
+  if (hasNoModel.value) return html`<${FirstModel} />`;
   return html`<section class="welcome" aria-label="Suggestions">
     <h2>Ask the model</h2>
     <p>It runs on this server, and what you write goes nowhere else.</p>

@@ -10,6 +10,7 @@ import { change, course, models, status, watch } from "./server.js";
 /** @typedef {import("../api/catalog.js").Download} Download */
 
 const RETRY_MS = 1000;
+const GRACE_MS = 700;
 
 /** null before the first answer. */
 export const catalog = signal(/** @type {{data: Entry[], can_download: boolean} | null} */ (null));
@@ -91,9 +92,13 @@ function take(state) {
 
 /** @param {string} model */
 async function arrive(model) {
+  const isServedThen = wanted.delete(model);
   await asking(async () => (catalog.value = await readCatalog()));
-  if (wanted.delete(model) && !models.value.some((each) => each.id === model && each.loaded)) await change(model);
-  else watch();
+  watch();
+  // A server that was started for this one loads it by itself.
+  await pause(GRACE_MS, aborted.signal);
+  const isOnItsWay = status.value === "loading" || status.value === "switching";
+  if (isServedThen && !isOnItsWay && !models.value.some((each) => each.id === model && each.loaded)) await change(model);
 }
 
 /** @param {Download} download */

@@ -23,6 +23,8 @@ export const isReplaced = signal(false);
 /** When the next attempt comes while there is no server, in ms since 1970. */
 export const nextTryAt = signal(0);
 export const loaded = computed(() => models.value.find((model) => model.loaded) ?? null);
+/** Whether the server has said that it has none. */
+export const hasNoModel = computed(() => !models.value.length && !["", "away", "locked", "serving"].includes(status.value));
 /** The latest changes of what is loaded, the newest first. */
 export const switches = signal(/** @type {import("../api/models.js").Switch[]} */ ([]));
 /** Ranges and texts of what a request can set. */

@@ -6,6 +6,7 @@ import { add, addBeside, begin, open, placeOf, save } from "./chats.js";
 import { newId, newSeed } from "./ids.js";
 import { Run } from "./run.js";
 import { runIn, running } from "./running.js";
+import { hasNoModel } from "./server.js";
 import { announce, isConnected, keeping, lostAt } from "./session.js";
 import { requestFor } from "./settings.js";
 import { head, pathTo, turns } from "./tree.js";
@@ -33,7 +34,7 @@ export function start() {
     wasLost = !isConnected.value;
     // Each may have begun or ended what they wait for.
     const isFree = (/** @type {string} */ chat) => running.value && !runIn(chat) && !held.value.has(chat);
-    const next = isConnected.value ? [...chats].filter(isFree) : [];
+    const next = canAsk() ? [...chats].filter(isFree) : [];
     // Out of the effect, that it follows what is read above and nothing more.
     queueMicrotask(() => {
       if (isBack) holdOld();
@@ -48,7 +49,7 @@ export function start() {
 export async function send(text, isNow = false) {
   const conversation = open.value.id;
   const run = runIn(conversation);
-  if (!run && isConnected.value) return ask(text, head.value);
+  if (!run && canAsk()) return ask(text, head.value);
   await enqueue(recordOf("user", conversation, null, text, "WAITING"), isNow);
   // A chat with nothing in it but what waits is in the list too.
   if (!open.value.updated) await begin(text);
@@ -61,7 +62,7 @@ export async function send(text, isNow = false) {
 export function urge() {
   urged.add(open.value.id);
   release(open.value.id);
-  if (isConnected.value && !runIn(open.value.id)) flush(open.value.id);
+  if (canAsk() && !runIn(open.value.id)) flush(open.value.id);
 }
 
 /** The same question otherwise: a sibling, and an answer to it. @param {Turn} turn @param {string} text */
@@ -101,6 +102,11 @@ export function goOn(turn) {
 }
 
 // --- Internal
+
+/** Whether there is a server, and something on it that can answer. */
+function canAsk() {
+  return isConnected.value && !hasNoModel.value;
+}
 
 /** @returns {Place} */
 function here() {
