@@ -1,0 +1,231 @@
+"""Agents in a browser: tasks that run beside each other, and what they took."""
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.e2e.axe import fetch_axe, findings
+from tests.e2e.browser import CHROMIUM, LIMIT_MS, opened_page, started_browser
+from tests.e2e.server import Server, parse_events
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+SYSTEM = "You answer in one short sentence. " + "The harbour office opens at eight and closes at six. " * 12
+TASKS = ["When does the office open?", "When does it close?", "Who owns the crane?"]
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=LIMIT_MS)
+    with started_browser() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def paced_server(start_server: Any) -> Iterator[Server]:
+    """Tells a story by seed, at 40 tokens a second."""
+    with start_server(command=[sys.executable, "-m", "tests.e2e.paced", "40"]) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def axe(pytestconfig: pytest.Config) -> str:
+    return fetch_axe(pytestconfig)
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    server.wait_ready()
+    with opened_page(browser, origin(server), "/ui/#/agents") as opened:
+        yield opened
+
+
+@pytest.fixture
+def paced_page(browser: Browser, paced_server: Server) -> Iterator[Page]:
+    with opened_page(browser, origin(paced_server), "/ui/#/agents") as opened:
+        yield opened
+
+
+def origin(server: Server) -> str:
+    return f"http://127.0.0.1:{server.port}"
+
+
+def cap(page: Page, tokens: int) -> None:
+    page.fill("#limit-max_completion_tokens", str(tokens))
+    page.press("#limit-max_completion_tokens", "Tab")
+
+
+def run(page: Page, tasks: list[str]) -> None:
+    page.fill("#prompt", "\n".join(tasks))
+    page.click("#run")
+    expect(page.locator(".task-table tbody tr")).to_have_count(len(tasks))
+
+
+def row(page: Page, number: int) -> Locator:
+    return page.locator(".task-table tbody tr").nth(number - 1)
+
+
+def ended(page: Page) -> list[str]:
+    """Waits until nothing runs; returns the answers."""
+    expect(page.locator("#stop-all")).to_be_disabled()
+    lanes = "import('/ui/state/agents.js').then(({ open }) => open.value.lanes.value.map((lane) => lane.toRecord()))"
+    texts = [record["turn"] and record["turn"]["text"] for record in page.evaluate(lanes)]
+    return [text for text in texts if text is not None]
+
+
+def test_tasks_run_beside_each_other_as_agents_and_what_they_share_is_read_once(page: Page, server: Server) -> None:
+    page.fill("#task-system", SYSTEM)
+    cap(page, 12)
+    run(page, TASKS)
+    texts = ended(page)
+    assert len(texts) == 3
+    assert all(texts)
+    for number in (1, 2, 3):
+        # Seconds, prompt (cached), tokens, rate, seconds.
+        figures = row(page, number).inner_text()
+        assert re.search(r"(done|at limit).*\d\.\d\d s.*\d+ \(\d+\).*\d+.*\d\.\d\d s", figures, re.DOTALL), figures
+    totals = page.locator(".totals").inner_text()
+    assert "3 of 3 done" in totals
+    cached, total = re.findall(r"(\d+) of (\d+) tokens from the cache", totals)[0]
+    assert int(cached) > 0.5 * int(total)
+    admitted = parse_events(server.log_text(), "ignis.request.admitted")
+    assert [event["class"] for event in admitted[-3:]] == ["agent"] * 3
+
+
+def test_the_open_task_is_shown_whole(page: Page) -> None:
+    page.fill("#task-system", "Be brief.")
+    cap(page, 8)
+    run(page, ["Say hello", "Say goodbye"])
+    texts = ended(page)
+    page.click(".task-table .name >> nth=1")
+    detail = page.locator(".detail")
+    expect(detail.locator(".said")).to_have_text("Say goodbye")
+    expect(detail.locator(".prose")).to_contain_text(texts[1].split()[0])
+    detail.locator("summary >> text=Raw").click()
+    request = detail.locator("pre").first.inner_text()
+    assert '"class": "agent"' in request
+    assert '"tools"' not in request
+    assert request.count('"role"') == 2
+    page.keyboard.press("Escape")
+    expect(detail).to_have_count(0)
+
+
+def test_the_same_again_says_the_same_as_a_list_of_its_own(page: Page) -> None:
+    cap(page, 16)
+    run(page, TASKS[:2])
+    texts = ended(page)
+    first = page.url
+    page.click("#run-again")
+    expect(page).not_to_have_url(first)
+    assert ended(page) == texts
+    page.click("#earlier")
+    expect(page.locator(".runs li")).to_have_count(2)
+
+
+def test_more_tasks_than_eight_wait_in_line_and_each_can_be_stopped(paced_page: Page) -> None:
+    page = paced_page
+    run(page, [f"Task {number}" for number in range(1, 11)])
+    expect(row(page, 9)).to_contain_text("in line")
+    expect(row(page, 1)).to_contain_text("writing")
+    page.click("[aria-label='Stop task 1']")
+    expect(row(page, 1)).to_contain_text("stopped")
+    # Its slot goes to the ninth, and the tenth waits on.
+    expect(row(page, 9)).not_to_contain_text("in line")
+    expect(row(page, 10)).to_contain_text("in line")
+    page.click("[aria-label='Stop task 10']")
+    expect(row(page, 10)).to_contain_text("not run yet")
+    page.click("#stop-all")
+    ended(page)
+    assert page.locator(".task-table tr[data-state=STOPPED]").count() == 9
+
+
+def test_a_full_server_is_waited_for_and_the_page_says_so(browser: Browser, start_server: Any) -> None:
+    # The browser itself writes each refusal into the console, so this page may complain.
+    page = browser.new_context().new_page()
+    with start_server("--model-decode-lanes", "1", command=[sys.executable, "-m", "tests.e2e.paced", "40"]) as server:
+        page.goto(f"{origin(server)}/ui/#/agents")
+        cap(page, 60)
+        run(page, ["One", "Two"])
+        expect(page.locator(".task-table .wait:not(:empty)")).to_have_text(re.compile(r"full, again in \d+ s|place \d"))
+        assert all(ended(page))
+        expect(page.locator(".totals")).to_contain_text("2 of 2 done")
+        page.context.close()
+
+
+def test_tasks_are_kept_with_what_came_when_the_page_died(paced_page: Page) -> None:
+    page = paced_page
+    run(page, ["One", "Two"])
+    expect(row(page, 1)).to_contain_text("writing")
+    page.wait_for_function(
+        """async () => { const { open } = await import("/ui/state/agents.js");
+        return open.value.lanes.value.every((lane) => lane.turn.value?.record.text.length > 60); }"""
+    )
+    page.reload()
+    expect(row(page, 1)).to_contain_text("cut off")
+    before = ended(page)
+    assert all(len(text) > 30 for text in before)
+    cap(page, 40)
+    page.click("#run")
+    expect(row(page, 2)).to_contain_text("at limit")
+    assert all(text.startswith(known[:30]) for text, known in zip(ended(page), before, strict=True))
+
+
+def test_what_is_typed_is_kept_and_an_empty_line_parts_longer_tasks(paced_page: Page) -> None:
+    page = paced_page
+    page.fill("#prompt", "First line\nof one task\n\nA second task")
+    expect(page.locator("#run")).to_have_text("Run 2")
+    page.wait_for_function(
+        """async () => { const store = await import("/ui/store/drafts.js");
+        return String(await store.read("agents")).endsWith("second task"); }"""
+    )
+    page.reload()
+    expect(page.locator("#prompt")).to_have_value("First line\nof one task\n\nA second task")
+
+
+def test_all_of_it_goes_by_keyboard(paced_page: Page) -> None:
+    page = paced_page
+    page.focus("#prompt")
+    page.keyboard.type("Say exactly: one\nSay exactly: two")
+    page.keyboard.press("Control+Enter")
+    expect(row(page, 2)).to_contain_text("done")
+    assert ended(page) == ["one", "two"]
+    page.focus(".task-table .name")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator(".detail .said")).to_have_text("Say exactly: two")
+
+
+def test_a_phone_shows_cards_and_opens_one_over_all(browser: Browser, paced_server: Server) -> None:
+    with opened_page(browser, origin(paced_server), "/ui/#/agents", **PHONE) as page:
+        run(page, ["Say exactly: one", "Say exactly: two"])
+        expect(row(page, 2)).to_contain_text("done")
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        page.click(".task-table .name >> nth=1")
+        box = page.locator(".detail").bounding_box()
+        assert box
+        assert box["width"] == 360
+        page.click(".detail [aria-label=Close]")
+        expect(page.locator(".detail")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("shape", [{"viewport": {"width": 1440, "height": 900}}, PHONE], ids=["wide", "phone"])
+def test_axe_finds_nothing(
+    browser: Browser, paced_server: Server, axe: str, scheme: str, shape: dict[str, Any]
+) -> None:
+    with opened_page(browser, origin(paced_server), "/ui/#/agents", color_scheme=scheme, **shape) as page:
+        expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+        assert findings(page, axe) == []
+        run(page, ["One", "Two"])
+        expect(row(page, 2)).to_contain_text("writing")
+        assert findings(page, axe) == []
+        page.click("#stop-all")
+        ended(page)
+        page.click(".task-table .name >> nth=0")
+        expect(page.locator(".detail .prose")).to_be_visible()
+        assert findings(page, axe) == []
