@@ -20,6 +20,7 @@ class Kind(enum.Enum):
     CHOICE = "choice"
     INTEGER = "integer"
     MODE = "mode"
+    NUMBER = "number"
     ORIGINS = "origins"
     PATH = "path"
     PATHS = "paths"
@@ -231,6 +232,19 @@ class ReuseConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class SamplingConfig:
+    """How tokens are drawn where a request does not say. Unset: as the model's authors recommend."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SwitchConfig:
     """Models that come and go: one is loaded at a time, and a request may name another."""
 
@@ -271,6 +285,7 @@ class ConfigFields:
     cpu: CpuConfig = CpuConfig()
     vram: VramConfig = VramConfig()
     reuse: ReuseConfig = ReuseConfig()
+    sampling: SamplingConfig = SamplingConfig()
     switch: SwitchConfig = SwitchConfig()
     download: DownloadConfig = DownloadConfig()
     log: LogConfig = LogConfig()
@@ -283,6 +298,7 @@ GROUPS: dict[str, type] = {
     "cpu": CpuConfig,
     "vram": VramConfig,
     "reuse": ReuseConfig,
+    "sampling": SamplingConfig,
     "switch": SwitchConfig,
     "download": DownloadConfig,
     "log": LogConfig,
@@ -295,6 +311,7 @@ GROUP_TEXTS = {
     "cpu": "The CPU leaf.",
     "vram": "Memory of the device; with the CPU leaf that is the host's RAM.",
     "reuse": "What is kept of earlier prompts.",
+    "sampling": "How tokens are drawn where a request does not say. Unset: as the model's authors recommend.",
     "switch": "Models that come and go: one is loaded at a time, and a request may name another.",
     "download": "Fetching models.",
     "log": "Log lines on standard error.",
@@ -762,6 +779,83 @@ FIELDS: tuple[Field, ...] = (
         "true",
         "keep finished prompts' pages and start later prompts from their longest common prefix",
         Effect.RELOAD,
+        is_scoped=True,
+    ),
+    Field(
+        "sampling",
+        "temperature",
+        Kind.NUMBER,
+        None,
+        "how much chance there is in the draw; 0 takes the most likely token",
+        Effect.LIVE,
+        minimum=0,
+        maximum=2,
+        is_scoped=True,
+    ),
+    Field(
+        "sampling",
+        "top_p",
+        Kind.NUMBER,
+        None,
+        "share of the probability that is drawn from, the most likely tokens first; 1 is all",
+        Effect.LIVE,
+        minimum=0,
+        maximum=1,
+        is_scoped=True,
+    ),
+    Field(
+        "sampling",
+        "top_k",
+        Kind.INTEGER,
+        None,
+        "so many of the most likely tokens are drawn from; 0 is all",
+        Effect.LIVE,
+        minimum=0,
+        maximum=1048576,
+        is_scoped=True,
+    ),
+    Field(
+        "sampling",
+        "min_p",
+        Kind.NUMBER,
+        None,
+        "a token takes part that has this share of the most likely one's probability; 0 is all",
+        Effect.LIVE,
+        minimum=0,
+        maximum=1,
+        is_scoped=True,
+    ),
+    Field(
+        "sampling",
+        "repetition_penalty",
+        Kind.NUMBER,
+        None,
+        "divides what speaks for a token that the prompt or the answer has; 1 is off",
+        Effect.LIVE,
+        minimum=0.01,
+        maximum=10,
+        is_scoped=True,
+    ),
+    Field(
+        "sampling",
+        "presence_penalty",
+        Kind.NUMBER,
+        None,
+        "taken off a token that the answer has already",
+        Effect.LIVE,
+        minimum=-2,
+        maximum=2,
+        is_scoped=True,
+    ),
+    Field(
+        "sampling",
+        "frequency_penalty",
+        Kind.NUMBER,
+        None,
+        "taken off a token for each time that the answer has it",
+        Effect.LIVE,
+        minimum=-2,
+        maximum=2,
         is_scoped=True,
     ),
     Field(

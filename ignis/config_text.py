@@ -80,7 +80,7 @@ def chosen(config: ConfigFields, slot: Slot) -> Any:
 def plain_default(slot: Slot) -> Any:
     """The default as a person would write it: a size with its unit, else a number, a word or true."""
     text = slot.field.default or ""
-    if slot.field.kind in (Kind.INTEGER, Kind.SECONDS):
+    if slot.field.kind in (Kind.INTEGER, Kind.NUMBER, Kind.SECONDS):
         return float(text) if "." in text else int(text)
     return text == "true" if slot.field.kind is Kind.BOOL else text
 

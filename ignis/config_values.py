@@ -49,6 +49,8 @@ def parse_value(field: Field, text: str, folder: Path) -> object:
             if not (text.isascii() and text.isdigit()):
                 raise ValueError
             return _in_range(field, int(text))
+        case Kind.NUMBER:
+            return _in_range(field, float(text))
         case Kind.SECONDS:
             return _in_range(field, float(text.removesuffix("s")))
         case Kind.SIZE:
@@ -92,6 +94,8 @@ def rule(field: Field) -> str:
         case Kind.INTEGER:
             multiple = f", a multiple of {field.multiple}" if field.multiple is not None else ""
             return f"{_number(field.minimum)} to {_number(field.maximum)}{multiple}{zero}"
+        case Kind.NUMBER:
+            return f"{_number(field.minimum)} to {_number(field.maximum)}{zero}"
         case Kind.SECONDS:
             return f"{_number(field.minimum)} to {_number(field.maximum)} seconds{zero}"
         case Kind.SIZE:

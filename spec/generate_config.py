@@ -16,6 +16,7 @@ TYPES = {
     "bool": "bool",
     "integer": "int",
     "mode": "int",
+    "number": "float",
     "origins": "frozenset[str]",
     "path": "Path",
     "paths": "NamedPaths",
@@ -65,6 +66,7 @@ class Kind(enum.Enum):
     CHOICE = "choice"
     INTEGER = "integer"
     MODE = "mode"
+    NUMBER = "number"
     ORIGINS = "origins"
     PATH = "path"
     PATHS = "paths"
@@ -170,7 +172,7 @@ def default_of(field: dict[str, Any]) -> str:
             return {"*": "None"}[text]
         case "path":
             return f"Path({quoted(text)})"
-        case "seconds":
+        case "number" | "seconds":
             return repr(float(text))
         case "size":
             match = re.fullmatch(r"([0-9]+)([KMGT]?)", text)

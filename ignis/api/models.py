@@ -1,7 +1,7 @@
 """The routes below /v1/models: what is here, what serves, and its changes. Reading is no use, and loads nothing."""
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,9 +10,9 @@ import trio
 
 from ignis import bundle
 from ignis.api.body import read_body
+from ignis.api.order import Orders
 from ignis.api.progress import progress_of
 from ignis.api.schema.models import (
-    Capabilities,
     LoadProgress,
     ModelChange,
     ModelEntry,
@@ -30,31 +30,25 @@ from ignis.engine.load import LoadStatus
 from ignis.engine.switching import Switch, SwitchPhase, SwitchWatch
 from ignis.exchange import Exchange
 from ignis.models.local import LocalModel
-from ignis.scheduler.request import SamplingParams
 from ignis.version import VERSION
 
 PREFIX = "/v1/models/"
 _PROGRESS_INTERVAL_S = 0.25
 _ACCEPTED = 202
-_DEFAULTS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty")
-
-Describe = Callable[[LoadedModel], Awaitable[Capabilities]]
 
 
 class Models:
     """The endpoints."""
 
-    def __init__(
-        self, serving: Serving, downloads: Downloads, describe: Describe, page: Path, max_body_bytes: int
-    ) -> None:
+    def __init__(self, serving: Serving, downloads: Downloads, orders: Orders, page: Path, max_body_bytes: int) -> None:
         """
         Args:
-            describe: says what a loaded model can do.
+            orders: they say what a loaded model can do.
             page: the folder of the page, which tells one build of a version from another.
         """
         self._serving = serving
         self._downloads = downloads
-        self._describe = describe
+        self._orders = orders
         self._page = page
         self._build: str | None = None
         self._max_body_bytes = max_body_bytes
@@ -179,7 +173,6 @@ class Models:
         return 0.0 if course.opened is None else course.load_estimate_s(course.opened.local)
 
     async def _loaded_entry(self, model: LoadedModel) -> ModelEntry:
-        neutral = SamplingParams()
         return ModelEntry(
             id=model.name,
             object="model",
@@ -196,8 +189,8 @@ class Models:
             num_parameters=model.num_parameters,
             device=model.device,
             load_seconds=round(model.load_s, 3),
-            capabilities=await self._describe(model),
-            defaults={name: model.sampling_defaults.get(name, getattr(neutral, name)) for name in _DEFAULTS},
+            capabilities=await self._orders.capabilities(model),
+            defaults=self._orders.sampling_defaults(model),
         )
 
 

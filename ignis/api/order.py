@@ -1,14 +1,14 @@
 """Makes orders out of wishes: the model, the prompt, the cap that fits, and every default filled in."""
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from ignis.api.generation import Order
 from ignis.api.prompt import Prompts
-from ignis.api.sampling import sampling_params
+from ignis.api.sampling import defaults_of, sampling_defaults, sampling_params
 from ignis.api.schema.models import Capabilities
 from ignis.api.schema.sampling import SamplingFields
 from ignis.api.serving import OnLong, Serving, split_suffix
@@ -53,6 +53,8 @@ class OrderSettings:
     """A name of stream/dialects.py, or auto: the model's template decides."""
     policies: InstructionPolicies
     thinking: ThinkingDefaults
+    sampling: Mapping[str, float] = field(default_factory=dict)
+    """What the operator chose, by field."""
 
     @classmethod
     def from_config(cls, config: ConfigFields) -> Self:
@@ -62,6 +64,7 @@ class OrderSettings:
             dialect=config.model.dialect.value,
             policies=InstructionPolicies.from_config(config.server),
             thinking=ThinkingDefaults.from_config(config.model),
+            sampling=defaults_of(config.sampling),
         )
 
 
@@ -113,7 +116,7 @@ class Orders:
         # Once for the whole request: it may be replaced while the prompt is rendered.
         settings = self._of(model)
         stops = _stops(wish.stop, wish.names.stop)
-        sampling = sampling_params(wish.fields, wish.top_logprobs, model)
+        sampling = sampling_params(wish.fields, wish.top_logprobs, model, settings.sampling)
         if wish.fields.ignore_eos and wish.max_tokens is None:
             raise InvalidRequestError(f"ignore_eos needs {wish.names.max_tokens}", "ignore_eos")
         prompt = await self.prompt(model, wish.prompt, wish.names, model.max_context, settings)
@@ -264,6 +267,10 @@ class Orders:
         """Counts the tokens of a prompt for the model of that name; raises as `make` does."""
         async with self.use(name) as use:
             return len(await self.prompt(use.model, prompt, names))
+
+    def sampling_defaults(self, model: LoadedModel) -> dict[str, float]:
+        """What a request draws with that says nothing else, by field."""
+        return sampling_defaults(model, self._of(model).sampling)
 
     async def capabilities(self, model: LoadedModel) -> Capabilities:
         """Says what a loaded model can do."""

@@ -1,5 +1,6 @@
 """Puts endpoints and routes together: the handler of the API listener, and that of the metrics listener."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -23,6 +24,7 @@ from ignis.api.response_socket import ResponseSocket
 from ignis.api.response_store import ResponseStore
 from ignis.api.responses import Responses
 from ignis.api.router import Handler, Route, Router
+from ignis.api.sampling import defaults_of
 from ignis.api.schema import operations
 from ignis.api.schema.operations import Operation
 from ignis.api.serving import Serving
@@ -58,6 +60,8 @@ class ApiSettings:
     dialect: str
     policies: InstructionPolicies
     thinking: ThinkingDefaults
+    sampling: Mapping[str, float]
+    """What the operator chose, by field."""
     response_store_bytes: int
     response_store_ttl_s: float | None
     """None: for ever."""
@@ -77,6 +81,7 @@ class ApiSettings:
             dialect=config.model.dialect.value,
             policies=InstructionPolicies.from_config(config.server),
             thinking=ThinkingDefaults.from_config(config.model),
+            sampling=defaults_of(config.sampling),
             response_store_bytes=config.server.response_store_bytes,
             response_store_ttl_s=config.server.response_store_ttl or None,
             has_ui=config.server.ui,
@@ -103,13 +108,14 @@ def build_router(
         settings.dialect,
         settings.policies,
         settings.thinking,
+        settings.sampling,
     )
     own = {family: OrderSettings.from_config(fields) for family, fields in running.config.families.items()}
     orders = Orders(serving, prompts, ByFamily(order_settings, own), metrics, log)
     answering = Answering(serving, log)
     limit = settings.max_body_bytes
     messages = Messages(orders, answering, metrics, limit)
-    models = Models(serving, downloads, orders.capabilities, shipped / "ui", limit)
+    models = Models(serving, downloads, orders, shipped / "ui", limit)
     catalog = CatalogRoutes(downloads, limit)
     config = ConfigRoutes(running, limit)
     store = ResponseStore(settings.response_store_bytes, settings.response_store_ttl_s, monotonic_s)

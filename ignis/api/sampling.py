@@ -1,16 +1,44 @@
 """Fills in how tokens are drawn: what a body says, the model's defaults, and neutral values for the rest."""
 
+from collections.abc import Mapping
+
 from ignis.api.generation import fresh_seed
 from ignis.api.schema.sampling import SamplingFields
+from ignis.config_fields import SamplingConfig
 from ignis.engine.lifecycle import LoadedModel
 from ignis.errors import InvalidSamplingParameterError
 from ignis.scheduler.request import SamplingParams
 
+SAMPLING_FIELDS = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "repetition_penalty",
+    "presence_penalty",
+    "frequency_penalty",
+)
 _SEED_MASK = 2**64 - 1
 
 
-def sampling_params(fields: SamplingFields, top_logprobs: int | None, model: LoadedModel) -> SamplingParams:
-    """Takes the fields of a body; each that is absent is the model's default, else the neutral value.
+def defaults_of(config: SamplingConfig) -> dict[str, float]:
+    """What the operator chose of how tokens are drawn, by field."""
+    chosen = {name: getattr(config, name) for name in SAMPLING_FIELDS}
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def sampling_defaults(model: LoadedModel, chosen: Mapping[str, float]) -> dict[str, float]:
+    """What a request draws with that says nothing else, by field."""
+    neutral = SamplingParams()
+    known = {**model.sampling_defaults, **chosen}
+    return {name: known.get(name, getattr(neutral, name)) for name in SAMPLING_FIELDS}
+
+
+def sampling_params(
+    fields: SamplingFields, top_logprobs: int | None, model: LoadedModel, chosen: Mapping[str, float]
+) -> SamplingParams:
+    """Takes the fields of a body; each that is absent is what the operator chose, else the model's default, else the
+    neutral value.
 
     Raises:
         InvalidSamplingParameterError: a seed past 64 bits, or a bias of what is no token.
@@ -18,11 +46,10 @@ def sampling_params(fields: SamplingFields, top_logprobs: int | None, model: Loa
     if fields.seed is not None and not -(2**63) <= fields.seed < 2**64:
         # msgspec cannot check a bound past 63 bits.
         raise InvalidSamplingParameterError(f"seed must be an integer from {-(2**63)} to {2**64 - 1}", "seed")
-    defaults = model.sampling_defaults
-    neutral = SamplingParams()
+    defaults = sampling_defaults(model, chosen)
 
     def value(name: str, given: float | None) -> float:
-        return defaults.get(name, getattr(neutral, name)) if given is None else given
+        return defaults[name] if given is None else given
 
     return SamplingParams(
         temperature=value("temperature", fields.temperature),

@@ -323,7 +323,7 @@ def _other_than(field: Any, value: Any) -> list[str]:
             text = next(choice.value for choice in field.choices if choice.value != value)
         case Kind.INTEGER:
             text = str(field.maximum if value != field.maximum else field.minimum)
-        case Kind.SECONDS | Kind.SIZE:
+        case Kind.NUMBER | Kind.SECONDS | Kind.SIZE:
             text = str(int(field.maximum))
         case Kind.POOL_SIZE:
             text = "4096tok"

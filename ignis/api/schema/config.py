@@ -93,7 +93,7 @@ def _value_type(field: Field) -> Any:
             kind = (
                 Annotated[int, _bounds(field)] if field.kind is Kind.INTEGER else Annotated[int, _bounds(field)] | str
             )
-        case Kind.SECONDS:
+        case Kind.NUMBER | Kind.SECONDS:
             kind = Annotated[float, _bounds(field)]
         case Kind.POOL_SIZE:
             kind = int | str
