@@ -58,6 +58,11 @@ class CatalogModel:
         return sum(file.size_bytes for file in self.files)
 
     @property
+    def least_bytes(self) -> int:
+        """Memory that a load takes at least: as the entry says, else what its files have."""
+        return self.needs_bytes or self.size_bytes
+
+    @property
     def origin(self) -> str:
         """Where it comes from, as a person writes it."""
         first = self.files[0]

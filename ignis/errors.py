@@ -325,6 +325,14 @@ class DownloadDisabledError(RequestError):
     code = "download_disabled"
 
 
+class ModelTooLargeError(RequestError):
+    """The model takes more memory than a load may have here, so it is not fetched."""
+
+    status = 409
+    type = "invalid_request_error"
+    code = "model_too_large"
+
+
 class DownloadNotFoundError(RequestError):
     """No download of that model is under way."""
 

@@ -69,6 +69,11 @@ class FirstModel:
     async def _have(self, entry: CatalogModel) -> Path | None:
         """Fetches it, where nobody at a terminal is against it, or waits until somebody else has. None: another model
         was loaded meanwhile."""
+        try:
+            await self._keeper.check_need(entry.id, entry.least_bytes)
+        except IgnisError as error:
+            self._fail(error, None)
+            return None
         if is_attended() and not await self._is_agreed(entry):
             if self._is_served_otherwise():
                 return None
@@ -118,17 +123,18 @@ class FirstModel:
             await self._keeper.course.wait_change()
         return None
 
-    def _fail(self, error: IgnisError, entry: CatalogModel) -> None:
+    def _fail(self, error: IgnisError, entry: CatalogModel | None) -> None:
         self._log.emit("ignis.model.load_failed", id=self._name, error=error)
         self._keeper.fail_start(error.message)
         self._say(self._ways(f"There is no model: {error.message}.", entry))
 
-    def _ways(self, before: str, entry: CatalogModel) -> str:
-        """Says how a model is to be had."""
+    def _ways(self, before: str, entry: CatalogModel | None) -> str:
+        """Says how a model is to be had. entry: which one can be fetched, if any."""
         lines = [before]
         if self._page is not None and self._downloads.is_enabled:
             lines.append(f"  In the page      {self._page}")
-        lines.append(f"  Or on this side  ignis-server model download {entry.id}, then start again")
+        if entry is not None:
+            lines.append(f"  Or on this side  ignis-server model download {entry.id}, then start again")
         lines.append("  Of your own      ignis-server --model-artifact model.gguf (or a model's folder)")
         return "\n".join(lines)
 

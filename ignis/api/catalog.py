@@ -1,5 +1,7 @@
 """The routes of the catalog: what can be fetched, a download's start and its stop. Ids only, never an address."""
 
+from collections.abc import Awaitable, Callable
+
 import msgspec
 import trio
 
@@ -9,6 +11,8 @@ from ignis.api.schema.models import CatalogEntry, DownloadRequest, ModelCatalog
 from ignis.downloads import Downloads
 from ignis.exchange import Exchange
 
+CheckNeed = Callable[[str, int], Awaitable[None]]
+
 PREFIX = "/v1/models/download/"
 _ACCEPTED = 202
 
@@ -16,8 +20,10 @@ _ACCEPTED = 202
 class CatalogRoutes:
     """The endpoints."""
 
-    def __init__(self, downloads: Downloads, max_body_bytes: int) -> None:
+    def __init__(self, downloads: Downloads, check_need: CheckNeed, max_body_bytes: int) -> None:
+        """check_need: refuses a model, by its name, that takes more bytes than there could be."""
         self._downloads = downloads
+        self._check_need = check_need
         self._max_body_bytes = max_body_bytes
 
     async def show(self, exchange: Exchange) -> None:
@@ -27,7 +33,10 @@ class CatalogRoutes:
 
     async def start(self, exchange: Exchange) -> None:
         read = await read_body(exchange, self._max_body_bytes, DownloadRequest)
-        download = self._downloads.start(read.fields.model)
+        entry = self._downloads.entry(read.fields.model)
+        if self._downloads.is_enabled:
+            await self._check_need(entry.id, entry.least_bytes)
+        download = self._downloads.start(entry.id)
         await exchange.respond(_ACCEPTED, msgspec.json.encode(progress_of(download)), headers=read.headers)
 
     async def stop(self, exchange: Exchange) -> None:

@@ -116,7 +116,7 @@ def build_router(
     limit = settings.max_body_bytes
     messages = Messages(orders, answering, metrics, limit)
     models = Models(serving, downloads, orders, shipped / "ui", limit)
-    catalog = CatalogRoutes(downloads, limit)
+    catalog = CatalogRoutes(downloads, serving.keeper.check_need, limit)
     config = ConfigRoutes(running, limit)
     store = ResponseStore(settings.response_store_bytes, settings.response_store_ttl_s, monotonic_s)
     runs = ResponseRuns(orders, store)

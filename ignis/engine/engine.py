@@ -1,6 +1,7 @@
 """The engine as the event loop's thread sees it: load and unload, submit, mailboxes, and what it says of itself."""
 
 import contextlib
+import threading
 from collections.abc import Callable, Sequence
 
 import trio
@@ -19,8 +20,8 @@ from ignis.engine.loop import Attach, Delivery, Detach, Leave, Quit, StepLoop, S
 from ignis.engine.mailbox import Mailbox
 from ignis.engine.settings import EngineSettings
 from ignis.engine.snapshot import EngineSnapshot
-from ignis.engine.vram import BudgetMode, LoadPlan, Measured, measure, plan_load
-from ignis.errors import EngineError, IgnisError, ModelLoadError
+from ignis.engine.vram import BudgetMode, LoadPlan, Measured, check_need, measure, plan_load
+from ignis.errors import EngineError, IgnisError, LoadPlanError, ModelLoadError
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.models.base import Checkpoint
@@ -65,6 +66,7 @@ class Engine:
         self._account = Account(log, metrics)
         self._estimate = Estimate()
         self._leaf: Leaf | None = None
+        self._opening = threading.Lock()
         self._memory = DeviceMemory()
         self._loaded: Loaded | None = None
         self._load: LoadWatch | None = None
@@ -160,6 +162,33 @@ class Engine:
         self._log_loaded(loaded)
         return plan
 
+    async def check_plan(self, checkpoint: Checkpoint, settings: EngineSettings) -> None:
+        """Makes the plan of a load that would follow the model that serves, and holds nothing.
+
+        Raises:
+            LoadPlanError, ModelLoadError: it cannot be; the message names the line of the plan and the field to change.
+        """
+        loaded, leaf = self._loaded, self._leaf
+        if loaded is None or leaf is None:
+            # Nothing would be torn down for it: the load itself tells as much.
+            return
+        # What the driver saw going may be more than the plan says.
+        freed = max(loaded.plan.allocated_bytes, loaded.measured.taken_bytes)
+        await trio.to_thread.run_sync(plan_load, leaf, checkpoint, settings, freed)
+
+    async def check_need(self, name: str, need_bytes: int) -> None:
+        """Sees whether a load of so many bytes at least could ever be on this device; opens it where it is not yet.
+
+        Raises:
+            ModelTooLargeError: it could not, whatever else is unloaded.
+        """
+        with contextlib.suppress(ModelLoadError, LoadPlanError):
+            # Without a device there is nothing to compare with, and a load says so by itself.
+            await trio.to_thread.run_sync(self._check_need, name, need_bytes)
+
+    def _check_need(self, name: str, need_bytes: int) -> None:
+        check_need(name, need_bytes, self._opened_leaf().probe(), self._settings)
+
     def leave(self) -> None:
         """The model is to go: `submit` still takes what began before, and whoever reads the state lets no more in."""
         self._advance(EngineEvent.LEAVE)
@@ -236,7 +265,8 @@ class Engine:
         """Reads the device's memory for the next snapshot, in a worker thread: a driver takes a while, and one that has
         lost its card may never answer."""
         leaf = self._leaf
-        if leaf is None:
+        if leaf is None or self._load is not None:
+            # A load may be recording, which no other thread should come near.
             return
         with trio.move_on_after(_MEMORY_LIMIT_S), contextlib.suppress(ModelLoadError):
             # A card that does not answer leaves the last reading; who needs the card hears of it there.
@@ -499,9 +529,7 @@ class Engine:
     def _load_leaf(self, checkpoint: Checkpoint, watch: LoadWatch) -> Loaded:
         """In a worker thread. Whatever goes wrong, nothing is held afterwards."""
         started = self._clock()
-        if self._leaf is None:
-            self._leaf = self._open_leaf()
-        leaf = self._leaf
+        leaf = self._opened_leaf()
         leaf.unload()
         plan = plan_load(leaf, checkpoint, self._settings)
         self._log_plan(plan)
@@ -513,6 +541,13 @@ class Engine:
             raise
         watch.look()
         return Loaded(plan, measured, self._clock() - started, watch.warm_up_s)
+
+    def _opened_leaf(self) -> Leaf:
+        """In a worker thread, of which there may be two."""
+        with self._opening:
+            if self._leaf is None:
+                self._leaf = self._open_leaf()
+            return self._leaf
 
     def _unload_leaf(self) -> None:
         """In a worker thread. Nothing may be held."""

@@ -136,6 +136,10 @@ class ModelKeeper:
         self.course.note_change()
         return reload
 
+    async def check_need(self, name: str, need_bytes: int) -> None:
+        """Raises ModelTooLargeError: a load of so many bytes could never be on this device."""
+        await self._engine.check_need(name, need_bytes)
+
     def start_with(self, model: LocalModel) -> None:
         """Has the server's first model loaded."""
         self.course.is_expected = False
@@ -389,6 +393,8 @@ class ModelKeeper:
         """Finds out what is wrong with a model while another serves. Closes it then."""
         try:
             context_of(opened.checkpoint, self._settings_for(opened))
+            # Soonest what costs least to find out.
+            await self._engine.check_plan(opened.checkpoint, self._settings_for(opened))
             await trio.to_thread.run_sync(opened.make_tokenizer)
             with naming(opened.local.path):
                 await self._prepare(opened.describe(opened.checkpoint.shape.context_tokens, None))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from ignis._core import PAGE_TOKENS
 from ignis.engine.leaf import DeviceInfo, Footprint, Layout, Leaf
 from ignis.engine.settings import EngineSettings
-from ignis.errors import LoadPlanError, ModelLoadError
+from ignis.errors import LoadPlanError, ModelLoadError, ModelTooLargeError
 from ignis.models.base import Checkpoint
 from ignis.scheduler.live import pages_of
 from ignis.units import shown_size
@@ -129,8 +129,8 @@ def context_of(checkpoint: Checkpoint, settings: EngineSettings) -> int:
     return settings.max_context or trained
 
 
-def plan_load(leaf: Leaf, checkpoint: Checkpoint, settings: EngineSettings) -> LoadPlan:
-    """Decides the sizes of a load.
+def plan_load(leaf: Leaf, checkpoint: Checkpoint, settings: EngineSettings, freed_bytes: int = 0) -> LoadPlan:
+    """Decides the sizes of a load. `freed_bytes`: of a card, what will be given back before it.
 
     Raises:
         LoadPlanError: the context is longer than the model's, the budget is not there, or it cannot hold one full
@@ -138,6 +138,8 @@ def plan_load(leaf: Leaf, checkpoint: Checkpoint, settings: EngineSettings) -> L
     """
     max_context = context_of(checkpoint, settings)
     device = leaf.probe()
+    if device.has_own_memory:
+        device = replace(device, free_bytes=min(device.free_bytes + freed_bytes, device.memory_bytes))
     chunk = settings.prefill_chunk or (_CARD_CHUNK if device.has_own_memory else _HOST_CHUNK)
     layout = Layout(
         num_pages=pages_of(max_context),
@@ -174,12 +176,40 @@ def measure(plan: LoadPlan, after: DeviceInfo) -> Measured:
     return Measured(after.free_bytes, taken, unplanned)
 
 
+def check_need(name: str, need_bytes: int, device: DeviceInfo, settings: EngineSettings) -> None:
+    """Compares what a model takes at least with the most that a load may hold of this device, all else unloaded.
+
+    Raises:
+        ModelTooLargeError: it is more.
+    """
+    if settings.budget_bytes is not None and settings.can_oversubscribe:
+        return
+    headroom = _headroom_bytes(settings, device)
+    most = settings.budget_bytes or max(0, device.memory_bytes - headroom)
+    if need_bytes <= most:
+        return
+    bound = (
+        "vram.budget_bytes"
+        if settings.budget_bytes is not None
+        else f"the {shown_size(device.memory_bytes)} of {device.name} less {shown_size(headroom)} of headroom"
+    )
+    raise ModelTooLargeError(
+        f"{name} takes {shown_size(need_bytes)} of memory at least, and a load may have {shown_size(most)} here "
+        f"({bound}): take a smaller model",
+        "model",
+    )
+
+
+def _headroom_bytes(settings: EngineSettings, device: DeviceInfo) -> int:
+    if settings.headroom_bytes is not None:
+        return settings.headroom_bytes
+    return _CARD_HEADROOM_BYTES if device.has_own_memory else device.memory_bytes // _HOST_HEADROOM_PARTS
+
+
 def _budget(settings: EngineSettings, device: DeviceInfo) -> Budget:
     explicit = settings.budget_bytes
     if explicit is None:
-        headroom = settings.headroom_bytes
-        if headroom is None:
-            headroom = _CARD_HEADROOM_BYTES if device.has_own_memory else device.memory_bytes // _HOST_HEADROOM_PARTS
+        headroom = _headroom_bytes(settings, device)
         return Budget(BudgetMode.DERIVED, max(0, device.free_bytes - headroom), headroom, is_oversubscribed=False)
     is_over = explicit > device.free_bytes
     if is_over and not settings.can_oversubscribe:

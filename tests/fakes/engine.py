@@ -13,7 +13,7 @@ import trio
 from ignis.engine.lifecycle import EngineState, LoadedModel
 from ignis.engine.load import LoadStatus
 from ignis.engine.mailbox import Mailbox
-from ignis.errors import IgnisError
+from ignis.errors import IgnisError, ModelTooLargeError
 from ignis.models.base import GgufVocabulary, SpecialTokens, VocabularyKind
 from ignis.scheduler.request import FinishReason, Submission, TokenEvent, TokenLogprob, Usage
 from ignis.tokenizer import load_tokenizer
@@ -99,6 +99,8 @@ class ScriptedEngine:
         self.settings = engine_settings()
         self.on_change: Callable[[], None] = lambda: None
         self.refusal: IgnisError | None = None
+        self.most_bytes = 1 << 40
+        """Of a load."""
         self.load_status: LoadStatus | None = None
         self.cached_tokens = 0
         self.submissions: list[Submission] = []
@@ -115,6 +117,11 @@ class ScriptedEngine:
 
     async def look_at_memory(self) -> None:
         """Has no device."""
+
+    async def check_need(self, name: str, need_bytes: int) -> None:
+        await trio.lowlevel.checkpoint()
+        if need_bytes > self.most_bytes:
+            raise ModelTooLargeError(f"{name} takes {need_bytes} bytes", "model")
 
     def has_room(self, count: int) -> bool:
         return count <= self.num_free

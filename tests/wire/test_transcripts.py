@@ -33,6 +33,7 @@ HELD_ELSEWHERE = {
     "config_not_written": "test_running: it takes a disk that fails",
     "connections_full": "test_server: it takes other connections",
     "header_too_large": "test_refusals: it takes kilobytes",
+    "model_too_large": "test_catalog: it takes a model that is too large",
     "reload_failed": "test_running: it takes a device that fails",
     "switch_in_progress": "test_models: it takes a second model",
     "target_too_long": "test_refusals: it takes kilobytes",

@@ -297,6 +297,7 @@ START_DOWNLOAD = Operation(
         errors.InvalidRequestError,
         errors.ModelNotFoundError,
         errors.DownloadDisabledError,
+        errors.ModelTooLargeError,
         errors.RequestTooLargeError,
         errors.UnsupportedMediaTypeError,
         errors.UnsupportedEncodingError,

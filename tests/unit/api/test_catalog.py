@@ -95,6 +95,18 @@ class Half:
         handler.wfile.write(CONTENT[len(CONTENT) // 2 :])
 
 
+async def test_a_model_that_could_never_be_loaded_is_not_fetched(mirror: Mirror, tmp_path: Path) -> None:
+    async with running(mirror, tmp_path) as rig:
+        rig.engine.most_bytes = len(CONTENT) - 1
+        answer = await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        error = answer.json()["error"]
+        assert (answer.status, error["code"], error["param"]) == (409, "model_too_large", "model")
+        assert mirror.asked == [] and rig.downloads.known == {}
+        rig.engine.most_bytes = len(CONTENT)
+        assert (await rig.answer("POST", DOWNLOAD, {"model": "one"})).status == 202
+        assert (await over(rig))["state"] == "complete"
+
+
 async def test_the_catalog_says_what_is_here(mirror: Mirror, tmp_path: Path) -> None:
     async with running(mirror, tmp_path) as rig:
         body = (await rig.answer("GET", CATALOG)).json()

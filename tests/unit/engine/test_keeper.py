@@ -227,6 +227,15 @@ async def test_a_bad_target_never_touches_the_loaded_model(bench: Bench) -> None
     assert await bench.answer("a") == "a"
 
 
+async def test_a_target_that_does_not_fit_never_touches_the_loaded_model(bench: Bench) -> None:
+    bench.leaf.load_faults["plan"] = LoadPlanError("the plan's line weights needs 9 GiB")
+    with pytest.raises(SwitchFailedError, match="line weights needs 9 GiB"):
+        await bench.answer("b")
+    assert bench.outcome() is SwitchOutcome.REFUSED and bench.loaded == ["a"]
+    assert await bench.answer(None) == "a"
+    assert bench.loaded == ["a"]
+
+
 async def test_a_load_that_fails_brings_the_old_model_back(bench: Bench) -> None:
     bench.leaf.load_faults["reading"] = DeviceLoadError("the card is full")
     with pytest.raises(SwitchFailedError, match="the card is full"):

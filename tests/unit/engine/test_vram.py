@@ -1,11 +1,12 @@
 """The memory plan's arithmetic, on the scripted leaf: weights of 1,000 bytes and an embedding of 300, pages of 64."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from ignis.engine.vram import BudgetMode, LoadPlan, Measured, PoolPolicy, measure, plan_load
-from ignis.errors import LoadPlanError
+from ignis.engine.vram import BudgetMode, LoadPlan, Measured, PoolPolicy, check_need, measure, plan_load
+from ignis.errors import LoadPlanError, ModelTooLargeError
 from ignis.units import PoolSize
 from tests.fakes.leaf import CONTEXT_BYTES, ScriptedLeaf, bare_checkpoint
 from tests.settings import engine_settings
@@ -143,3 +144,38 @@ def test_a_load_is_measured_where_the_memory_is_a_card_s_own() -> None:
         (1 << 34) - planned.allocated_bytes - 5, planned.allocated_bytes + 5, 5
     )
     assert measure(plan(), ScriptedLeaf().probe()) == Measured()
+
+
+def test_what_goes_before_a_load_counts_for_it_on_a_card() -> None:
+    leaf = ScriptedLeaf(memory_bytes=1 << 17, has_own_memory=True)
+    settings = engine_settings(prefill_chunk=64, headroom_bytes=0)
+    full = plan_load(leaf, bare_checkpoint(640), settings)
+    held = replace(leaf.probe(), free_bytes=100)
+    leaf.probe = lambda: held  # type: ignore[method-assign]
+    with pytest.raises(LoadPlanError, match="line cuda_context needs"):
+        plan_load(leaf, bare_checkpoint(640), settings)
+    assert plan_load(leaf, bare_checkpoint(640), settings, (1 << 17) - 100) == full
+    # More than all there is comes of nothing.
+    assert plan_load(leaf, bare_checkpoint(640), settings, 1 << 20) == full
+
+
+@pytest.mark.parametrize(
+    ("settings", "most_bytes", "bound"),
+    [
+        ({}, 960 << 20, "the 1.0 GiB of scripted less 64.0 MiB of headroom"),
+        ({"headroom_bytes": 24 << 20}, 1000 << 20, "less 24.0 MiB of headroom"),
+        ({"budget_bytes": 500 << 20}, 500 << 20, r"\(vram.budget_bytes\)"),
+    ],
+)
+def test_a_need_past_the_most_that_a_load_may_have_is_refused(
+    settings: dict[str, Any], most_bytes: int, bound: str
+) -> None:
+    device = ScriptedLeaf(memory_bytes=1 << 30).probe()
+    check_need("big", most_bytes, device, engine_settings(**settings))
+    with pytest.raises(ModelTooLargeError, match=f"big takes .* at least, and a load may have .*{bound}"):
+        check_need("big", most_bytes + 1, device, engine_settings(**settings))
+
+
+def test_whoever_oversubscribes_is_refused_nothing() -> None:
+    device = ScriptedLeaf(memory_bytes=1 << 30).probe()
+    check_need("big", 1 << 40, device, engine_settings(budget_bytes=1 << 35, can_oversubscribe=True))
