@@ -1,0 +1,195 @@
+"""What the page says of a server that is asleep, loading, full, locked, failed or replaced; and of its own failures."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Route, expect
+
+from tests.e2e.playground import CHROMIUM, LIMIT_MS, Start, answered, ask, grown, open_page, paced
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+SLOW_LOAD_S = 2.5
+
+
+@pytest.fixture(scope="module")
+def sleepy(start_server: Start, real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Two models of one file, each of which takes its time to load; one lane."""
+    folder = tmp_path_factory.mktemp("models")
+    for name in ("alpha", "beta"):
+        os.link(real_model, folder / f"{name}.gguf")
+    flags = ["--download-path", str(folder), "--model-decode-lanes", "1"]
+    command = paced(60, "--load-s", str(SLOW_LOAD_S))
+    with start_server(*flags, command=command, model=folder / "alpha.gguf") as server:
+        yield server
+
+
+def test_a_sleeping_model_is_woken_by_a_message_which_says_so(context: BrowserContext, sleepy: Server) -> None:
+    page = open_page(context, sleepy.port)
+    expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+    sleepy.client.request("POST", "/v1/models/unload", {})
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator("#model")).to_contain_text("asleep", timeout=LIMIT_MS)
+    page.click("#model")
+    expect(page.locator(".chip .menu")).to_contain_text("wakes with your next message")
+    page.keyboard.press("Escape")
+    ask(page, "Say exactly: Awake.")
+    expect(page.locator(".turn .waiting")).to_contain_text("Loading the model")
+    expect(page.locator("#model")).to_contain_text("loading")
+    assert answered(page) == ["Awake."]
+
+
+def test_a_switch_is_said_where_the_message_is_held(context: BrowserContext, sleepy: Server) -> None:
+    page = open_page(context, sleepy.port)
+    expect(page.locator("#model-name")).to_be_visible()
+    other = "beta" if page.locator("#model-name").inner_text() == "alpha" else "alpha"
+    page.click("#model")
+    page.click(f".chip .menu .row:has-text('{other}')")
+    ask(page, "Say exactly: Other.")
+    expect(page.locator(".turn .waiting")).to_contain_text(f"Switching to {other}")
+    expect(page.locator(".turn .waiting")).to_contain_text("1 s")
+    assert answered(page) == ["Other."]
+    expect(page.locator("#model-name")).to_have_text(other)
+
+
+def test_a_full_server_is_asked_again_until_it_has_a_lane(context: BrowserContext, sleepy: Server) -> None:
+    page = open_page(context, sleepy.port)
+    ask(page, "A story")
+    grown(page)
+    page.click("#new-chat")
+    expect(page.locator("#suggestions")).to_be_visible()
+    ask(page, "Say exactly: My turn.")
+    expect(page.locator(".turn .waiting")).to_contain_text("Waits for a lane")
+    page.click(".list li:not(.open) a")
+    expect(page.locator("#stop")).to_be_visible()
+    page.click("#stop")
+    expect(page.locator(".ending")).to_contain_text("Stopped by you")
+    page.click(".list li:not(.open) a")
+    assert answered(page) == ["My turn."]
+
+
+def test_a_wait_for_a_lane_can_be_stopped(context: BrowserContext, sleepy: Server) -> None:
+    page = open_page(context, sleepy.port)
+    ask(page, "A story")
+    grown(page)
+    page.click("#new-chat")
+    expect(page.locator("#suggestions")).to_be_visible()
+    ask(page, "Never")
+    expect(page.locator(".turn .waiting")).to_contain_text("Waits for a lane")
+    page.keyboard.press("Escape")
+    expect(page.locator(".ending")).to_contain_text("Stopped by you")
+
+
+def test_the_key_is_asked_for_over_the_page_and_the_draft_stays(context: BrowserContext, start_server: Start) -> None:
+    with start_server("--server-api-key", "sk-right", command=paced(60)) as server:
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{server.port}/ui/")
+        expect(page.locator("dialog")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator("dialog")).to_have_count(0)
+        page.fill("#prompt", "Say exactly: Let in.")
+        page.press("#prompt", "Enter")
+        expect(page.locator("dialog")).to_be_visible()
+        page.fill("#key-input", "sk-wrong")
+        page.keyboard.press("Enter")
+        expect(page.locator("dialog")).to_contain_text("does not accept")
+        page.fill("#key-input", "sk-right")
+        page.keyboard.press("Enter")
+        expect(page.locator("dialog")).to_have_count(0)
+        expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+        page.click(".retry")
+        expect(page.locator(".turn.answer .prose").last).to_have_text("Let in.")
+        page.reload()
+        expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+        assert page.evaluate("() => JSON.stringify(localStorage)").count("sk-right") == 0
+        context.close()
+
+
+def changed(change: Callable[[Any], None]) -> Callable[[Route], None]:
+    """Lets the server answer, and changes what it says."""
+
+    def handle(route: Route) -> None:
+        answer = route.fetch()
+        body = answer.json()
+        change(body)
+        route.fulfill(response=answer, body=json.dumps(body))
+
+    return handle
+
+
+def test_another_version_of_the_server_is_said_once(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+    page.route("**/v1/models", changed(lambda body: body.update(build="newer")))
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator(".banner")).to_contain_text("replaced by another version")
+    page.click(".banner button >> text=Not now")
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator(".banner")).to_have_count(0)
+    page.unroute_all(behavior="wait")
+
+
+def test_a_model_that_failed_says_why_and_is_tried_again(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+
+    def fail(body: Any) -> None:
+        body.update(status="failed", reason="it does not fit by 3 GB")
+        body["data"][0]["loaded"] = False
+
+    page.route("**/v1/models", changed(fail))
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator("#model")).to_have_attribute("data-state", "failed")
+    page.click("#model")
+    expect(page.locator(".chip .menu")).to_contain_text("does not fit by 3 GB")
+    page.unroute_all(behavior="wait")
+    page.click("#model-retry")
+    expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+
+
+def test_without_a_store_the_page_works_and_says_that_it_keeps_nothing(
+    context: BrowserContext, story_server: Server
+) -> None:
+    context.add_init_script(
+        "IDBFactory.prototype.open = () => { throw new DOMException('switched off', 'SecurityError'); }"
+    )
+    page = open_page(context, story_server.port)
+    ask(page, "Say exactly: Still here.")
+    assert answered(page) == ["Still here."]
+    expect(page.locator(".banner")).to_contain_text("not kept in this browser")
+
+
+def test_a_full_store_is_said_and_the_answer_goes_on(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    ask(page, "Say exactly: One.")
+    answered(page)
+    page.evaluate(
+        "() => { IDBObjectStore.prototype.put = () => { throw new DOMException('full', 'QuotaExceededError'); }; }"
+    )
+    ask(page, "Say exactly: Two.")
+    assert answered(page, 2) == ["One.", "Two."]
+    expect(page.locator(".banner")).to_contain_text("no room left")
+
+
+def test_a_part_that_throws_says_so_and_the_rest_lives(context: BrowserContext, story_server: Server) -> None:
+    page: Page = open_page(context, story_server.port)
+    ask(page, "Say exactly: One.")
+    answered(page)
+    page.evaluate(
+        """async () => { const { path } = await import("/ui/state/tree.js");
+        const answer = path.value[1];
+        window.kept = answer.record.tools;
+        answer.record.tools = null;
+        answer.resumptions.value += 1; }"""
+    )
+    expect(page.locator(".failed-part")).to_contain_text("This part of the page failed")
+    expect(page.locator(".turn.user")).to_be_visible()
+    page.evaluate(
+        """async () => { const { path } = await import("/ui/state/tree.js");
+        path.value[1].record.tools = window.kept; }"""
+    )
+    page.click(".failed-part button >> text=Reload it")
+    assert answered(page) == ["One."]
