@@ -240,15 +240,7 @@ def test_answers_of_a_chat_can_be_compared(page: Page) -> None:
     page.click(".turn.answer .again")
     expect(page.locator(".branches")).to_contain_text("2 / 2")
     expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(1, timeout=60_000)
-    opened = page.evaluate(
-        """async () => {
-          const { path, siblingsOf, turns } = await import("/ui/state/tree.js");
-          const { compareTurns } = await import("/ui/state/compare.js");
-          const [question, answer] = path.value;
-          return compareTurns([question], siblingsOf(turns.value, answer));
-        }"""
-    )
-    page.goto(f"{page.url.split('#')[0]}#/compare/{opened}")
+    page.click(".turn.answer .compare-these")
     expect(page.locator("#prompt")).to_have_value("Say hello")
     one, other = ended(page)
     expect(lane(page, "B").locator("footer")).to_contain_text(f"from word {first_difference(one, other) + 1}")

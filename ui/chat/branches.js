@@ -1,8 +1,9 @@
 // Which of its siblings a turn is, and the way to the others.
 
 import { html } from "../parts/html.js";
+import { go } from "../router.js";
 import { Icon } from "../shell/icons.js";
-import { siblingsOf, turns } from "../state/tree.js";
+import { pathTo, siblingsOf, turns } from "../state/tree.js";
 import { step } from "./acts.js";
 
 /** @param {{turn: import("../state/turn.js").Turn}} properties */
@@ -14,5 +15,12 @@ export function Branches({ turn }) {
     <button type="button" class="icon-button" aria-label="Earlier version" disabled=${at === 0} onClick=${() => step(turn, -1)}><${Icon} name="left" /></button>
     ${at + 1} / ${all.length}
     <button type="button" class="icon-button" aria-label="Later version" disabled=${at === all.length - 1} onClick=${() => step(turn, 1)}><${Icon} name="right" /></button>
+    ${turn.record.role === "assistant" && html`<button type="button" class="icon-button compare-these" aria-label="Compare these" title="Compare these answers" onClick=${() => compare(turn, all)}><${Icon} name="compare" /></button>`}
   </span>`;
+}
+
+/** Opens the answers beside each other. @param {import("../state/turn.js").Turn} turn @param {import("../state/turn.js").Turn[]} all */
+async function compare(turn, all) {
+  const { compareTurns } = await import("../state/compare.js");
+  go("compare", await compareTurns(pathTo(turns.value, turn.record.parent), all));
 }
