@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
-from ignis.config_fields import FAMILIES, FIELDS, GROUPS, PROFILES, ConfigFields, Field, Kind
-from ignis.config_file import FileContent, find_file, read_document, read_file
+from ignis.config_fields import FAMILIES, FIELDS, GROUPS, ConfigFields, Field, Kind
+from ignis.config_file import FileContent, find_file, read_file
 from ignis.config_flags import read_environment, read_flags
+from ignis.config_profile import read_profile
 from ignis.config_slots import Given, Layers, Origin, Slot, Source
-from ignis.config_values import join_words, nearest, parse_value, rule
+from ignis.config_values import parse_value, rule
 from ignis.errors import ConfigError
 
 Settings = TypeVar("Settings")
@@ -74,30 +75,8 @@ def read_layers(arguments: Sequence[str], environ: Mapping[str, str], folder: Pa
     file = find_file(flags.file, environ, folder)
     content = FileContent({}, None, {}) if file is None else read_file(file)
     profile = flags.profile or environ.get(PROFILE_VARIABLE) or content.profile
-    return Layers(
-        flags.values,
-        variables,
-        content.values,
-        {} if profile is None else read_profile(profile, content.profiles, folder if file is None else file.parent),
-        folder,
-        file,
-        profile,
-    )
-
-
-def read_profile(name: str, own: Mapping[str, Mapping[str, Any]], folder: Path) -> dict[str, Given]:
-    """Reads a profile: one of the file's, else a built-in one.
-
-    Raises:
-        ConfigError: there is none of that name, or it names what is unknown.
-    """
-    document = own.get(name, PROFILES.get(name))
-    if document is None:
-        known = [*own, *(profile for profile in PROFILES if profile not in own)]
-        raise ConfigError(f"unknown profile {name!r}{nearest(name, known)}; there are {join_words(known)}", "profile")
-    return read_document(
-        document, f"profile {name}: ", lambda slot: Origin(Source.PROFILE, f"{slot.key} of profile {name}"), folder
-    )
+    name, values = read_profile(profile, content.profiles, folder if file is None else file.parent)
+    return Layers(flags.values, variables, content.values, values, folder, file, name)
 
 
 def resolve(layers: Layers) -> Config:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ignis.config import load_config, read_layers, read_profile, resolve
+from ignis.config import load_config, read_layers, resolve
 from ignis.config_change import file_value
 from ignis.config_fields import Kind
 from ignis.config_file import content_of, find_file
 from ignis.config_flags import Flags, read_flags
+from ignis.config_profile import read_profile
 from ignis.config_slots import SLOTS, Given, Layers
 from ignis.config_store import ConfigStore
 from ignis.config_table import document_of
@@ -50,8 +51,8 @@ def _generate(words: list[str]) -> int:
     style = style or ("json" if file is not None and file.suffix == ".json" else "toml")
     flags = read_flags(words, Path.cwd())
     _check_own(flags)
-    profile = {} if flags.profile is None else read_profile(flags.profile, {}, Path.cwd())
-    config = resolve(Layers(keys=flags.values, profile=profile, folder=Path.cwd(), profile_name=flags.profile))
+    profile, values = read_profile(flags.profile, {}, Path.cwd())
+    config = resolve(Layers(keys={**values, **flags.values}, folder=Path.cwd(), profile_name=profile))
     text = file_text(config) if style == "toml" else json.dumps(document_of(config), indent=2) + "\n"
     if file is None or is_dry:
         print(text, end="")

@@ -333,17 +333,34 @@ PROFILES: dict[str, dict[str, dict[str, str | int | bool]]] = {
             "headroom_bytes": "1G",
         },
     },
+    "rtx50-16gb": {
+        "model": {
+            "decode_lanes": 2,
+            "kv_format": "fp8",
+            "prefill_chunk": 1024,
+        },
+        "vram": {
+            "headroom_bytes": "1G",
+        },
+    },
     "rtx-24gb": {
         "model": {
             "kv_format": "fp8",
+            "prefill_chunk": 1024,
         },
     },
     "rtx5090": {
+        "model": {
+            "prefill_chunk": 2048,
+        },
         "vram": {
             "headroom_bytes": "1536M",
         },
     },
     "rtxpro6000": {
+        "model": {
+            "prefill_chunk": 2048,
+        },
         "vram": {
             "headroom_bytes": "2G",
         },
@@ -357,6 +374,29 @@ PROFILES: dict[str, dict[str, dict[str, str | int | bool]]] = {
             "prefill_chunk": 128,
         },
     },
+}
+
+PROFILE_TEXTS = {
+    "rtx-16gb": "16 GB: two answers at once, half the memory for each token of context",
+    "rtx-24gb": "24 GB: half the memory for each token of context",
+    "rtx5090": "32 GB",
+    "rtxpro6000": "96 GB",
+    "cpu": "no card: short steps, so that a prompt does not keep running answers waiting",
+}
+
+CARDS = {
+    "RTX 5060 Ti": "rtx-16gb",
+    "RTX 5070 Ti": "rtx-16gb",
+    "RTX 5080": "rtx-16gb",
+    "RTX 4060 Ti": "rtx-16gb",
+    "RTX 4080": "rtx-16gb",
+    "RTX 4000": "rtx-16gb",
+    "RTX 3090": "rtx-24gb",
+    "RTX 4090": "rtx-24gb",
+    "RTX A5000": "rtx-24gb",
+    "L4": "rtx-24gb",
+    "RTX 5090": "rtx5090",
+    "RTX PRO 6000": "rtxpro6000",
 }
 
 ENVIRONMENT = {

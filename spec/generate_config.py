@@ -221,7 +221,10 @@ def config() -> dict[Path, str]:
         ValueError: a field names an unknown key, group or kind, or is listed twice.
     """
     spec = tomllib.loads((ROOT / "spec" / "config.toml").read_text(encoding="utf-8"))
-    profiles = tomllib.loads((ROOT / "spec" / "profiles.toml").read_text(encoding="utf-8"))
+    profiles = tomllib.loads((ROOT / "spec" / "profiles.toml").read_text(encoding="utf-8"))["profile"]
+    values = {name: row["values"] for row in profiles for name in (row["name"], *row.get("aliases", ()))}
+    cards = {card: row["name"] for row in profiles for card in row.get("cards", ())}
+    texts = {row["name"]: row["text"] for row in profiles}
     groups, fields, families, environment = spec["groups"], spec["field"], spec["families"], spec["environment"]
     seen = set()
     for field in fields:
@@ -253,7 +256,9 @@ def config() -> dict[Path, str]:
         "GROUPS: dict[str, type] = {\n" + "".join(f"    {quoted(g)}: {camel(g)}Config,\n" for g in groups) + "}\n",
         "GROUP_TEXTS = {\n" + "".join(f"    {quoted(g)}: {quoted(t)},\n" for g, t in groups.items()) + "}\n",
         "FAMILIES = {\n" + "".join(f"    {quoted(n)}: {quoted(t)},\n" for n, t in families.items()) + "}\n",
-        "PROFILES: dict[str, dict[str, dict[str, str | int | bool]]] = " + spelled(profiles) + "\n",
+        "PROFILES: dict[str, dict[str, dict[str, str | int | bool]]] = " + spelled(values) + "\n",
+        "PROFILE_TEXTS = " + spelled(texts) + "\n",
+        "CARDS = " + spelled(cards) + "\n",
         "ENVIRONMENT = {\n" + "".join(f"    {quoted(n)}: {quoted(t)},\n" for n, t in environment.items()) + "}\n",
         "FIELDS: tuple[Field, ...] = (\n" + "".join(row(field) for field in fields) + ")\n",
     ]

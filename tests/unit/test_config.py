@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from ignis.api.routes import ApiSettings
 from ignis.cli import main
 from ignis.config import load_config
-from ignis.config_fields import FIELDS, DeviceKind, Field, LogLevel, ModelKvFormat
+from ignis.config_fields import FIELDS, PROFILES, DeviceKind, Field, LogLevel, ModelKvFormat
 from ignis.config_flags import FOREIGN_FLAGS
+from ignis.config_profile import read_profile
 from ignis.config_slots import Origin, Source
 from ignis.config_table import describe_fields
 from ignis.config_values import rule
@@ -450,3 +451,60 @@ def test_what_0_means_may_be_said_in_its_word() -> None:
 )
 def test_what_this_machine_alone_reaches_is_told(host: str, is_loopback: bool) -> None:
     assert Address(host, 1).is_loopback is is_loopback
+
+
+def test_a_profile_is_below_the_file_and_above_the_defaults(tmp_path: Path) -> None:
+    file = tmp_path / "ignis.config.toml"
+    file.write_text(
+        'profile = "mine"\n[cpu]\nthreads = 2\n[profiles.mine.cpu]\nthreads = 3\n'
+        "[profiles.mine.model]\ndecode_lanes = 5\nqwen3 = {decode_lanes = 6}\n"
+        "[profiles.rtx5090.model]\ndecode_lanes = 1\n"
+    )
+    config = load_config([], {}, tmp_path)
+    assert (config.cpu.threads, config.model.decode_lanes, config.of("qwen3").model.decode_lanes) == (2, 5, 6)
+    assert config.origins["model.decode_lanes"] == Origin(Source.PROFILE, "model.decode_lanes of profile mine")
+    # A flag beats a variable, and one of the file's own beats a built-in one.
+    config = load_config(["--profile", "rtx5090"], {"IGNIS_PROFILE": "cpu"}, tmp_path)
+    assert config.model.decode_lanes == 1 and config.model.prefill_chunk is None
+    assert load_config([], {"IGNIS_PROFILE": "cpu"}, tmp_path).model.decode_lanes == 4
+    assert "unknown profile 'rtx509'; did you mean rtx5090?" in refusal("--profile", "rtx509", folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("model", "profile"),
+    [
+        ("NVIDIA GeForce RTX 5090", "rtx5090"),
+        ("NVIDIA GeForce RTX 4090 Laptop GPU", "rtx-24gb"),
+        ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "rtxpro6000"),
+        ("NVIDIA L40S", None),
+        ("NVIDIA H200", None),
+        (None, "cpu"),
+    ],
+)
+def test_auto_is_the_profile_of_the_card(tmp_path: Path, model: str | None, profile: str | None) -> None:
+    if model is not None:
+        (tmp_path / "0000:01:00.0").mkdir()
+        (tmp_path / "0000:01:00.0" / "information").write_text(f"Model: \t\t {model}\nIRQ:   \t 24\n")
+    assert read_profile("auto", {}, tmp_path, tmp_path)[0] == profile
+
+
+def test_every_built_in_profile_can_be_taken() -> None:
+    for name, values in PROFILES.items():
+        config = load_config(["--profile", name], {}, NOWHERE)
+        assert {origin.source for key, origin in config.origins.items() if key.partition(".")[0] in values} >= {
+            Source.PROFILE
+        }
+
+
+def test_of_a_family_the_flag_beats_that_of_all_which_beats_the_familys_variable(tmp_path: Path) -> None:
+    (tmp_path / "ignis.config.toml").write_text("[model]\nmax_context = 64\nqwen3 = {max_context = 128}\n")
+
+    def contexts(*flags: str, **environ: str) -> tuple[int, int]:
+        config = load_config(flags, environ, tmp_path)
+        return config.model.max_context, config.of("qwen3").model.max_context
+
+    assert contexts() == (64, 128)
+    assert contexts(IGNIS_MODEL_MAX_CONTEXT="192") == (192, 192)
+    assert contexts(IGNIS_MODEL_MAX_CONTEXT="192", IGNIS_QWEN3_MODEL_MAX_CONTEXT="256") == (192, 256)
+    assert contexts("--model-max-context=320", IGNIS_QWEN3_MODEL_MAX_CONTEXT="256") == (320, 320)
+    assert contexts("--qwen3-model-max-context=384", "--model-max-context=320") == (320, 384)
