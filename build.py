@@ -110,10 +110,12 @@ def serve(arguments: list[str]) -> int:
     os.execv(PYTHON, [str(PYTHON), "-P", "-m", "ignis", "serve", *arguments])
 
 
+HELPED = 3
+
+
 def refuse_bad_options(arguments: list[str]) -> None:
-    """Ends at once on options that the server would refuse once the native code, which takes minutes, is compiled."""
-    if {"-h", "--help"} & set(arguments):
-        return
+    """Ends at once on options that the server would refuse once the native code, which takes minutes, is compiled; and
+    on a call for help, which needs none of it."""
     WORK.mkdir(exist_ok=True)
     with (WORK / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -121,19 +123,24 @@ def refuse_bad_options(arguments: list[str]) -> None:
     code = (
         "import os, pathlib, sys\n"
         "from ignis.config import load_config\n"
+        "from ignis.commands import usage\n"
         "from ignis.errors import ConfigError\n"
+        "if {'-h', '--help'} & set(sys.argv[1:]):\n"
+        "    print(usage())\n"
+        f"    sys.exit({HELPED})\n"
         "try:\n"
         "    load_config(sys.argv[1:], os.environ, pathlib.Path.cwd())\n"
         "except ConfigError as error:\n"
         "    sys.exit(f'ignis-server: {error.message}')\n"
     )
-    if subprocess.run([str(PYTHON), "-P", "-c", code, *arguments]).returncode:
-        sys.exit(2)
+    status = subprocess.run([str(PYTHON), "-P", "-c", code, *arguments]).returncode
+    if status:
+        sys.exit(0 if status == HELPED else 2)
 
 
 def test(arguments: list[str]) -> int:
     prepare("runtime", "build", "test", "release")
-    fetched = run([PYTHON, "-m", "ignis", "model", "fetch"])
+    fetched = run([PYTHON, "-m", "ignis", "model", "download"])
     return fetched or run([PYTHON, "-m", "pytest", *arguments])
 
 

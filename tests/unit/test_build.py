@@ -12,6 +12,8 @@ from types import ModuleType
 
 import pytest
 
+from ignis.commands import BY_WORDS, usage
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -60,6 +62,30 @@ def test_a_bad_option_is_refused_before_anything_is_compiled(
         build.serve(["--port", "9000"])
     assert ended.value.code == 2
     assert capfd.readouterr().err == "ignis-server: unknown option --port; did you mean --server-bind?\n"
+
+
+def test_help_comes_before_anything_is_compiled(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(build, "PYTHON", Path(sys.executable))
+    monkeypatch.setattr(build, "install", lambda groups: None)
+    monkeypatch.setattr(build, "native", lambda: pytest.fail("it compiled"))
+    with pytest.raises(SystemExit) as ended:
+        build.serve(["--help"])
+    assert ended.value.code == 0
+    assert capfd.readouterr().out == usage() + "\n"
+
+
+def test_the_tests_fetch_the_model_by_a_command_that_there_is(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr(build, "prepare", lambda *_: None)
+    monkeypatch.setattr(build, "run", lambda command: commands.append([str(word) for word in command]) or 0)
+    assert build.test(["-x"]) == 0
+    fetch, run = commands
+    assert " ".join(fetch[3:]) in BY_WORDS and run[1:] == ["-m", "pytest", "-x"]
 
 
 def test_a_build_that_is_terminated_remembers_what_it_made(build: ModuleType, tmp_path: Path) -> None:
