@@ -15,7 +15,8 @@ from ignis.commands import BY_WORDS, SHELLS, below, spoken, usage, usage_of
 from ignis.completion import script
 from ignis.config import Config, load_config
 from ignis.config_commands import CONFIG_COMMANDS, run_config_command
-from ignis.config_fields import ENVIRONMENT, FIELDS
+from ignis.config_fields import ENVIRONMENT, FAMILIES, FIELDS, PROFILE_TEXTS, Effect
+from ignis.config_slots import Slot
 from ignis.config_table import describe_fields
 from ignis.config_values import join_words, nearest, rule
 from ignis.errors import ConfigError, IgnisError
@@ -142,12 +143,26 @@ def _take_switch(words: Sequence[str], switch: str) -> tuple[bool, list[str]]:
     return switch in words, [word for word in words if word != switch]
 
 
+_CHANGES = {
+    Effect.LIVE: "at once, in a server that runs",
+    Effect.RELOAD: "by a reload of the model, in a server that runs",
+    Effect.RESTART: "at the next start",
+}
+
+
 def _fields_text() -> str:
     blocks = []
     for field in FIELDS:
         default = "unset" if field.default is None else field.default
         names = f"{field.env}, {field.key} in a file"
-        blocks.append(f"{field.flag}\n    {field.text}\n    default {default}; {rule(field)}\n    {names}")
+        change = _CHANGES[field.effect]
+        blocks.append(
+            f"{field.flag}\n    {field.text}\n    default {default}; {rule(field)}\n    changes {change}\n    {names}"
+        )
+        if field.is_scoped:
+            blocks[-1] += f"\n    by family: {', '.join(Slot(field, family).flag for family in FAMILIES)}"
+    blocks.append("Profiles, for --profile; auto takes that of the card")
+    blocks += [f"{name}\n    {text}" for name, text in PROFILE_TEXTS.items()]
     blocks.append("Further environment variables")
     blocks += [f"{name}\n    {text}" for name, text in ENVIRONMENT.items()]
     return "\n\n".join(blocks)

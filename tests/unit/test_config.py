@@ -1,6 +1,7 @@
 """The configuration: precedence, origins, ranges, and what a refusal says."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from ignis.api.routes import ApiSettings
 from ignis.cli import main
 from ignis.config import load_config
-from ignis.config_fields import FIELDS, PROFILES, DeviceKind, Field, LogLevel, ModelKvFormat
+from ignis.config_change import plan_change
+from ignis.config_fields import FAMILIES, FIELDS, PROFILE_TEXTS, PROFILES, DeviceKind, Field, LogLevel, ModelKvFormat
 from ignis.config_flags import FOREIGN_FLAGS
 from ignis.config_profile import read_profile
 from ignis.config_slots import Origin, Source
@@ -508,3 +510,15 @@ def test_of_a_family_the_flag_beats_that_of_all_which_beats_the_familys_variable
     assert contexts(IGNIS_MODEL_MAX_CONTEXT="192", IGNIS_QWEN3_MODEL_MAX_CONTEXT="256") == (192, 256)
     assert contexts("--model-max-context=320", IGNIS_QWEN3_MODEL_MAX_CONTEXT="256") == (320, 320)
     assert contexts("--qwen3-model-max-context=384", "--model-max-context=320") == (320, 384)
+
+
+def test_the_guides_files_can_be_read_and_its_change_made(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "spec" / "guide" / "configuration.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        (tmp_path / "ignis.config.toml").write_text(block)
+        config = load_config([], {}, tmp_path)
+    (body,) = re.findall(r"-d '(.*?)'", text)
+    assert plan_change(config, json.loads(body)).config.model.idle_unload == 0
+    assert all(f"`{name}`" in text for name in (*PROFILE_TEXTS, *FAMILIES))
