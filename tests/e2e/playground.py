@@ -40,7 +40,7 @@ def answered(page: Page, count: int = 1) -> list[str]:
 def grown(page: Page, length: int = 80) -> str:
     """Waits until the last answer has so many characters; returns its text."""
     prose = page.locator(".turn.answer .prose").last
-    expect(prose).to_have_text(re.compile(rf".{{{length}}}", re.DOTALL))
+    expect(prose).to_have_text(re.compile(rf".{{{length}}}", re.DOTALL), timeout=LIMIT_MS)
     return prose.inner_text()
 
 

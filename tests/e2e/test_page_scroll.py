@@ -1,0 +1,104 @@
+"""Where the reader's eye is: nothing moves that they did not move, and no layout shifts over a whole session."""
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.playground import CHROMIUM, answered, ask, cap, grown, open_page
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+NEAR_PX = 2
+RICH = "# Head\n\n- one\n- two\n\n```python\nprint(1)\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+# Every shift that no key and no click of the last half second explains.
+SHIFTS = """() => { window.shifts = [];
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) {
+      window.shifts.push([entry.value, ...entry.sources.map(({ node }) => node?.outerHTML?.slice(0, 120))]); }
+  }).observe({ type: "layout-shift", buffered: true }); }"""
+
+
+@pytest.fixture
+def page(context: BrowserContext, story_server: Server) -> Page:
+    return open_page(context, story_server.port)
+
+
+def top(page: Page, selector: str) -> float:
+    return float(page.locator(selector).evaluate("(element) => element.getBoundingClientRect().top"))
+
+
+def share(page: Page, selector: str) -> float:
+    """Where it stands in the transcript: 0 at its top, 1 at its bottom."""
+    return float(
+        page.locator(selector).evaluate(
+            """(element) => { const view = document.querySelector(".transcript").getBoundingClientRect();
+            return (element.getBoundingClientRect().top - view.top) / view.height; }"""
+        )
+    )
+
+
+def test_a_question_goes_to_the_top_third_and_stays_until_its_answer_fills_the_view(page: Page) -> None:
+    cap(page, 400)
+    ask(page, "Say exactly: " + "A line to fill the view with.\n\n" * 25)
+    answered(page)
+    ask(page, "A story")
+    question = ".turn.user >> nth=1"
+    expect(page.locator(question)).to_be_visible()
+    page.wait_for_function("() => document.querySelectorAll('.turn.answer.running').length")
+    assert share(page, question) == pytest.approx(1 / 3, abs=0.02)
+    before = top(page, question)
+    grown(page, 200)
+    assert top(page, question) == pytest.approx(before, abs=NEAR_PX)
+    # Once the view is full it follows.
+    grown(page, 1500)
+    assert top(page, question) < before - 50
+    left = "(view) => view.scrollHeight - view.scrollTop - view.clientHeight"
+    assert page.locator(".transcript").evaluate(left) < NEAR_PX
+
+
+def test_who_reads_above_is_not_dragged_down_and_is_told_what_came(page: Page) -> None:
+    ask(page, "A story")
+    grown(page, 1500)
+    page.mouse.move(500, 300)
+    page.mouse.wheel(0, -400)
+    expect(page.locator(".to-end")).to_be_visible()
+    paragraph = ".turn.answer .prose p >> nth=3"
+    before = top(page, paragraph)
+    grown(page, len(page.locator(".turn.answer .prose").inner_text()) + 400)
+    assert top(page, paragraph) == pytest.approx(before, abs=NEAR_PX)
+    expect(page.locator(".to-end")).to_contain_text("new line")
+    page.click(".to-end")
+    expect(page.locator(".to-end")).to_have_count(0)
+    # The end of an answer moves nothing.
+    page.mouse.wheel(0, -300)
+    expect(page.locator(".to-end")).to_be_visible()
+    before = top(page, paragraph)
+    page.keyboard.press("Escape")
+    expect(page.locator(".ending")).to_contain_text("Stopped by you")
+    assert top(page, paragraph) == pytest.approx(before, abs=NEAR_PX)
+
+
+def test_nothing_shifts_over_a_whole_session(context: BrowserContext, story_server: Server) -> None:
+    context.add_init_script(f"({SHIFTS})()")
+    page = open_page(context, story_server.port)
+    expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+    page.wait_for_function("() => performance.getEntriesByName('whole').length")
+    page.evaluate("(text) => import('/ui/state/talk.js').then(({ send }) => send(text))", f"Say exactly: {RICH}")
+    answered(page)
+    ask(page, "A story")
+    grown(page, 600)
+    ask(page, "Say exactly: Last.")
+    expect(page.locator(".queue li")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(page.locator(".ending")).to_contain_text("Stopped by you")
+    page.click("#send-waiting")
+    answered(page, 3)
+    page.click("#new-chat")
+    page.click(".list li a")
+    answered(page, 3)
+    for tab in ("turn", "raw", "settings"):
+        page.click(f"#tab-{tab}")
+    shifts = page.evaluate("() => window.shifts")
+    # The caret goes with the text, and is no content that was read; of one that is gone there is no name.
+    carets = {"<::after></::after>", None}
+    assert [sources for _, *sources in shifts if not carets.issuperset(sources)] == []
+    assert sum(value for value, *_ in shifts) < 0.005
