@@ -20,10 +20,14 @@ def started_browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def opened_page(browser: Browser, origin: str, path: str = "/ui/", **options: Any) -> Iterator[Page]:
-    """A page in a context of its own. options: Playwright's for the context."""
+def opened_page(
+    browser: Browser, origin: str, path: str = "/ui/", script: str | None = None, **options: Any
+) -> Iterator[Page]:
+    """A page in a context of its own. script: runs before the page's; options: Playwright's for the context."""
     context = browser.new_context(**options)
     page = context.new_page()
+    if script:
+        page.add_init_script(script)
     page.set_default_timeout(LIMIT_MS)
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))

@@ -255,7 +255,7 @@ def test_unseen_characters_in_code_have_marks_and_are_copied_as_they_are(page: P
         }""",
         "`in\u2066line`\n\n```\nif a:\u202e # x\u200b\u200b\u200b\n```\n",
     )
-    assert shown["marks"] == ["U+2066", "U+202E", "U+200B \u00d73"]
+    assert shown["marks"] == ["U+2066", "U+202E", "U+200B U+200B U+200B"]
     assert "U+2066" in shown["drawn"]
     assert shown["code"] == "if a:\u202e # x\u200b\u200b\u200b\n"
 

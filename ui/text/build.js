@@ -7,8 +7,8 @@ import { appendMarked } from "./marks.js";
 import { finishFormula, formula, isSameFormula } from "./math.js";
 import { patchBy } from "./patch.js";
 
-const TAGS = new Set("p h1 h2 h3 h4 h5 h6 ul ol li blockquote table thead tbody tr th td strong em s a sub sup kbd".split(" "));
-const DIRECTED = new Set("p h1 h2 h3 h4 h5 h6 li th td".split(" "));
+const TAGS = new Set("p h1 h2 h3 h4 h5 h6 ul ol li blockquote table thead tbody tr th td strong em s a sub sup kbd".split(" "));// The first letter is of a script that runs from right to left.
+const RIGHT_TO_LEFT = /^\P{L}*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u;
 
 patchBy("formula", isSameFormula);
 patchBy("code", (shown, wanted) => {
@@ -64,8 +64,6 @@ class Builder {
     if (token.tag === "ol" && token.attrGet("start") !== null) element.setAttribute("start", String(Number(token.attrGet("start"))));
     if (token.tag === "th" || token.tag === "td") align(element, token.attrGet("style") ?? "");
     if (token.tag === "a") this.#aim(/** @type {HTMLAnchorElement} */ (element), token.attrGet("href") ?? "");
-    // Not what only holds others: with each of them added its direction would be looked for in all of it.
-    if (DIRECTED.has(token.tag)) element.dir = "auto";
     this.#enter(element);
   }
 
@@ -85,6 +83,7 @@ class Builder {
       case "inline":
         for (const child of token.children) this.take(child);
         markTask(this.#at);
+        if (RIGHT_TO_LEFT.test(token.content)) turn(this.#at);
         break;
       case "text":
         this.#at.appendChild(document.createTextNode(token.content));
@@ -157,6 +156,16 @@ class Builder {
     this.#at.appendChild(element);
     this.#stack.push(element);
   }
+}
+
+/**
+ * Text from right to left. Not by dir="auto": the browser would look for its direction again with each node added.
+ * @param {Node} at where the text is
+ */
+function turn(at) {
+  /** @type {HTMLElement} */ (at).dir = "rtl";
+  const isFirstOfItem = at.parentNode instanceof HTMLLIElement && at.parentNode.firstChild === at;
+  if (isFirstOfItem) /** @type {HTMLElement} */ (at.parentNode).dir = "rtl";
 }
 
 function scroller() {

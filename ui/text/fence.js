@@ -6,17 +6,17 @@ const MARKS = /^ {0,3}(`+|~+)$/;
 
 export class OpenFence {
   #box;
-  #closer;
+  #isClosing;
   /** The last line so far, and what of it may be the beginning of the closing line and is not shown yet. */
   #line = "";
   #held = "";
 
   // --- Lifecycle
 
-  /** @param {Element} figure where it is shown @param {RegExp} closer @param {string} content what it has so far */
-  constructor(figure, closer, content) {
+  /** @param {Element} figure where it is shown @param {(line: string) => boolean} isClosing @param {string} content what it has so far */
+  constructor(figure, isClosing, content) {
     this.#box = boxOf(figure);
-    this.#closer = closer;
+    this.#isClosing = isClosing;
     this.#line = content.slice(content.lastIndexOf("\n") + 1);
   }
 
@@ -25,7 +25,7 @@ export class OpenFence {
   /** Returns false where the fence closes; then nothing is shown of the news. @param {string} news */
   grow(news) {
     const text = this.#line + news;
-    if (this.#closer.test(text)) return false;
+    if (text.split("\n").some((line) => this.#isClosing(line))) return false;
     this.#line = text.slice(text.lastIndexOf("\n") + 1);
     const all = this.#held + news;
     this.#held = MARKS.test(this.#line) ? all.slice(-Math.min(all.length, this.#line.length)) : "";

@@ -24,9 +24,15 @@ export function formulaAt(text, start) {
   return null;
 }
 
+/** The text that was looked at last, and the closers that it lacks from a place on: thousands of openers look once. */
+let lacking = { text: "", from: new Map() };
+
 /** @param {string} text @param {number} start @param {number} width @param {string} closer @param {boolean} isDisplay */
 function upTo(text, start, width, closer, isDisplay) {
+  if (lacking.text !== text) lacking = { text, from: new Map() };
+  if (start >= lacking.from.get(closer)) return null;
   const end = text.indexOf(closer, start + width);
+  if (end < 0) lacking.from.set(closer, start);
   if (end < 0 || end === start + width) return null;
   return { source: text.slice(start + width, end), end: end + closer.length, isDisplay };
 }

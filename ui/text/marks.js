@@ -3,8 +3,9 @@
 // Controls, soft hyphens and fillers, zero-width characters, bidirectional controls, tags; not tab and newline.
 const UNSEEN =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
-// Of a run of them only the first is named: a mark each would make a page of a word.
-const RUNS = new RegExp(`(${UNSEEN.source})\\1*`, "gu");
+// A run of them has one mark: a mark each would make a page of a word.
+const RUNS = new RegExp(`(?:${UNSEEN.source})+`, "gu");
+const MAX_NAMED = 3;
 
 /**
  * Appends text to what the node ends with; unseen characters stand in an element that names their code point.
@@ -13,9 +14,9 @@ const RUNS = new RegExp(`(${UNSEEN.source})\\1*`, "gu");
 export function appendMarked(into, text) {
   if (!UNSEEN.test(text)) return appendText(into, text);
   let at = 0;
-  for (const { 0: run, 1: character, index } of text.matchAll(RUNS)) {
+  for (const { 0: run, index } of text.matchAll(RUNS)) {
     appendText(into, text.slice(at, index));
-    addMark(into, run, character);
+    addMark(into, run);
     at = index + run.length;
   }
   appendText(into, text.slice(at));
@@ -29,15 +30,19 @@ function appendText(into, text) {
   else into.appendChild(document.createTextNode(text));
 }
 
-/** A run may come in pieces. @param {Node} into @param {string} run @param {string} character */
-function addMark(into, run, character) {
+/** A run may come in pieces. @param {Node} into @param {string} run */
+function addMark(into, run) {
   const last = into.lastChild;
-  const isSame = last instanceof HTMLElement && last.className === "mark" && last.textContent?.startsWith(character);
-  const mark = isSame ? last : /** @type {HTMLElement} */ (into.appendChild(document.createElement("span")));
+  const isMark = last instanceof HTMLElement && last.className === "mark";
+  const mark = isMark ? last : /** @type {HTMLElement} */ (into.appendChild(document.createElement("span")));
   mark.className = "mark";
   mark.textContent += run;
-  const count = mark.textContent.length / character.length;
-  const point = /** @type {number} */ (character.codePointAt(0)).toString(16).toUpperCase().padStart(4, "0");
   // Drawn by the style sheet, so that what is copied and found is the text itself.
-  mark.dataset.point = `U+${point}${count > 1 ? ` ×${count}` : ""}`;
+  mark.dataset.point = nameOf([...mark.textContent]);
+}
+
+/** @param {string[]} characters */
+function nameOf(characters) {
+  const names = characters.slice(0, MAX_NAMED).map((each) => `U+${/** @type {number} */ (each.codePointAt(0)).toString(16).toUpperCase().padStart(4, "0")}`);
+  return names.join(" ") + (characters.length > MAX_NAMED ? ` and ${characters.length - MAX_NAMED} more` : "");
 }

@@ -182,7 +182,7 @@ export class AnswerText {
     patchChildren(this.#sheet, build(read(rest, scratch(this.#env))), this.#numClosed + (isList ? 1 : 0));
     const fence = openFence(this.#open, blocks);
     const figure = this.#sheet.childNodes[this.#numClosed];
-    if (fence && figure instanceof Element) this.#fence = new OpenFence(figure, fence.closer, this.#open.slice(fence.start));
+    if (fence && figure instanceof Element) this.#fence = new OpenFence(figure, fence.isClosing, this.#open.slice(fence.start));
   }
 
   /** Returns false where all of the list has to be drawn once more. @param {any[]} block */

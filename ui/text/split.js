@@ -59,9 +59,15 @@ export function lineStarts(source) {
  * @param {string} open @param {any[]} blocks its blocks
  */
 export function openFence(open, blocks) {
-  if (blocks.length !== 1 || blocks[0].type !== "fence") return null;
-  const opening = /^(`{3,}|~{3,})[^\n]*\n/.exec(open);
-  if (!opening) return null;
-  const closer = new RegExp(`^ {0,3}${opening[1][0]}{${opening[1].length},}[ \\t]*$`, "m");
-  return closer.test(open.slice(opening[0].length)) ? null : { start: opening[0].length, closer, info: blocks[0].info };
+  const stop = open.indexOf("\n");
+  const mark = open[0];
+  if (stop < 0 || blocks.length !== 1 || blocks[0].type !== "fence" || (mark !== "`" && mark !== "~")) return null;
+  let length = 0;
+  while (open[length] === mark) length += 1;
+  const isClosing = (/** @type {string} */ line) => {
+    const trimmed = line.trim();
+    return trimmed.length >= length && line.search(/\S/) < 4 && trimmed === mark.repeat(trimmed.length);
+  };
+  const isClosed = open.slice(stop + 1).split("\n").some(isClosing);
+  return isClosed ? null : { start: stop + 1, isClosing, info: blocks[0].info };
 }

@@ -1,0 +1,194 @@
+"""Hostile texts run nothing, ask nobody, break nothing and are not lost, wherever the page shows them."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.browser import CHROMIUM, opened_page, started_browser
+from tests.e2e.hostile import GROUPS, INPUTS
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+# Times an ordinary text of 400,000 characters, which a busy machine makes slower too.
+MOST_TIMES = 40
+LONGEST_NAME = 300
+
+# Listens for what the policy refuses, from before the first script of the page.
+LISTEN = """
+  window.reports = [];
+  addEventListener("securitypolicyviolation", (event) =>
+    window.reports.push(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`), true);
+"""
+
+# What must not be in an element that shows text of others.
+WRONG = """(element) => {
+  const REFUSED = new Set("SCRIPT IMG IFRAME OBJECT EMBED STYLE LINK META BASE FORM INPUT TEMPLATE BODY".split(" "));
+  const DRAWN = new Set("svg SVG MATH IMG".split(" "));
+  const wrong = [];
+  for (const each of element.querySelectorAll("*")) {
+    // The library of formulas draws with styles, and is given no text that could be one.
+    const isDrawn = each.closest(".katex") !== null;
+    const isIcon = each.closest("svg.icon") !== null;
+    const kind = each.tagName.toUpperCase();
+    if (REFUSED.has(kind) || (DRAWN.has(kind) && !isDrawn && !isIcon)) wrong.push(kind);
+    for (const { name, value } of each.attributes) {
+      const isOurs = isDrawn || (name === "style" && each.matches(".sheet"));
+      if (/^(on.*|src|srcset|style|id|name|srcdoc|action|formaction)$/i.test(name) && !isOurs) wrong.push(name);
+      if (/href$/i.test(name) && !/^(https?:|mailto:|#)/i.test(value)) wrong.push(value.slice(0, 80));
+    }
+  }
+  return wrong;
+}"""
+
+# Shows texts as answers, at once and in 40 pieces; waits for colours and formulas.
+SHOW = f"""async (texts) => {{
+  const {{ AnswerText }} = await import("/ui/text/sheet.js");
+  const {{ lastly }} = await import("/ui/text/idle.js");
+  const wrongIn = {WRONG};
+  const found = {{}};
+  for (const [name, text] of Object.entries(texts)) {{
+    const shown = [];
+    for (const pieces of [1, 40]) {{
+      const view = new AnswerText();
+      document.body.append(view.element);
+      const step = Math.max(1, Math.ceil(text.length / pieces));
+      const start = performance.now();
+      for (let at = step; at < text.length + step; at += step) view.show(text.slice(0, at));
+      view.end();
+      shown.push({{ view, ms: performance.now() - start }});
+    }}
+    for (let round = 0; round < 3; round += 1) await new Promise((resolve) => lastly(resolve));
+    found[name] = shown.map(({{ view: {{ element }}, ms }}) => {{
+      const {{ textContent }} = element;
+      return {{ ms, wrong: wrongIn(element), words: textContent.slice(0, 3000), length: textContent.length }};
+    }});
+    for (const {{ view }} of shown) view.element.remove();
+  }}
+  const start = performance.now();
+  const ordinary = new AnswerText();
+  ordinary.show("Some **words** with `code`.\\n\\n- one\\n- two\\n\\n".repeat(9000));
+  ordinary.end();
+  return {{ found, ordinaryMs: performance.now() - start, hasRun: Boolean(window.hasRun), reports: window.reports }};
+}}"""
+
+# A chat in which each text stands wherever the store keeps text of others.
+KEEP = """async ([texts, title]) => {
+  const conversations = await import("/ui/store/conversations.js");
+  const turns = await import("/ui/store/turns.js");
+  const id = "h" + Math.floor(Math.random() * 1e9);
+  let parent = null;
+  let number = 0;
+  for (const text of texts) {
+    const times = { sent: 1, thought: 2, first: 1, text: 2, last: 3 };
+    const name = text.slice(0, 300);
+    const base = {
+      conversation: id, reasoning: "", tools: [], state: "DONE", request: null, model: name, seed: 1, finish: "stop",
+      failure: null, usage: null, timings: null, times, isEdited: false, created: number, v: 1,
+    };
+    const inside = JSON.stringify({ [name]: [text] });
+    const tools = [{ name, arguments: text, result: text }, { name: "a", arguments: inside, result: inside }];
+    const question = { ...base, id: `${id}q${number}`, parent, role: "user", text };
+    const failed = number % 2 ? { state: "FAILED", failure: name } : {};
+    const own = { id: `${id}a${number}`, parent: question.id, role: "assistant" };
+    const answer = { ...base, ...own, ...failed, text: name, reasoning: text, tools };
+    await turns.save(question);
+    await turns.save(answer);
+    parent = answer.id;
+    number += 1;
+  }
+  const updated = Date.now();
+  await conversations.save({ id, title, head: parent, settings: {}, created: 1, updated, preview: title, v: 1 });
+  return id;
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started_browser() as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    server.wait_ready()
+    with opened_page(browser, f"http://127.0.0.1:{server.port}", script=LISTEN) as opened:
+        yield opened
+
+
+def assert_nothing_happened(page: Page, selector: str) -> None:
+    """selector: the elements that show text of others; for the page around them it is enough that nothing ran."""
+    assert page.evaluate("window.hasRun") is None
+    assert page.evaluate("window.reports") == []
+    assert page.locator("#app").count() == 1
+    assert page.locator("#app :is(script, iframe, object, embed, base, meta, link, style)").count() == 0
+    for element in page.locator(selector).all():
+        assert element.evaluate(WRONG) == []
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_hostile_answers_stay_text(page: Page, group: str) -> None:
+    shown = page.evaluate(SHOW, GROUPS[group])
+    assert not shown["hasRun"]
+    assert shown["reports"] == []
+    for name, (at_once, in_pieces) in shown["found"].items():
+        assert at_once["wrong"] == [] == in_pieces["wrong"], name
+        assert at_once["words"].strip(), name
+        assert (at_once["words"], at_once["length"]) == (in_pieces["words"], in_pieces["length"]), name
+        assert max(at_once["ms"], in_pieces["ms"]) < MOST_TIMES * shown["ordinaryMs"] + 500, name
+        print(f"{name:30} {at_once['ms']:8.1f} ms {in_pieces['ms']:8.1f} ms")
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_hostile_turns_stay_text_and_are_kept(page: Page, group: str) -> None:
+    # Much of the same is tried as an answer; here it has to stand in many places at once.
+    texts = [text[:20_000] for text in GROUPS[group].values()]
+    chat = page.evaluate(KEEP, [texts, texts[0][:LONGEST_NAME]])
+    page.goto(page.url.split("#")[0] + f"#/chat/{chat}")
+    page.reload()
+    expect(page.locator(".turn.user")).to_have_count(len(texts))
+    expect(page.locator(".turn.answer .prose")).to_have_count(len(texts))
+    for button in page.locator(".reasoning > button, .tool-card .more").all():
+        button.dispatch_event("click")
+    said = page.locator(".turn.user .said").all_text_contents()
+    assert [len(text) for text in said] == [len(text) for text in texts]
+    assert_nothing_happened(page, ".prose, .said, .thoughts, .tool-card, .list .name, .ending")
+    for tab in ("turn", "raw"):
+        page.click(f"#tab-{tab}")
+        assert_nothing_happened(page, "#panel-body dl, #panel-body pre")
+
+
+def test_hostile_titles_stay_text(page: Page) -> None:
+    for text in [*GROUPS["raw HTML"].values(), *GROUPS["links"].values()]:
+        page.evaluate(KEEP, [["x"], text[:LONGEST_NAME]])
+    page.reload()
+    page.click(".list li a >> nth=0")
+    assert_nothing_happened(page, ".list .name")
+    assert "<" in page.title() or "(" in page.title()
+
+
+def test_a_hostile_name_of_a_model_stays_text_in_each_view(
+    browser: Browser, real_model: Path, start_server: Callable[..., Any], tmp_path: Path
+) -> None:
+    """It is the model's name in /v1/models, a value of the configuration, and in lines of the log."""
+    model = tmp_path / "<img src=x onerror=window.hasRun=1> <b>[a](javascript:window.hasRun=1).gguf"
+    model.hardlink_to(real_model) if real_model.stat().st_dev == tmp_path.stat().st_dev else model.symlink_to(
+        real_model
+    )
+    with start_server(model=model) as own:
+        origin = f"http://127.0.0.1:{own.port}"
+        with opened_page(browser, origin, script=LISTEN) as page:
+            expect(page.locator("#model")).to_contain_text("<img src=x")
+            page.click("#model")
+            assert_nothing_happened(page, ".menu")
+            for view in ("compare", "monitor", "server"):
+                page.goto(f"{origin}/ui/#/{view}")
+                expect(page.locator("#view")).to_contain_text("<img src=x")
+                assert_nothing_happened(page, "#view pre, #view .name")
+
+
+def test_the_set_is_whole() -> None:
+    assert len(INPUTS) == sum(len(group) for group in GROUPS.values()) >= 88
