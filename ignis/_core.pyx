@@ -18,6 +18,8 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 from posix.dlfcn cimport RTLD_LOCAL, RTLD_NOW, dlclose, dlerror, dlopen, dlsym
 
+from hashlib import blake2b
+
 from xxhash import xxh3_128_digest
 
 
@@ -33,6 +35,7 @@ cdef extern from *:
     typedef __typeof__(ignis_unload) *unload_fn;
     typedef __typeof__(ignis_lane_open) *lane_open_fn;
     typedef __typeof__(ignis_copy_page) *copy_page_fn;
+    typedef __typeof__(ignis_pages_out) *pages_fn;
     typedef __typeof__(ignis_prefill) *prefill_fn;
     typedef __typeof__(ignis_decode_begin) *decode_begin_fn;
     typedef __typeof__(ignis_decode_end) *decode_end_fn;
@@ -126,6 +129,7 @@ cdef extern from *:
         uint32_t max_lanes
         uint32_t num_threads
         uint32_t seed
+        uint32_t num_host_pages
         ignis_load_progress *progress
 
     ctypedef struct ignis_step_times:
@@ -151,6 +155,7 @@ cdef extern from *:
         uint64_t round_bytes
         uint64_t kv_page_bytes
         uint64_t kv_pool_bytes
+        uint64_t kv_host_bytes
 
     ctypedef struct ignis_sampling:
         float temperature
@@ -210,6 +215,7 @@ cdef extern from *:
     ctypedef ignis_status (*lane_open_fn)(ignis_model *, int32_t, const int32_t *, uint32_t, const int32_t *,
                                           uint32_t) noexcept nogil
     ctypedef ignis_status (*copy_page_fn)(ignis_model *, int32_t, int32_t) noexcept nogil
+    ctypedef ignis_status (*pages_fn)(ignis_model *, const int32_t *, const int32_t *, uint32_t) noexcept nogil
     ctypedef ignis_status (*prefill_fn)(ignis_model *, const ignis_span *, ignis_draw *) noexcept nogil
     ctypedef ignis_status (*decode_begin_fn)(ignis_model *, const ignis_round *) noexcept nogil
     ctypedef ignis_status (*decode_end_fn)(ignis_model *, ignis_draw *) noexcept nogil
@@ -420,6 +426,23 @@ cdef class PagePool:
             assert self.c_references[i] > 0 or i in seen, f"page {i} is lost"
 
 
+ROOT_NAME = b"\0" * 32
+
+
+cdef bytes c_name(bytes parent, const int32_t *tokens):
+    """The name of a full page with these tokens behind a page of that name."""
+    return blake2b(parent + PyBytes_FromStringAndSize(<const char *>tokens, IGNIS_PAGE_TOKENS * sizeof(int32_t)),
+                   digest_size=32).digest()
+
+
+def name_after(bytes parent not None, TokenLog tokens not None, int index):
+    """Returns the name of the full page at an index of a log's pages, whose predecessor has the name `parent`, or is none
+    (ROOT_NAME)."""
+    if index < 0 or (index + 1) * IGNIS_PAGE_TOKENS > tokens.c_count:
+        raise IndexError(index)
+    return c_name(parent, tokens.c_tokens + <size_t>index * IGNIS_PAGE_TOKENS)
+
+
 cdef class PrefixIndex:
     """Finds pages by content: a tree whose nodes are pages. A node is its page, so all about it is in arrays by page.
 
@@ -442,6 +465,7 @@ cdef class PrefixIndex:
     cdef object c_digest
     cdef dict c_page_of
     cdef list c_digest_of
+    cdef list c_name_of
     cdef int32_t *c_tokens
     cdef int32_t *c_filled
     cdef int32_t *c_parent
@@ -463,6 +487,7 @@ cdef class PrefixIndex:
         self.c_digest = digest
         self.c_page_of = {}
         self.c_digest_of = [None] * pool.num_pages
+        self.c_name_of = [None] * pool.num_pages
         self.c_tokens = <int32_t *>c_zeroed(<size_t>pool.num_pages * IGNIS_PAGE_TOKENS, sizeof(int32_t))
         self.c_filled = <int32_t *>c_zeroed(pool.num_pages, sizeof(int32_t))
         self.c_parent = <int32_t *>c_zeroed(pool.num_pages, sizeof(int32_t))
@@ -542,6 +567,7 @@ cdef class PrefixIndex:
         if self.c_digest_of[page] is not None:
             del self.c_page_of[self.c_digest_of[page]]
             self.c_digest_of[page] = None
+        self.c_name_of[page] = None
         if self.c_previous[page] < 0:
             self.c_first_child(self.c_parent[page])[0] = self.c_next[page]
         else:
@@ -715,6 +741,31 @@ cdef class PrefixIndex:
             raise IndexError("no idle page")
         self.c_forget(c_page)
         return c_page
+
+    @property
+    def oldest(self):
+        """The page that `evict` would give up; None where no page is idle."""
+        return self.c_oldest if self.c_oldest >= 0 else None
+
+    def name(self, int page):
+        """Returns the name of an indexed page, which says what all positions up to its end hold, wherever they lie; None
+        of a tail.
+
+        Names are of BLAKE2b, 256 bits: nobody finds two contents of one name, so a name alone is enough where the pages
+        before are not at hand to compare.
+        """
+        cdef int c_page = page
+        if not self.c_indexed[self.pool.c_index(page)] or self.c_filled[page] < IGNIS_PAGE_TOKENS:
+            return None
+        unnamed = []
+        while c_page >= 0 and self.c_name_of[c_page] is None:
+            unnamed.append(c_page)
+            c_page = self.c_parent[c_page]
+        found = self.c_name_of[c_page] if c_page >= 0 else ROOT_NAME
+        for c_page in reversed(unnamed):
+            found = c_name(found, self.c_tokens + <size_t>c_page * IGNIS_PAGE_TOKENS)
+            self.c_name_of[c_page] = found
+        return found
 
     def is_idle(self, int page):
         return self.c_idle[self.pool.c_index(page)] == 1
@@ -1150,7 +1201,7 @@ cdef class LoadParams:
     cdef list c_names
 
     def __cinit__(self, checkpoint, *, int num_pages, int kv_dtype, int max_context, int max_span, int max_lanes,
-                  int num_threads):
+                  int num_threads, int num_host_pages=0):
         cdef int i
         shape = checkpoint.shape
         self.c_inv_freq = <float *>c_zeroed(len(shape.rope.inv_freq), sizeof(float))
@@ -1211,6 +1262,7 @@ cdef class LoadParams:
         self.c_params.max_lanes = max_lanes
         self.c_params.num_threads = num_threads
         self.c_params.seed = checkpoint.seed
+        self.c_params.num_host_pages = num_host_pages
 
     def __dealloc__(self):
         cdef int i
@@ -1235,6 +1287,8 @@ cdef class Leaf:
     cdef unload_fn c_unload
     cdef lane_open_fn c_lane_open
     cdef copy_page_fn c_copy_page
+    cdef pages_fn c_pages_out
+    cdef pages_fn c_pages_in
     cdef prefill_fn c_prefill
     cdef decode_begin_fn c_decode_begin
     cdef decode_end_fn c_decode_end
@@ -1264,6 +1318,8 @@ cdef class Leaf:
         self.c_unload = <unload_fn>self.c_symbol(b"ignis_unload")
         self.c_lane_open = <lane_open_fn>self.c_symbol(b"ignis_lane_open")
         self.c_copy_page = <copy_page_fn>self.c_symbol(b"ignis_copy_page")
+        self.c_pages_out = <pages_fn>self.c_symbol(b"ignis_pages_out")
+        self.c_pages_in = <pages_fn>self.c_symbol(b"ignis_pages_in")
         self.c_prefill = <prefill_fn>self.c_symbol(b"ignis_prefill")
         self.c_decode_begin = <decode_begin_fn>self.c_symbol(b"ignis_decode_begin")
         self.c_decode_end = <decode_end_fn>self.c_symbol(b"ignis_decode_end")
@@ -1314,7 +1370,7 @@ cdef class Leaf:
 
     def plan(self, LoadParams params not None):
         """Returns the bytes of (weights, embedding, mapped files, workspace, sampling, lanes, recorded rounds, one page, all
-        pages) that a load would hold."""
+        pages, pages in host memory) that a load would hold."""
         cdef ignis_memory_plan c_plan
         cdef ignis_status c_status
         memset(&c_plan, 0, sizeof(c_plan))
@@ -1323,7 +1379,8 @@ cdef class Leaf:
             c_status = self.c_plan(&params.c_params, &c_plan)
         self.c_checked(c_status)
         return (c_plan.weights_bytes, c_plan.embedding_bytes, c_plan.mapped_bytes, c_plan.workspace_bytes,
-                c_plan.sampling_bytes, c_plan.lane_bytes, c_plan.round_bytes, c_plan.kv_page_bytes, c_plan.kv_pool_bytes)
+                c_plan.sampling_bytes, c_plan.lane_bytes, c_plan.round_bytes, c_plan.kv_page_bytes, c_plan.kv_pool_bytes,
+                c_plan.kv_host_bytes)
 
     def load(self, LoadParams params not None, LoadProgress progress=None):
         """Loads a model; the GIL is released meanwhile. The files stay mapped until `unload`."""
@@ -1366,6 +1423,32 @@ cdef class Leaf:
         with nogil:
             c_status = self.c_copy_page(self.c_model, source, target)
         self.c_checked(c_status)
+
+    def pages_out(self, moves):
+        """Copies pages to places in host memory, in the order of the (page, place) pairs; does not wait for the device."""
+        self.c_move(self.c_pages_out, moves)
+
+    def pages_in(self, moves):
+        """Copies places in host memory to pages, in the order of the (page, place) pairs, and waits until they are there."""
+        self.c_move(self.c_pages_in, moves)
+
+    cdef int c_move(self, pages_fn move, moves) except -1:
+        cdef int i
+        cdef ignis_status c_status
+        cdef uint32_t c_num = len(moves)
+        cdef int32_t *c_pages
+        self.c_ensure_loaded()
+        c_pages = <int32_t *>c_zeroed(2 * <size_t>c_num, sizeof(int32_t))
+        try:
+            for i, (page, place) in enumerate(moves):
+                c_pages[i] = page
+                c_pages[c_num + i] = place
+            with nogil:
+                c_status = move(self.c_model, c_pages, c_pages + c_num, c_num)
+        finally:
+            free(c_pages)
+        self.c_checked(c_status)
+        return 0
 
     def prefill(self, TokenLog tokens not None, int start, int stop, PageTable table not None, int lane=-1,
                 SamplingTable sampling=None, float[:, ::1] logits=None):

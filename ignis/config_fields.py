@@ -229,6 +229,7 @@ class ReuseConfig:
     """What is kept of earlier prompts."""
 
     prompt: bool = True
+    kv_host_pool_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -819,6 +820,17 @@ FIELDS: tuple[Field, ...] = (
         "true",
         "keep finished prompts' pages and start later prompts from their longest common prefix",
         Effect.RELOAD,
+        is_scoped=True,
+    ),
+    Field(
+        "reuse",
+        "kv_host_pool_bytes",
+        Kind.SIZE,
+        None,
+        "host memory for KV pages that the device gives up; unset: 2G beside a card, none on the CPU; 0: none",
+        Effect.RELOAD,
+        minimum=0,
+        maximum=17592186044416,
         is_scoped=True,
     ),
     Field(

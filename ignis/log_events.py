@@ -279,6 +279,7 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
                 "sampling_bytes",
                 "decode_graph_bytes",
                 "lane_state_bytes",
+                "kv_ram_bytes",
                 "kv_pool_bytes",
                 "kv_pages",
                 "kv_pool_policy",
@@ -316,6 +317,8 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
                 "kv_tokens",
                 "kv_page_bytes",
                 "kv_pool_bytes",
+                "kv_host_pages",
+                "kv_host_bytes",
                 "decode_lanes",
                 "prefill_chunk",
             }
@@ -331,6 +334,7 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
                 "class",
                 "prompt_tokens",
                 "cached_tokens",
+                "restored_tokens",
                 "queued_ms",
             }
         ),

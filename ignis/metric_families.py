@@ -90,7 +90,37 @@ FAMILIES: dict[str, Family] = {
         kind="counter",
         text="Prompt tokens that were claimed out of pages that finished requests left.",
         label="tier",
+        values=("device", "kv_ram"),
+    ),
+    "ignis_retained_state_hits": Family(
+        kind="counter",
+        text="Requests whose prompt went on from pages of the tier; of the device, running requests' pages too.",
+        label="tier",
+        values=("device", "kv_ram"),
+    ),
+    "ignis_retained_state_misses": Family(
+        kind="counter",
+        text="Requests whose prompt was looked for in the tier and found nothing there.",
+        label="tier",
+        values=("device", "kv_ram"),
+    ),
+    "ignis_retained_state_spills": Family(
+        kind="counter",
+        text="Retained pages that went from the tier to the one below.",
+        label="tier",
         values=("device",),
+    ),
+    "ignis_retained_state_discards": Family(
+        kind="counter",
+        text="Retained pages that the tier gave up and no tier below took.",
+        label="tier",
+        values=("device", "kv_ram"),
+    ),
+    "ignis_retained_state_restores": Family(
+        kind="counter",
+        text="Retained pages that came back to the device from the tier.",
+        label="tier",
+        values=("kv_ram",),
     ),
     "ignis_generated_tokens": Family(
         kind="counter",
@@ -156,7 +186,17 @@ FAMILIES: dict[str, Family] = {
     ),
     "ignis_kv_cache_evictions": Family(
         kind="counter",
-        text="Retained pages that were given up for new ones.",
+        text="Retained pages that the device gave up for new ones.",
+    ),
+    "ignis_kv_ram_arena_bytes": Family(
+        kind="gauge",
+        text="Host memory for KV pages that the device gives up.",
+        label="state",
+        values=("capacity", "used"),
+        snapshot=(
+            ("capacity", "kv_ram_bytes"),
+            ("used", "kv_ram_used_bytes"),
+        ),
     ),
     "ignis_vram_reserved_bytes": Family(
         kind="gauge",
@@ -171,6 +211,7 @@ FAMILIES: dict[str, Family] = {
             "sampling",
             "decode_graph",
             "lane_state",
+            "kv_ram",
             "kv_pool",
         ),
         snapshot=(
@@ -182,6 +223,7 @@ FAMILIES: dict[str, Family] = {
             ("sampling", "sampling_bytes"),
             ("decode_graph", "decode_graph_bytes"),
             ("lane_state", "lane_state_bytes"),
+            ("kv_ram", "kv_ram_line_bytes"),
             ("kv_pool", "kv_pool_bytes"),
         ),
     ),
@@ -294,7 +336,7 @@ FAMILIES: dict[str, Family] = {
         kind="counter",
         text="Steps run, by kind.",
         label="kind",
-        values=("prefill", "decode", "copy"),
+        values=("prefill", "decode", "copy", "move"),
     ),
     "ignis_decode_seconds": Family(
         kind="counter",

@@ -97,6 +97,11 @@ void device_close(Device *device) {
 bool memory_open(Device &, Arena *arena, uint64_t size_bytes) { return arena_open(arena, size_bytes); }
 void memory_close(Device &, Arena *arena) { arena_close(arena); }
 
+bool host_open(Device &, Arena *arena, uint64_t size_bytes) { return arena_open(arena, size_bytes); }
+void host_close(Device &, Arena *arena) { arena_close(arena); }
+
+void copy_out(Device &, void *to, const void *from, uint64_t size_bytes) { memcpy(to, from, size_bytes); }
+
 void upload(Device &, void *to, const void *from, uint64_t size_bytes) { memcpy(to, from, size_bytes); }
 
 void copy(Device &, void *to, const void *from, uint64_t size_bytes) { memcpy(to, from, size_bytes); }

@@ -9,6 +9,8 @@
  *   model     weights on the device, KV pages, workspaces. One allocation at load, none while serving.
  *   page      KV memory of IGNIS_PAGE_TOKENS consecutive positions of one sequence, all layers. Named by its index.
  *   page table  int32 [num_pages]: page_table[p / IGNIS_PAGE_TOKENS] holds position p.
+ *   place     host memory of the load that holds one page's bytes, 0 <= place < num_host_pages. Pages go out to places and come
+ *             back, the same bits.
  *   lane      a row of the decode batch, 0 <= lane < max_lanes. The leaf keeps the token counts that penalties need per
  *             lane; everything else about a sequence is in its pages.
  *   span      positions [start, stop) of one prompt, run in one prefill call.
@@ -31,7 +33,7 @@
 extern "C" {
 #endif
 
-#define IGNIS_ABI_VERSION 2
+#define IGNIS_ABI_VERSION 3
 #define IGNIS_PAGE_TOKENS 64
 #define IGNIS_SCALE_BLOCK 128 /* rows and columns of an F8_E4M3 weight that share a scale */
 #define IGNIS_MAX_LANES 8
@@ -160,11 +162,13 @@ typedef struct ignis_load_params {
   uint32_t num_threads;       /* CPU: 0 means one a physical core */
   uint32_t seed;              /* not 0: files whose base is null exist nowhere, and the device makes their tensors out of this number:
                                  random weights of a real shape, for benches. The same bytes on every device */
+  uint32_t num_host_pages;    /* places for pages in host memory, which a card's driver pins; 0: none */
+  uint32_t reserved;
   ignis_load_progress *progress; /* may be NULL */
 } ignis_load_params;
 
-/* The memory plan of a load, in bytes. The same arithmetic is used by ignis_load, which takes everything but mapped_bytes and
- * round_bytes in one piece. */
+/* The memory plan of a load, in bytes. The same arithmetic is used by ignis_load, which takes everything but mapped_bytes, round_bytes
+ * and kv_host_bytes in one piece. */
 typedef struct ignis_memory_plan {
   uint32_t size;
   uint32_t reserved;
@@ -177,6 +181,7 @@ typedef struct ignis_memory_plan {
   uint64_t round_bytes;      /* allowed for decode rounds that the device keeps */
   uint64_t kv_page_bytes;    /* one page */
   uint64_t kv_pool_bytes;    /* all pages */
+  uint64_t kv_host_bytes;    /* all places, in host memory */
 } ignis_memory_plan;
 
 /* One row of the sampling table, host memory, indexed by lane. Order of operations, all in float32 on the lane's
@@ -257,6 +262,12 @@ IGNIS_API ignis_status ignis_lane_open(ignis_model *model, int32_t lane, const i
 /* Copies one page into another: all layers, all positions, those that were never stored too. Nothing else changes. Ordered
  * before every later call, so the source may be given up when it returns. */
 IGNIS_API ignis_status ignis_copy_page(ignis_model *model, int32_t from, int32_t to);
+
+/* Copies pages[i] to places[i], all of it. Ordered before every later call, so the pages may be given up when it returns: it does not
+ * wait for the device. */
+IGNIS_API ignis_status ignis_pages_out(ignis_model *model, const int32_t *pages, const int32_t *places, uint32_t num);
+/* Copies places[i] to pages[i], and waits until they are there. */
+IGNIS_API ignis_status ignis_pages_in(ignis_model *model, const int32_t *pages, const int32_t *places, uint32_t num);
 
 IGNIS_API ignis_status ignis_prefill(ignis_model *model, const ignis_span *span, ignis_draw *draw);
 /* draws: [num_rows], in the order of rows; row i's draw is the token at position rows[i].position + 1. A token that is

@@ -127,6 +127,27 @@ void memory_close(Device &device, Arena *arena) {
   *arena = Arena{};
 }
 
+// Ordinary memory in large pages, pinned afterwards: half the time of the driver's own.
+bool host_open(Device &, Arena *arena, uint64_t size_bytes) {
+  if (!arena_open(arena, size_bytes)) return false;
+  if (size_bytes == 0 || cudaHostRegister(arena->base, size_bytes, cudaHostRegisterDefault) == cudaSuccess) return true;
+  cudaGetLastError();
+  arena_close(arena);
+  return false;
+}
+
+void host_close(Device &device, Arena *arena) {
+  if (arena->base) {
+    cudaStreamSynchronize(device.stream);
+    cudaHostUnregister(arena->base);
+  }
+  arena_close(arena);
+}
+
+void copy_out(Device &device, void *to, const void *from, uint64_t size_bytes) {
+  IGNIS_CUDA(device, cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDeviceToHost, device.stream));
+}
+
 // Ordinary memory is read before the call returns: the driver copies it to a buffer of its own.
 void upload(Device &device, void *to, const void *from, uint64_t size_bytes) {
   IGNIS_CUDA(device, cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyHostToDevice, device.stream));

@@ -111,6 +111,38 @@ ignis_status ignis_copy_page(ignis_model *model, int32_t from, int32_t to) {
   return IGNIS_OK;
 }
 
+static ignis_status check_moves(const ignis_model &model, const int32_t *pages, const int32_t *places, uint32_t num) {
+  if (num > 0 && (!pages || !places)) return fail(IGNIS_INVALID, "pages or places is null");
+  for (uint32_t i = 0; i < num; i++) {
+    CHECK(check_page(model, "pages", pages[i]));
+    if (places[i] < 0 || static_cast<uint32_t>(places[i]) >= model.limits.num_places)
+      return fail(IGNIS_INVALID, "places[%u] is %d; there are %u places", i, places[i], model.limits.num_places);
+  }
+  return IGNIS_OK;
+}
+
+ignis_status ignis_pages_out(ignis_model *model, const int32_t *pages, const int32_t *places, uint32_t num) {
+  clear_last_error();
+  if (!model) return fail(IGNIS_INVALID, "model is null");
+  CHECK(check_idle(*model));
+  CHECK(check_moves(*model, pages, places, num));
+  const KvLayer &kv = model->decoder.kv;
+  for (uint32_t i = 0; i < num; i++)
+    copy_out(*model->device, model->places.base + places[i] * kv.page_stride, kv.pool + pages[i] * kv.page_stride, kv.page_stride);
+  return IGNIS_OK;
+}
+
+ignis_status ignis_pages_in(ignis_model *model, const int32_t *pages, const int32_t *places, uint32_t num) {
+  clear_last_error();
+  if (!model) return fail(IGNIS_INVALID, "model is null");
+  CHECK(check_idle(*model));
+  CHECK(check_moves(*model, pages, places, num));
+  const KvLayer &kv = model->decoder.kv;
+  for (uint32_t i = 0; i < num; i++)
+    upload(*model->device, kv.pool + pages[i] * kv.page_stride, model->places.base + places[i] * kv.page_stride, kv.page_stride);
+  return wait(*model->device);
+}
+
 ignis_status ignis_prefill(ignis_model *model, const ignis_span *span, ignis_draw *draw) {
   clear_last_error();
   if (!model || !span) return fail(IGNIS_INVALID, "model or span is null");

@@ -74,6 +74,7 @@ static ignis_status check_params(const ignis_load_params &params) {
   for (uint32_t i = 0; i < params.num_files; i++)
     if (!params.files[i].base && params.seed == 0) return fail(IGNIS_INVALID, "files[%u].base is null", i);
   CHECK(check_range("num_pages", params.num_pages, 1, INT32_MAX));
+  CHECK(check_range("num_host_pages", params.num_host_pages, 0, INT32_MAX));
   if (params.kv_dtype != IGNIS_F32 && params.kv_dtype != IGNIS_F16 && params.kv_dtype != IGNIS_BF16 && params.kv_dtype != IGNIS_F8_E4M3)
     return fail(IGNIS_UNSUPPORTED, "kv_dtype %u is none of F32, F16, BF16 and F8_E4M3", params.kv_dtype);
   CHECK(check_range("max_context", params.max_context, 1, MAX_CONTEXT));

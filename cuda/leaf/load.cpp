@@ -186,7 +186,10 @@ static ignis_status load_into(ignis_model *model, const ignis_load_params &param
   watch.expect(plan.stored_bytes);
   if (!memory_open(*model->device, &model->memory, plan.arena_bytes))
     return refuse(plan);
-  model->limits = Limits{params.num_pages, params.max_context, params.max_span, params.max_lanes};
+  if (!host_open(*model->device, &model->places, plan.kv_host_bytes))
+    return fail(IGNIS_NO_MEMORY, "the system refuses %llu bytes of host memory for %u pages",
+                static_cast<unsigned long long>(plan.kv_host_bytes), params.num_host_pages);
+  model->limits = Limits{params.num_pages, params.max_context, params.max_span, params.max_lanes, params.num_host_pages};
   model->program = program_of(params.shape->architecture);
   uint8_t *pool = model->memory.base + plan.weights_bytes + plan.embedding_bytes + plan.workspace_bytes + plan.sampling_bytes + plan.lane_bytes;
   watch.enter(IGNIS_LOAD_READING);
@@ -232,7 +235,10 @@ ignis_status ignis_load(const ignis_load_params *params, ignis_model **result) {
 
 void ignis_unload(ignis_model *model) {
   if (!model) return;
-  if (model->device) memory_close(*model->device, &model->memory);
+  if (model->device) {
+    host_close(*model->device, &model->places);
+    memory_close(*model->device, &model->memory);
+  }
   device_close(model->device);
   free(model->decoder.weights.layers);
   free(model);

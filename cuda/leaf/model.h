@@ -15,6 +15,7 @@ struct LoadPlan {
   uint64_t kv_layer_bytes, kv_page_bytes, kv_pool_bytes;
   uint64_t arena_bytes;
   uint64_t mapped_bytes, round_bytes;  // beside the arena
+  uint64_t kv_host_bytes;              // in host memory
   uint64_t stored_bytes;               // of all tensors, as they are stored: what progress counts
   uint64_t attention_bytes, activations_bytes, sample_bytes, step_bytes;  // parts of those lines
   uint32_t num_threads;  // of the CPU
@@ -22,7 +23,7 @@ struct LoadPlan {
 };
 
 struct Limits {
-  uint32_t num_pages, max_context, max_span, max_lanes;
+  uint32_t num_pages, max_context, max_span, max_lanes, num_places;
 };
 
 // Which of the caller's tensors each slot is; NO_TENSOR for the head of a tied model.
@@ -62,6 +63,7 @@ struct ignis_model {
   ignis::Decoder decoder;
   ignis::Device *device;
   ignis::Arena memory;
+  ignis::Arena places;  // [num_places] of a page each, host memory
   // In the device's memory.
   float *logits;      // [max_lanes, V]
   ignis_draw *draws;  // [max_lanes]

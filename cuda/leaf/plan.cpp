@@ -133,9 +133,10 @@ ignis_status plan_load(LoadPlan *plan, const ignis_load_params &params, const Bi
   const uint64_t fixed_bytes =
       plan->weights_bytes + plan->embedding_bytes + plan->workspace_bytes + plan->sampling_bytes + plan->lane_bytes;
   if (__builtin_mul_overflow(plan->kv_page_bytes, uint64_t{params.num_pages}, &plan->kv_pool_bytes) ||
-      __builtin_add_overflow(fixed_bytes, plan->kv_pool_bytes, &plan->arena_bytes))
-    return fail(IGNIS_NO_MEMORY, "%u pages of %llu bytes are more than an address can name", params.num_pages,
-                static_cast<unsigned long long>(plan->kv_page_bytes));
+      __builtin_add_overflow(fixed_bytes, plan->kv_pool_bytes, &plan->arena_bytes) ||
+      __builtin_mul_overflow(plan->kv_page_bytes, uint64_t{params.num_host_pages}, &plan->kv_host_bytes))
+    return fail(IGNIS_NO_MEMORY, "%u pages, and %u in host memory, of %llu bytes are more than an address can name", params.num_pages,
+                params.num_host_pages, static_cast<unsigned long long>(plan->kv_page_bytes));
   if (plan->kv_pool_bytes < staging_bytes()) plan->arena_bytes = fixed_bytes + staging_bytes();
   return IGNIS_OK;
 }
@@ -160,6 +161,6 @@ ignis_status ignis_plan(const ignis_load_params *params, ignis_memory_plan *resu
                               plan.mapped_bytes,    plan.workspace_bytes,
                               plan.sampling_bytes,  plan.lane_bytes,
                               plan.round_bytes,     plan.kv_page_bytes,
-                              plan.kv_pool_bytes};
+                              plan.kv_pool_bytes,   plan.kv_host_bytes};
   return IGNIS_OK;
 }

@@ -29,6 +29,11 @@ void device_close(Device *device);  // null is fine
 // Memory that the operators read and write, zero at first; at load only. Where the CPU is the device it is ordinary memory.
 bool memory_open(Device &device, Arena *arena, uint64_t size_bytes);
 void memory_close(Device &device, Arena *arena);
+// Host memory that a card copies from and to without holding up its caller; at load only. Bytes are anything at first.
+bool host_open(Device &device, Arena *arena, uint64_t size_bytes);
+void host_close(Device &device, Arena *arena);
+// To such memory. Ordered before every later call, and not waited for.
+void copy_out(Device &device, void *to, const void *from, uint64_t size_bytes);
 // From the caller's memory, which may be used again when it returns. Ordered before every later call.
 void upload(Device &device, void *to, const void *from, uint64_t size_bytes);
 // Between two places of that memory that do not overlap.

@@ -3,6 +3,7 @@
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import trio
 
@@ -25,8 +26,9 @@ from ignis.errors import EngineError, IgnisError, LoadPlanError, ModelLoadError
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.models.base import Checkpoint
-from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan
+from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, MovePages, PrefillSpan
 from ignis.scheduler.request import Admitted, FinishReason, Submission, TokenEvent
+from ignis.scheduler.reuse_counts import ReuseCounts
 from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
 
 _REPORT_INTERVAL_S = 1.0
@@ -79,7 +81,7 @@ class Engine:
         self._num_held = 0
         self._room = trio.lowlevel.ParkingLot()
         """Those who wait for a lane."""
-        self._counted_evictions = 0
+        self._counted_reuse = ReuseCounts()
         self._num_steps = 0
         self._logged_load = (0, 0)
         metrics.read_gauge_from("ignis_oldest_waiting_seconds", self._oldest_waiting_s, "admission")
@@ -153,9 +155,11 @@ class Engine:
                 decode_share=self._settings.decode_share / 100,
                 has_prefix_cache=self._settings.has_prefix_cache,
                 phases_agree=plan.device.phases_agree,
+                num_host_pages=plan.layout.num_host_pages,
             )
         )
-        self._counted_evictions = self._num_steps = 0
+        self._counted_reuse = ReuseCounts()
+        self._num_steps = 0
         self.reason = ""
         self._loop.post(Attach(self._scheduler, self._leaf_in_use()))
         self._advance(EngineEvent.READY)
@@ -289,6 +293,10 @@ class Engine:
             kv_used_pages=0 if scheduler is None else scheduler.residency.num_used,
             kv_retained_pages=0 if scheduler is None else scheduler.residency.index.num_idle,
             kv_page_bytes=0 if plan is None else plan.footprint.kv_page_bytes,
+            kv_ram_bytes=0 if plan is None else plan.kv_ram_bytes,
+            kv_ram_used_bytes=0
+            if plan is None or scheduler is None
+            else scheduler.residency.kv_ram.num_used * plan.footprint.kv_page_bytes,
             weights_bytes=lines.get("weights", 0),
             embedding_bytes=lines.get("embedding", 0),
             mapped_files_bytes=lines.get("mapped_files", 0),
@@ -297,6 +305,7 @@ class Engine:
             sampling_bytes=lines.get("sampling", 0),
             decode_graph_bytes=lines.get("decode_graph", 0),
             lane_state_bytes=lines.get("lane_state", 0),
+            kv_ram_line_bytes=lines.get("kv_ram", 0),
             kv_pool_bytes=lines.get("kv_pool", 0),
             budget_bytes=0 if plan is None else plan.budget.size_bytes,
             unplanned_bytes=measured.unplanned_bytes,
@@ -424,14 +433,17 @@ class Engine:
             self._metrics.count("ignis_prefilled_tokens", delivery.step.stop - delivery.step.start)
         elif isinstance(delivery.step, CopyPage):
             self._metrics.count("ignis_engine_steps", label="copy")
+        elif isinstance(delivery.step, MovePages):
+            self._metrics.count("ignis_engine_steps", label="move")
         self._num_steps += not isinstance(delivery.step, Idle)
         scheduler = self._scheduler
         if scheduler is None:
             return
         residency = scheduler.residency
-        if residency.evictions > self._counted_evictions:
-            self._metrics.count("ignis_kv_cache_evictions", residency.evictions - self._counted_evictions)
-            self._counted_evictions = residency.evictions
+        counts = replace(residency.counts)
+        if counts != self._counted_reuse:
+            self._account.reuse(counts, self._counted_reuse)
+            self._counted_reuse = counts
         if (scheduler.num_waiting, scheduler.num_running) != self._logged_load:
             self._logged_load = scheduler.num_waiting, scheduler.num_running
             self._log.emit(
@@ -440,7 +452,7 @@ class Engine:
                 waiting=self._logged_load[0],
                 running=self._logged_load[1],
                 kv_used_pct=round(100 * residency.num_used / residency.pool.num_pages, 1),
-                kv_cache_evictions=residency.evictions,
+                kv_cache_evictions=residency.counts.evictions,
             )
 
     def _end(self, request_id: int, event: TokenEvent, now: float) -> None:
@@ -590,6 +602,7 @@ class Engine:
             workspace_bytes=lines["workspace"],
             sampling_bytes=lines["sampling"],
             lane_state_bytes=lines["lane_state"],
+            kv_ram_bytes=lines["kv_ram"],
             decode_graph_bytes=lines["decode_graph"],
             kv_pool_bytes=lines["kv_pool"],
             kv_pages=plan.layout.num_pages,
@@ -615,6 +628,8 @@ class Engine:
             kv_tokens=plan.pool_tokens,
             kv_page_bytes=plan.footprint.kv_page_bytes,
             kv_pool_bytes=plan.footprint.kv_pool_bytes,
+            kv_host_pages=plan.layout.num_host_pages,
+            kv_host_bytes=plan.kv_ram_bytes,
             decode_lanes=self._settings.decode_lanes,
             prefill_chunk=plan.layout.max_span,
         )

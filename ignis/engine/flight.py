@@ -5,6 +5,7 @@ from ignis.engine.mailbox import Mailbox
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.scheduler.request import Admitted, FinishReason, ReasoningRecord, RequestClass, Submission, TokenEvent, Usage
+from ignis.scheduler.reuse_counts import ReuseCounts
 
 
 class Flight:
@@ -93,12 +94,26 @@ class Account:
         self._metrics.count("ignis_decode_seconds", times.commit_s, label="commit")
         self._metrics.count("ignis_decode_seconds", times.leaf.device_s, label="device")
 
+    def reuse(self, counts: ReuseCounts, before: ReuseCounts) -> None:
+        """What became of retained pages since the last call."""
+        count = self._metrics.count
+        count("ignis_kv_cache_evictions", counts.evictions - before.evictions)
+        count("ignis_retained_state_hits", counts.device_hits - before.device_hits, label="device")
+        count("ignis_retained_state_misses", counts.device_misses - before.device_misses, label="device")
+        count("ignis_retained_state_spills", counts.spills - before.spills, label="device")
+        count("ignis_retained_state_discards", counts.discards - before.discards, label="device")
+        count("ignis_retained_state_hits", counts.host_hits - before.host_hits, label="kv_ram")
+        count("ignis_retained_state_misses", counts.host_misses - before.host_misses, label="kv_ram")
+        count("ignis_retained_state_discards", counts.host_discards - before.host_discards, label="kv_ram")
+        count("ignis_retained_state_restores", counts.restores - before.restores, label="kv_ram")
+
     def admitted(self, event: Admitted, flight: Flight) -> None:
         """The request left the queue."""
         self._metrics.observe("ignis_request_queue_seconds", event.queued_s)
-        retained_tokens = event.cached_tokens - event.shared_tokens
+        retained_tokens = event.cached_tokens - event.shared_tokens - event.restored_tokens
         self._metrics.count("ignis_prefix_reused_tokens", event.shared_tokens)
         self._metrics.count("ignis_retained_reused_tokens", retained_tokens, label="device")
+        self._metrics.count("ignis_retained_reused_tokens", event.restored_tokens, label="kv_ram")
         self._log.emit(
             "ignis.request.admitted",
             request_id=flight.submission.trace,
@@ -107,6 +122,7 @@ class Account:
             class_=_name(flight.submission.request_class),
             prompt_tokens=len(flight.submission.prompt),
             cached_tokens=event.cached_tokens,
+            restored_tokens=event.restored_tokens or None,
             queued_ms=_ms(event.queued_s),
         )
 

@@ -15,7 +15,7 @@ from ignis._core import Draw, LeafError, LoadParams, LoadProgress, score
 from ignis.config_fields import ModelKvFormat
 from ignis.errors import DeviceLoadError, EngineError, InternalError, ModelLoadError
 from ignis.models.base import Checkpoint, DType
-from ignis.scheduler.plan import CopyPage, DecodeRound, PrefillSpan
+from ignis.scheduler.plan import CopyPage, DecodeRound, MovePages, PrefillSpan
 
 _KV_DTYPES = {
     ModelKvFormat.F16: DType.F16,
@@ -57,6 +57,8 @@ class Layout:
     num_lanes: int
     num_threads: int
     """0: one a physical core."""
+    num_host_pages: int = 0
+    """Places in host memory for pages that the device gives up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ class Footprint:
     """Allowed for decode rounds that the device keeps."""
     kv_page_bytes: int
     kv_pool_bytes: int
+    kv_host_bytes: int = 0
+    """Pages in host memory."""
 
 
 class StepTimes(NamedTuple):
@@ -119,6 +123,11 @@ class Leaf(Protocol):
 
     def copy_page(self, step: CopyPage) -> None:
         """Copies a page into another, before whatever is asked next."""
+        ...
+
+    def move_pages(self, step: MovePages) -> None:
+        """Copies pages out to host memory and others in, before whatever is asked next. Returns when those that come in
+        are there; those that go out are not waited for."""
         ...
 
     def prefill(self, span: PrefillSpan) -> Sequence[Draw]:
@@ -176,6 +185,15 @@ class NativeLeaf:
         except LeafError as error:
             raise step_error(error) from error
 
+    def move_pages(self, step: MovePages) -> None:
+        try:
+            if step.outs:
+                self._leaf.pages_out(step.outs)
+            if step.ins:
+                self._leaf.pages_in(step.ins)
+        except LeafError as error:
+            raise step_error(error) from error
+
     def prefill(self, span: PrefillSpan) -> Sequence[Draw]:
         live = span.live
         num_top = live.submission.prompt_logprobs
@@ -229,6 +247,7 @@ def _params(checkpoint: Checkpoint, layout: Layout) -> LoadParams:
         max_span=layout.max_span,
         max_lanes=layout.num_lanes,
         num_threads=layout.num_threads,
+        num_host_pages=layout.num_host_pages,
     )
 
 

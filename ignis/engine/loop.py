@@ -13,7 +13,7 @@ from ignis.clock import Clock
 from ignis.engine.constraint_work import ConstraintWorkers, Worked
 from ignis.engine.leaf import Leaf, StepTimes
 from ignis.errors import EngineError, InternalError
-from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan, Step
+from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, MovePages, PrefillSpan, Step
 from ignis.scheduler.request import Event, FinishReason, Submission
 from ignis.scheduler.scheduler import Scheduler
 
@@ -224,6 +224,8 @@ class StepLoop:
                     draws = leaf.prefill(step)
                 elif isinstance(step, CopyPage):
                     leaf.copy_page(step)
+                elif isinstance(step, MovePages):
+                    leaf.move_pages(step)
             ran = self._clock()
             events = scheduler.commit(step, draws, ran)
             for live in scheduler.take_late():

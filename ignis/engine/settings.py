@@ -28,6 +28,8 @@ class EngineSettings:
     """Whether the budget may pass what is free."""
     kv_pool: PoolSize | None
     """None: by device."""
+    kv_host_bytes: int | None
+    """Host memory for pages that the device gives up; None: by device."""
     has_prefix_cache: bool
     num_threads: int
     """0: one for each physical core."""
@@ -48,6 +50,7 @@ class EngineSettings:
             headroom_bytes=config.vram.headroom_bytes,
             can_oversubscribe=config.vram.allow_oversubscription,
             kv_pool=config.vram.kv_pool_bytes,
+            kv_host_bytes=config.reuse.kv_host_pool_bytes,
             has_prefix_cache=config.reuse.prompt,
             num_threads=config.cpu.threads,
         )

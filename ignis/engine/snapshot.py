@@ -16,6 +16,9 @@ class EngineSnapshot:
     kv_used_pages: int
     kv_retained_pages: int
     kv_page_bytes: int
+    kv_ram_bytes: int
+    """Capacity, wherever it counts."""
+    kv_ram_used_bytes: int
     weights_bytes: int
     embedding_bytes: int
     mapped_files_bytes: int
@@ -24,6 +27,7 @@ class EngineSnapshot:
     sampling_bytes: int
     decode_graph_bytes: int
     lane_state_bytes: int
+    kv_ram_line_bytes: int
     kv_pool_bytes: int
     budget_bytes: int
     unplanned_bytes: int

@@ -20,6 +20,8 @@ _CONTEXTS_OF_HOST_POOL = 4
 """So that a laptop is not filled. A card's memory has no other use."""
 _MOST_PAGES = 1 << 20
 """Of a pool that nobody sized: 64 M tokens. A toy on a large card would have the host keep books of many millions."""
+_CARD_HOST_POOL_BYTES = 2 << 30
+"""Host memory for pages that a card gives up. The CPU's own pool lies in host memory already."""
 _UNPLANNED_LIMIT_BYTES = 512 << 20
 """A load that takes so much more of a card than its plan says is refused: the headroom would be eaten."""
 
@@ -67,6 +69,11 @@ class LoadPlan:
         return {**fixed_lines(self.footprint, self.device), "kv_pool": self.footprint.kv_pool_bytes}
 
     @property
+    def kv_ram_bytes(self) -> int:
+        """Pages in host memory: a line of the plan where that is the device's, else beside it."""
+        return self.footprint.kv_host_bytes
+
+    @property
     def total_bytes(self) -> int:
         return sum(self.lines.values())
 
@@ -101,6 +108,7 @@ def fixed_lines(footprint: Footprint, device: DeviceInfo) -> dict[str, int]:
         "sampling": footprint.sampling_bytes,
         "lane_state": footprint.lane_bytes,
         "decode_graph": footprint.round_bytes,
+        "kv_ram": 0 if device.has_own_memory else footprint.kv_host_bytes,
     }
 
 
@@ -110,6 +118,7 @@ _KNOBS = {
     "sampling": "lower model.decode_lanes or model.max_context",
     "lane_state": "lower model.decode_lanes",
     "decode_graph": "lower model.decode_lanes",
+    "kv_ram": "lower reuse.kv_host_pool_bytes",
 }
 """What makes a line smaller, beside a larger budget."""
 
@@ -150,6 +159,8 @@ def plan_load(leaf: Leaf, checkpoint: Checkpoint, settings: EngineSettings, free
         num_threads=settings.num_threads,
     )
     budget = _budget(settings, device)
+    least = leaf.plan(checkpoint, layout)
+    layout = replace(layout, num_host_pages=_host_pages(settings, device, least.kv_page_bytes))
     least = leaf.plan(checkpoint, layout)
     room = _room(least, device, budget, max_context)
     num_pages, policy = _pool(settings, device, least, room, max_context)
@@ -249,6 +260,21 @@ def _told(budget: Budget) -> str:
 
 def _more(budget: Budget) -> str:
     return "raise vram.budget_bytes" if budget.mode is BudgetMode.EXPLICIT else "lower vram.headroom_bytes"
+
+
+def _host_pages(settings: EngineSettings, device: DeviceInfo, page_bytes: int) -> int:
+    """Pages in host memory."""
+    if not settings.has_prefix_cache:
+        return 0
+    wanted = settings.kv_host_bytes
+    if wanted is None:
+        return _CARD_HOST_POOL_BYTES // page_bytes if device.has_own_memory else 0
+    if 0 < wanted < page_bytes:
+        raise LoadPlanError(
+            f"reuse.kv_host_pool_bytes is {wanted}, and a page of {PAGE_TOKENS} tokens takes {page_bytes} bytes; raise "
+            "it, or set it to 0"
+        )
+    return wanted // page_bytes
 
 
 def _pool(

@@ -48,6 +48,8 @@ class Live:
         "lane",
         "rank",
         "request_id",
+        "restored_tokens",
+        "returning",
         "row",
         "scores",
         "shared_tokens",
@@ -82,6 +84,10 @@ class Live:
         self.cached_tokens = 0
         self.shared_tokens = 0
         """Of the cached ones, those in pages that another request held when they were claimed."""
+        self.restored_tokens = 0
+        """Of the cached ones, those in pages that come back from host memory."""
+        self.returning: list[bytes] = []
+        """The names of those pages that are still there, in order. They are held until they are back."""
         self.source: int | None = None
         """The cached page whose head its last page gets by a copy. Held until that is done, within one step."""
         self.scores: list[TokenLogprob] = []

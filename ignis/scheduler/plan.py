@@ -1,4 +1,5 @@
-"""What one step is: a copied page, a span of one prompt, a round of the decode lanes, or nothing. It names objects."""
+"""What one step is: a copied page, pages to host memory or back, a span of one prompt, a round of the decode lanes, or
+nothing. It names objects."""
 
 from dataclasses import dataclass
 
@@ -13,6 +14,18 @@ class CopyPage:
     live: Live
     source: int
     target: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class MovePages:
+    """Pages go out to host memory, then others come in, as (page, place) pairs. After it the prompt's positions
+    [0, stop) are in its pages."""
+
+    live: Live
+    """Who needs the pages."""
+    outs: tuple[tuple[int, int], ...]
+    ins: tuple[tuple[int, int], ...]
     stop: int
 
 
@@ -43,4 +56,4 @@ class Idle:
     """No request is there, or all that decode are late. What ended without a step still comes out of its commit."""
 
 
-Step = CopyPage | PrefillSpan | DecodeRound | Idle
+Step = CopyPage | MovePages | PrefillSpan | DecodeRound | Idle

@@ -30,12 +30,17 @@ class PrefillLane:
     def start(self, now_s: float) -> tuple[int, int]:
         """Starts the prompt's next chunk now; returns its [start, stop)."""
         assert self.live is not None
-        self._started_at_s = now_s
+        self.begin(now_s)
         start = self.live.filled
         # A scored span brings its logits to the host, a vocabulary for each position.
         is_scored = self.live.submission.prompt_logprobs is not None
         chunk_tokens = min(PAGE_TOKENS, self._chunk_tokens) if is_scored else self._chunk_tokens
         return start, min(self.live.prompt_tokens, (start // chunk_tokens + 1) * chunk_tokens)
+
+    def begin(self, now_s: float) -> None:
+        """Starts the prompt's next chunk now, or a chunk's pages that come back from host memory: lanes are held up by
+        them in the same way."""
+        self._started_at_s = now_s
 
     def end(self, now_s: float, *, is_last: bool) -> None:
         """The chunk is done. After a prompt's last one nothing waits but for the round."""

@@ -165,6 +165,8 @@ class Admitted:
     cached_tokens: int
     shared_tokens: int
     """Of the cached ones, those in pages that running requests hold; the others were retained for reuse."""
+    restored_tokens: int
+    """Of the cached ones, those in pages that come back from host memory."""
     queued_s: float
 
 

@@ -11,13 +11,20 @@ A prompt's positions have the bits of prefill, wherever they come from. On a dev
 3) the index therefore gets what lies within a request's prompt, and no more: its answer is prefilled again when it
 comes back as a part of the next prompt.
 
+Where there is host memory for pages (kv_ram), a full page that is given up goes there first, and a prompt that claims
+the pages before it has it brought back (ADR 26).
+
 A bound is reserved as a number; pages are taken one by one, so that memory which no token reached stays untouched.
 Always: reserved <= free + idle.
 """
 
-from ignis._core import PAGE_TOKENS, PagePool, PrefixIndex
+from collections.abc import Iterator
+
+from ignis._core import PAGE_TOKENS, ROOT_NAME, PagePool, PrefixIndex, name_after
+from ignis.scheduler.kv_ram import KvRam
 from ignis.scheduler.live import Live, pages_of
-from ignis.scheduler.plan import CopyPage
+from ignis.scheduler.plan import CopyPage, MovePages
+from ignis.scheduler.reuse_counts import ReuseCounts
 
 LEAST_COPIED_TOKENS = 1
 """A page's copy takes less than a token's prefill on each device that we know."""
@@ -26,14 +33,20 @@ LEAST_COPIED_TOKENS = 1
 class Residency:
     """The pages of one load."""
 
-    def __init__(self, num_pages: int, *, has_prefix_cache: bool, phases_agree: bool) -> None:
+    def __init__(self, num_pages: int, *, has_prefix_cache: bool, phases_agree: bool, num_host_pages: int = 0) -> None:
         self.pool = PagePool(num_pages)
+        self.kv_ram = KvRam(num_host_pages)
+        self.counts = ReuseCounts()
+        self._needy: Live | None = None
+        """For whom pages go out to host memory before the next step."""
+        self._outs: list[tuple[int, int]] = []
+        self._leaving: list[bytes] = []
+        """The names of those that are going, until they are there."""
         self.index = PrefixIndex(self.pool)
         self._has_prefix_cache = has_prefix_cache
         self._phases_agree = phases_agree
         self.reserved = 0
         """Pages promised to admitted requests and not taken yet."""
-        self.evictions = 0
         self.releases = 0
         """Grows whenever pages come back, so that whoever waits for room knows when to look again."""
 
@@ -61,8 +74,71 @@ class Residency:
         live.filled = live.cached_tokens = len(claim) * PAGE_TOKENS
         live.shared_tokens = live.cached_tokens - num_idle * PAGE_TOKENS
         if may_claim:
-            self._claim_source(live, claim)
+            self._claim_returning(live)
+            if not live.returning:
+                self._claim_source(live, claim)
+            self.counts.note(live, has_kv_ram=self.kv_ram.num_places > 0)
         return True
+
+    def _claim_returning(self, live: Live) -> None:
+        """Holds the pages in host memory that go on where the claim ends."""
+        for name in self._names_behind(live):
+            if name not in self.kv_ram:
+                break
+            self.kv_ram.hold(name)
+            live.returning.append(name)
+        # The last page first, so that it is the older one: what is left of a path is always its beginning.
+        for name in reversed(live.returning):
+            self.kv_ram.touch(name)
+        live.restored_tokens = len(live.returning) * PAGE_TOKENS
+        live.cached_tokens += live.restored_tokens
+
+    def _names_behind(self, live: Live) -> Iterator[bytes]:
+        """The names of the prompt's full pages behind the claim, but for one token."""
+        if not self.kv_ram.num_places:
+            return
+        num_claimed = len(live.table)
+        parent = self.index.name(live.table[num_claimed - 1]) if num_claimed else ROOT_NAME
+        for index in range(num_claimed, (live.prompt_tokens - 1) // PAGE_TOKENS):
+            assert parent is not None
+            parent = name_after(parent, live.tokens, index)
+            yield parent
+
+    def bring_back(self, live: Live, most_pages: int) -> MovePages:
+        """Says which of a request's pages come back next, and what goes out for them."""
+        names = live.returning[:most_pages]
+        first, stop = live.filled // PAGE_TOKENS, live.filled + len(names) * PAGE_TOKENS
+        self.extend(live, stop)
+        ins = tuple((live.table[first + index], self.kv_ram.place(name)) for index, name in enumerate(names))
+        outs, self._outs = tuple(self._outs), []
+        return MovePages(live, outs, ins, stop)
+
+    def take_outs(self) -> MovePages | None:
+        """Says which pages go out to host memory before the step that needs them; None: none do."""
+        if not self._outs:
+            return None
+        assert self._needy is not None
+        outs, self._outs = tuple(self._outs), []
+        return MovePages(self._needy, outs, (), self._needy.filled)
+
+    def end_moves(self, step: MovePages) -> None:
+        """Pages are where they were to go."""
+        live = step.live
+        self._leaving.clear()
+        for name in live.returning[: len(step.ins)]:
+            self.kv_ram.release(name)
+        del live.returning[: len(step.ins)]
+        self.counts.restores += len(step.ins)
+        if step.ins:
+            live.filled = step.stop
+            self.enter(live)
+
+    def forget_moves(self) -> None:
+        """The step that was to move pages failed: what is in host memory is not what it is called."""
+        for name in self._leaving:
+            self.kv_ram.forget(name)
+        self._leaving.clear()
+        self._outs.clear()
 
     def _claim_source(self, live: Live, claim: list[int]) -> None:
         """Holds the page that goes on with the most of the prompt, behind the claim, and takes one for its copy."""
@@ -94,10 +170,28 @@ class Residency:
         """Makes the table hold positions [0, stop), out of the request's reservation."""
         while len(live.table) < pages_of(stop):
             if self.pool.num_free == 0:
-                self.index.evict()
-                self.evictions += 1
+                self._give_up_oldest(live)
             live.table.append(self.pool.take())
             self.reserved -= 1
+
+    def _give_up_oldest(self, live: Live) -> None:
+        page = self.index.oldest
+        assert page is not None
+        self.counts.evictions += 1
+        name = self.index.name(page) if self.kv_ram.num_places else None
+        if name is not None and name in self.kv_ram:
+            self.kv_ram.touch(name)
+        else:
+            place = None if name is None else self.kv_ram.put(name)
+            self.counts.host_discards = self.kv_ram.discards
+            if name is None or place is None:
+                self.counts.discards += 1
+            else:
+                self.counts.spills += 1
+                self._needy = live
+                self._outs.append((page, place))
+                self._leaving.append(name)
+        self.index.evict()
 
     def enter(self, live: Live) -> None:
         """Enters the pages that have become full in the prefix index, for live and later requests alike."""
@@ -130,6 +224,9 @@ class Residency:
         """Gives back a request's pages and the rest of its reservation. The index keeps the page after the entered
         ones, too, as far as it may be shared."""
         self.end_copy(live)
+        for name in live.returning:
+            self.kv_ram.release(name)
+        live.returning.clear()
         num_tail = self._shared_stop(live) - live.entered_pages * PAGE_TOKENS
         if self._has_prefix_cache and live.is_shared and num_tail:
             self.index.enter_tail(live.tokens, live.table, live.entered_pages, num_tail)
@@ -142,8 +239,13 @@ class Residency:
         self.pool.check()
         self.index.check()
         holders = [0] * self.pool.num_pages
+        num_sources = 0
         for live in lives:
-            assert live.source is None, "a copy outlived its step"
+            if live.source is not None:
+                # Pages went out for its copy, which is the next step.
+                assert self._needy is live, "a copy outlived its step"
+                holders[live.source] += 1
+                num_sources += 1
             for i in range(len(live.table)):
                 page = live.table[i]
                 holders[page] += 1
@@ -156,4 +258,6 @@ class Residency:
             )
             assert count <= 1 or self.index.is_indexed(page), f"page {page} is shared and may still be written"
         assert self.reserved == sum(live.bound_pages - len(live.table) for live in lives), "reservations differ"
-        assert self.reserved <= self.pool.num_free + self.index.num_idle, "pages are promised twice"
+        assert self.reserved <= self.pool.num_free + self.index.num_idle + num_sources, "pages are promised twice"
+        self.kv_ram.check([name for live in lives for name in live.returning])
+        assert not self._outs and not self._leaving, "pages are on their way between two steps"

@@ -12,7 +12,7 @@ from ignis._core import PAGE_TOKENS, Draw, full_rows, take_draws
 from ignis.scheduler.admission import Admission
 from ignis.scheduler.decode import DecodeLanes
 from ignis.scheduler.live import Live, pages_of
-from ignis.scheduler.plan import DecodeRound, Idle, PrefillSpan, Step
+from ignis.scheduler.plan import DecodeRound, Idle, MovePages, PrefillSpan, Step
 from ignis.scheduler.prefill import PrefillLane
 from ignis.scheduler.request import Admitted, Event, FinishReason, RequestEvent, Submission, TokenEvent, TokenLogprob
 from ignis.scheduler.residency import Residency
@@ -31,6 +31,8 @@ class SchedulerSettings:
     has_prefix_cache: bool
     phases_agree: bool
     """The device's: False keeps positions that decode wrote out of the prefix cache."""
+    num_host_pages: int = 0
+    """Places in host memory for pages that the device gives up."""
 
 
 class Scheduler:
@@ -38,8 +40,12 @@ class Scheduler:
 
     def __init__(self, settings: SchedulerSettings) -> None:
         self.residency = Residency(
-            settings.num_pages, has_prefix_cache=settings.has_prefix_cache, phases_agree=settings.phases_agree
+            settings.num_pages,
+            has_prefix_cache=settings.has_prefix_cache,
+            phases_agree=settings.phases_agree,
+            num_host_pages=settings.num_host_pages,
         )
+        self._chunk_pages = max(1, settings.prefill_chunk // PAGE_TOKENS)
         self._admission = Admission(self.residency)
         self._prefill = PrefillLane(settings.prefill_chunk, settings.decode_share)
         self._lanes = DecodeLanes(settings.num_lanes)
@@ -110,6 +116,7 @@ class Scheduler:
 
     def fail(self, request_ids: Iterable[int], fault: str, now: float) -> list[Event]:
         """Ends requests with FAULT; returns their events and those that waited for a commit."""
+        self.residency.forget_moves()
         for request_id in request_ids:
             self._end(self._lives[request_id], FinishReason.FAULT, now, fault)
         return self._take_untold()
@@ -124,6 +131,11 @@ class Scheduler:
             self._expire(now)
         if self._standing is not None:
             return self._standing
+        step = self._plan(now)
+        # Pages that were given up for it go to host memory first, and then it is planned again.
+        return self.residency.take_outs() or step
+
+    def _plan(self, now: float) -> Step:
         if not self._lanes.num_decoding or self._prefill.may_run(now):
             # Not before its first step can run: whoever comes until then may be of a higher rank.
             if self._prefill.live is None:
@@ -131,6 +143,9 @@ class Scheduler:
             if self._prefill.live is not None:
                 if self._prefill.live.source is not None:
                     return self.residency.copy(self._prefill.live)
+                if self._prefill.live.returning:
+                    self._prefill.begin(now)
+                    return self.residency.bring_back(self._prefill.live, self._chunk_pages)
                 return self._plan_span(self._prefill.live, now)
         if self._lanes.num_ready:
             return self._plan_round()
@@ -162,6 +177,11 @@ class Scheduler:
                 events.append(event)
             else:
                 live.advance(RequestEvent.SPAN)
+        elif isinstance(step, MovePages):
+            self.residency.end_moves(step)
+            if step.ins:
+                self._prefill.end(now, is_last=False)
+                step.live.advance(RequestEvent.SPAN)
         else:
             step.live.filled = step.stop
             self.residency.end_copy(step.live)
@@ -219,7 +239,11 @@ class Scheduler:
             live.advance(RequestEvent.ADMIT)
             self._prefill.live = live
             queued_s = now - live.submitted_at_s
-            self._untold.append(Admitted(live.request_id, live.lane, live.cached_tokens, live.shared_tokens, queued_s))
+            self._untold.append(
+                Admitted(
+                    live.request_id, live.lane, live.cached_tokens, live.shared_tokens, live.restored_tokens, queued_s
+                )
+            )
 
     def _plan_span(self, live: Live, now: float) -> PrefillSpan:
         start, stop = self._prefill.start(now)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ignis import bundle
 
 OK, INVALID, UNSUPPORTED, NO_MEMORY, NO_DEVICE, FAULT, CANCELLED = range(7)
-ABI_VERSION = 2
+ABI_VERSION = 3
 PAGE_TOKENS = 64
 MAX_LANES = 8
 MAX_TOP_LOGPROBS = 20
@@ -104,6 +104,8 @@ class LoadParams(Structure):
         ("max_lanes", c_uint32),
         ("num_threads", c_uint32),
         ("seed", c_uint32),
+        ("num_host_pages", c_uint32),
+        ("reserved", c_uint32),
         ("progress", POINTER(LoadProgress)),
     )
 
@@ -121,6 +123,7 @@ class MemoryPlan(Structure):
         ("round_bytes", c_uint64),
         ("kv_page_bytes", c_uint64),
         ("kv_pool_bytes", c_uint64),
+        ("kv_host_bytes", c_uint64),
     )
 
 
@@ -259,6 +262,7 @@ def load_params(
     max_span: int = 256,
     max_lanes: int = 8,
     num_threads: int = 1,
+    num_host_pages: int = 0,
 ) -> LoadParams:
     """Borrows the weights' arrays: they must outlive the model."""
     weights.shape.rope_inv_freq = float_pointer(weights.inv_freq)
@@ -280,6 +284,7 @@ def load_params(
         max_span,
         max_lanes,
         num_threads,
+        num_host_pages=num_host_pages,
     )
 
 
@@ -317,6 +322,19 @@ class Model:
 
     def copy_page(self, source: int, target: int) -> None:
         check(self.library, self.library.ignis_copy_page(self._model, source, target))
+
+    def pages_out(self, pages: Sequence[int], places: Sequence[int]) -> None:
+        check(self.library, self.library.ignis_pages_out(self._model, *self._moves(pages, places)))
+
+    def pages_in(self, pages: Sequence[int], places: Sequence[int]) -> None:
+        check(self.library, self.library.ignis_pages_in(self._model, *self._moves(pages, places)))
+
+    @staticmethod
+    def _moves(
+        pages: Sequence[int], places: Sequence[int]
+    ) -> "tuple[ctypes.Array[c_int32], ctypes.Array[c_int32], int]":
+        assert len(pages) == len(places)
+        return (c_int32 * len(pages))(*pages), (c_int32 * len(places))(*places), len(pages)
 
     def prefill(
         self,

@@ -16,7 +16,7 @@ NAN = float("nan")
 @pytest.fixture(scope="module")
 def model() -> Iterator[leaf.Model]:
     weights = tiny.make(tiny.LLAMA).weights()
-    params = leaf.load_params(weights, num_pages=4, max_context=200, max_span=100, max_lanes=3)
+    params = leaf.load_params(weights, num_pages=4, num_host_pages=2, max_context=200, max_span=100, max_lanes=3)
     with leaf.Model(weights, params) as loaded:
         yield loaded
 
@@ -59,6 +59,10 @@ BAD_STEPS: dict[str, tuple[Step, str]] = {
     "a copy of a page that is not there": (lambda m: m.copy_page(4, 0), "from is page 4"),
     "a copy into a negative page": (lambda m: m.copy_page(0, -1), "to is page -1"),
     "a copy of a page into itself": (lambda m: m.copy_page(2, 2), "into itself"),
+    "a page that is not there going out": (lambda m: m.pages_out([4], [0]), "pages is page 4"),
+    "a place that is not there": (lambda m: m.pages_out([0, 1], [1, 2]), r"places\[1\] is 2; there are 2 places"),
+    "a negative place": (lambda m: m.pages_in([0], [-1]), r"places\[0\] is -1"),
+    "a page that is not there coming in": (lambda m: m.pages_in([-1], [0]), "pages is page -1"),
     "a negative temperature": (sampling(temperature=-1), "temperature"),
     "a temperature of NaN": (sampling(temperature=NAN), "temperature"),
     "an endless temperature": (sampling(temperature=float("inf")), "temperature"),
@@ -115,6 +119,8 @@ def test_structs_of_another_size_and_null_pointers_are_refused() -> None:
     assert library.ignis_prefill(None, None, None) == leaf.INVALID
     assert library.ignis_decode(None, None, None) == leaf.INVALID
     assert library.ignis_copy_page(None, 0, 1) == leaf.INVALID
+    assert library.ignis_pages_out(None, None, None, 0) == leaf.INVALID
+    assert library.ignis_pages_in(None, None, None, 0) == leaf.INVALID
     assert library.ignis_lane_open(None, 0, None, 0, None, 0) == leaf.INVALID
 
 
@@ -137,6 +143,8 @@ def test_the_probe_tells_cores_memory_and_instruction_set(libraries: dict[str, c
         lambda m: m.prefill([1], [1]),
         lambda m: m.open_lane(1),
         lambda m: m.copy_page(0, 1),
+        lambda m: m.pages_out([0], [0]),
+        lambda m: m.pages_in([0], [0]),
     ],
 )
 def test_nothing_else_is_done_while_a_round_is_under_way(model: leaf.Model, step: Step) -> None:

@@ -26,9 +26,12 @@ def opened(
     num_threads: int = 1,
     kv_dtype: int = leaf.F16,
     num_pages: int = 40,
+    num_host_pages: int = 0,
 ) -> Iterator[leaf.Model]:
     weights = tiny.make(config).weights(stores.STORES[store])
-    params = leaf.load_params(weights, num_threads=num_threads, kv_dtype=kv_dtype, num_pages=num_pages)
+    params = leaf.load_params(
+        weights, num_threads=num_threads, kv_dtype=kv_dtype, num_pages=num_pages, num_host_pages=num_host_pages
+    )
     with leaf.Model(weights, params, library) as model:
         yield model
 
@@ -138,6 +141,23 @@ def test_a_copied_page_serves_as_an_own_one(config: tiny.TinyConfig, kv_dtype: i
         # The source is as it was.
         _, again = model.prefill(other[128:], (1, 2, 24), start=128, wants_logits=True)
         assert_same_bits(again, behind[128:])
+
+
+@pytest.mark.parametrize("kv_dtype", leaf.KV_DTYPES)
+def test_pages_that_were_in_host_memory_serve_as_if_they_had_stayed(kv_dtype: int, library: ctypes.CDLL) -> None:
+    tokens = tiny.prompt(tiny.WIDE, LENGTH)
+    with opened(tiny.WIDE, "f32", library, kv_dtype=kv_dtype, num_threads=2, num_host_pages=3) as model:
+        whole = in_spans(model, tokens, ())
+        model.pages_out(PAGES[:2], (2, 0))
+        # The pages are somebody else's meanwhile, and others come and go.
+        model.prefill(tiny.prompt(tiny.WIDE, LENGTH, seed=5), PAGES)
+        model.pages_out(PAGES[:1], (1,))
+        model.pages_in((20, 21), (2, 0))
+        _, resumed = model.prefill(tokens[128:], (20, 21, 22), start=128, wants_logits=True)
+        assert_same_bits(resumed, whole[128:])
+        # They are still there.
+        model.pages_in((7, 8), (2, 0))
+        assert_same_bits(in_steps(model, tokens, 128, pages=(7, 8, 9)), whole[128:])
 
 
 def test_asking_for_logits_or_a_draw_changes_no_bit(library: ctypes.CDLL) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ignis.engine.leaf import NativeLeaf
 from ignis.scheduler.constraint import Constraint
 from ignis.scheduler.live import Live
-from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan
+from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, MovePages, PrefillSpan
 from ignis.scheduler.request import (
     Event,
     FinishReason,
@@ -39,7 +39,14 @@ class Player:
     """One load's requests. The leaf has a model of this many pages and lanes; it is the caller's to unload."""
 
     def __init__(
-        self, leaf: NativeLeaf, *, num_pages: int, num_lanes: int = 8, chunk: int = 256, has_prefix_cache: bool = True
+        self,
+        leaf: NativeLeaf,
+        *,
+        num_pages: int,
+        num_lanes: int = 8,
+        chunk: int = 256,
+        has_prefix_cache: bool = True,
+        num_host_pages: int = 0,
     ) -> None:
         self._leaf = leaf
         self._scheduler = Scheduler(
@@ -49,6 +56,7 @@ class Player:
                 prefill_chunk=chunk,
                 decode_share=0.25,
                 has_prefix_cache=has_prefix_cache,
+                num_host_pages=num_host_pages,
                 phases_agree=leaf.probe().phases_agree,
             )
         )
@@ -92,6 +100,9 @@ class Player:
             return bool(self._late)
         if isinstance(step, CopyPage):
             self._leaf.copy_page(step)
+            self._take(self._scheduler.commit(step, (), self._now))
+        elif isinstance(step, MovePages):
+            self._leaf.move_pages(step)
             self._take(self._scheduler.commit(step, (), self._now))
         elif isinstance(step, PrefillSpan):
             self._take(self._scheduler.commit(step, self._leaf.prefill(step), self._now))

@@ -146,6 +146,20 @@ def test_a_copied_page_serves_as_an_own_one(kv_dtype: int) -> None:
         np.testing.assert_array_equal(resumed, whole[100:])
 
 
+@pytest.mark.parametrize("kv_dtype", leaf.KV_DTYPES)
+def test_pages_that_were_in_host_memory_serve_as_if_they_had_stayed(kv_dtype: int) -> None:
+    tokens = tiny.prompt(tiny.WIDE, LENGTH)
+    with open_model(tiny.make(tiny.WIDE).weights(as_stored("Q4_1")), kv_dtype=kv_dtype, num_host_pages=3) as model:
+        _, whole = model.prefill(tokens, PAGES, wants_logits=True)
+        model.pages_out(PAGES[:2], [2, 0])
+        # The pages are somebody else's before the copies are waited for.
+        model.prefill(tiny.prompt(tiny.WIDE, LENGTH, seed=5), PAGES)
+        model.pages_out(PAGES[:1], [1])
+        model.pages_in([8, 9], [2, 0])
+        _, resumed = model.prefill(tokens[128:], [8, 9, 10], start=128, wants_logits=True)
+        np.testing.assert_array_equal(resumed, whole[128:])
+
+
 def generate(model: leaf.Model, prompt: leaf.Ids, count: int, lane: int, pages: list[int]) -> list[int]:
     model.open_lane(lane, [int(token) for token in prompt])
     draw, _ = model.prefill(prompt, pages, lane=lane)

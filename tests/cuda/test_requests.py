@@ -22,6 +22,7 @@ from tests.fakes.constraint import Replacing, Rewinding, RuledConstraint  # noqa
 from tests.models import files, tiny  # noqa: E402
 
 NUM_PAGES = 96
+NUM_HOST_PAGES = 24
 CONTEXT = 1024
 GREEDY = SamplingParams(temperature=0.0, top_logprobs=3)
 SEEDED = SamplingParams(
@@ -73,6 +74,7 @@ def leaf(
             max_span=512,
             num_lanes=8,
             num_threads=1,
+            num_host_pages=NUM_HOST_PAGES,
         ),
         _core.LoadProgress(),
     )
@@ -125,6 +127,29 @@ def test_a_request_has_one_digest_however_it_is_served(
     player = Player(leaf, num_pages=NUM_PAGES, num_lanes=1, has_prefix_cache=False)
     answers["one lane"] = player.answer(wanted, COUNT, sampling)
     assert {name: answer.digest for name, answer in answers.items()} == dict.fromkeys(answers, cold.digest)
+
+
+@pytest.mark.parametrize("sampling", [GREEDY, SEEDED], ids=["greedy", "seeded"])
+@pytest.mark.parametrize("chunk", [64, 256])
+def test_a_prompt_whose_pages_were_in_host_memory_has_the_digest_of_a_cold_one(
+    leaf: NativeLeaf, config: tiny.TinyConfig, sampling: SamplingParams, chunk: int
+) -> None:
+    wanted = prompt(config, 333)
+    cold = Player(leaf, num_pages=NUM_PAGES).answer(wanted, COUNT, sampling)
+    # Sixteen pages hold one long prompt: after it nothing of another one is left on the device.
+    player = Player(leaf, num_pages=16, chunk=chunk, num_host_pages=NUM_HOST_PAGES)
+    player.answer(wanted, COUNT, sampling)
+    player.answer(prompt(config, 900, seed=1), COUNT, sampling)
+    alone = player.answer(wanted, COUNT, sampling)
+    assert alone.cached_tokens == 320
+    player.answer(prompt(config, 900, seed=1), COUNT, sampling)
+    other = player.submit(prompt(config, 20, seed=2), 200, SamplingParams(seed=3))
+    for _ in range(20):
+        player.step()
+    beside = player.answer(wanted, COUNT, sampling)
+    assert beside.cached_tokens == 320
+    player.run(other)
+    assert alone.digest == beside.digest == cold.digest
 
 
 def test_eight_equal_requests_have_one_answer(leaf: NativeLeaf, config: tiny.TinyConfig) -> None:

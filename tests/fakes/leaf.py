@@ -23,7 +23,7 @@ from ignis.models.base import (
     SpecialTokens,
     VocabularyKind,
 )
-from ignis.scheduler.plan import CopyPage, DecodeRound, PrefillSpan
+from ignis.scheduler.plan import CopyPage, DecodeRound, MovePages, PrefillSpan
 
 PAGE_TOKENS = 64
 VOCAB_SIZE = 1000
@@ -86,7 +86,8 @@ class ScriptedLeaf:
         has_own_memory: bool = False,
     ) -> None:
         self.steps: list[tuple[str, tuple[int, ...]]] = []
-        """What ran: ("copy", (lane, stop)), ("prefill", (lane, start, stop)) and ("decode", lanes)."""
+        """What ran: ("copy", (lane, stop)), ("move", (lane, pages out, pages in)), ("prefill", (lane, start, stop)) and
+        ("decode", lanes)."""
         self.faults: list[IgnisError] = []
         """Raised by the next steps, first first."""
         self.load_faults: dict[str, IgnisError] = {}
@@ -106,6 +107,8 @@ class ScriptedLeaf:
         self._phases_agree = phases_agree
         self._pages: list[list[tuple[int, bool] | None]] = []
         """By position: the token, and whether a round wrote it."""
+        self._places: list[list[tuple[int, bool] | None] | None] = []
+        """Pages in host memory."""
         self._opened: dict[int, tuple[int, ...]] = {}
         self._gate: threading.Semaphore | None = None
         self._stepped = threading.Condition()
@@ -161,6 +164,7 @@ class ScriptedLeaf:
             round_bytes=7 * layout.num_lanes if self._has_own_memory else 0,
             kv_page_bytes=self._page_bytes,
             kv_pool_bytes=self._page_bytes * layout.num_pages,
+            kv_host_bytes=self._page_bytes * layout.num_host_pages,
         )
 
     def load(self, checkpoint: Checkpoint, layout: Layout, progress: LoadProgress) -> None:
@@ -180,22 +184,24 @@ class ScriptedLeaf:
         except IgnisError:
             self._held_bytes = 0
             raise
-        self.prepare(layout.num_pages)
+        self.prepare(layout.num_pages, layout.num_host_pages)
 
     def _reach(self, place: str) -> None:
         """Raises what a test has put at this place, once."""
         if place in self.load_faults:
             raise self.load_faults.pop(place)
 
-    def prepare(self, num_pages: int) -> None:
+    def prepare(self, num_pages: int, num_host_pages: int = 0) -> None:
         """Loads without a checkpoint, for tests of the scheduler alone."""
         self.is_loaded = True
         self._pages = [[None] * PAGE_TOKENS for _ in range(num_pages)]
+        self._places = [None] * num_host_pages
 
     def unload(self) -> None:
         self.is_loaded = False
         self._held_bytes = 0
         self._pages = []
+        self._places = []
 
     def copy_page(self, step: CopyPage) -> None:
         self._begin_step("copy", step.live.lane, step.stop)
@@ -204,6 +210,18 @@ class ScriptedLeaf:
         num_shared = (step.stop - 1) % PAGE_TOKENS + 1
         self._pages[step.target][:] = [*self._pages[step.source][:num_shared], *[None] * (PAGE_TOKENS - num_shared)]
         self._read(step.live.tokens, step.live.table, step.stop)
+
+    def move_pages(self, step: MovePages) -> None:
+        self._begin_step("move", step.live.lane, len(step.outs), len(step.ins))
+        for page, place in step.outs:
+            assert None not in self._pages[page], "a page goes out that is not full"
+            self._places[place] = list(self._pages[page])
+        for page, place in step.ins:
+            kept = self._places[place]
+            assert kept is not None, "nothing is there to come in"
+            self._pages[page][:] = kept
+        if step.ins:
+            self._read(step.live.tokens, step.live.table, step.stop)
 
     def prefill(self, span: PrefillSpan) -> Sequence[Draw]:
         self._begin_step("prefill", span.live.lane, span.start, span.stop)

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -20,6 +21,7 @@ from ignis.models.base import Checkpoint
 from ignis.models.registry import open_checkpoint
 from ignis.scheduler.request import ReasoningRecord, SamplingParams, Submission, TokenLogprob
 from ignis.tokenizer import Tokenizer, load_tokenizer
+from ignis.units import PoolSize
 from tests.settings import engine_settings
 
 GREEDY = SamplingParams(temperature=0.0)
@@ -69,7 +71,7 @@ class Bench:
         self.tokenizer = tokenizer
         self.nursery = nursery
 
-    async def start(self, **settings: int) -> Engine:
+    async def start(self, **settings: Any) -> Engine:
         engine = Engine(
             engine_settings(max_context=2048, **settings),
             lambda: NativeLeaf(bundle.library("libignis_cpu.so")),
@@ -172,6 +174,24 @@ async def test_a_prompt_resumed_from_generated_pages_is_the_prompt_prefilled(ben
     # The last token of an answer is drawn and never filled in.
     assert (warm[2], cold[2]) == (len(first.prompt) + len(tokens) - 1, 0)
     assert warm[:2] == cold[:2]
+
+
+@pytest.mark.parametrize("sampling", [GREEDY, SEEDED], ids=["greedy", "seeded"])
+async def test_a_prompt_whose_pages_were_in_host_memory_is_the_prompt_prefilled(
+    bench: Bench, sampling: SamplingParams
+) -> None:
+    wanted = bench.ask(f"Write a story about {PLACES}.", sampling, 40)
+    long = bench.ask(f"Write a poem about {PLACES} and {PLACES}.", GREEDY, 8)
+    engine = await bench.start(kv_pool=PoolSize(tokens=2048), kv_host_bytes=256 << 20)
+    cold = await answer(engine, wanted)
+    on_device = await answer(engine, wanted)
+    for _ in range(2):
+        await answer(engine, Submission((*long.prompt[::-1], *wanted.prompt[:1]), 8, GREEDY, frozenset()))
+        await answer(engine, long)
+    came_back = await answer(engine, wanted)
+    assert (cold[2], on_device[2]) == (0, len(wanted.prompt) - 1)
+    assert came_back[2] == (len(wanted.prompt) - 1) // 64 * 64
+    assert cold[:2] == on_device[:2] == came_back[:2]
 
 
 @pytest.mark.parametrize("sampling", [GREEDY, SEEDED], ids=["greedy", "seeded"])

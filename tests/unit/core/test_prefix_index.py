@@ -7,7 +7,7 @@ from hypothesis import settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from xxhash import xxh3_128_digest
 
-from ignis._core import PAGE_TOKENS, PagePool, PageTable, PrefixIndex, TokenLog
+from ignis._core import PAGE_TOKENS, ROOT_NAME, PagePool, PageTable, PrefixIndex, TokenLog, name_after
 
 
 def text(*words: int) -> TokenLog:
@@ -39,6 +39,36 @@ def test_the_same_tokens_below_another_parent_are_another_page() -> None:
     table = fill(index, 3, 2)
     assert index.match(text(3, 2), 2) == [table[0], table[1]]
     assert index.num_pages == 4
+
+
+def test_a_name_says_all_that_lies_before_and_not_where() -> None:
+    index, other = PrefixIndex(PagePool(8)), PrefixIndex(PagePool(8), lambda text: b"one digest for all")
+    fill(other, 5)
+    table, same = fill(index, 1, 2, 3), fill(other, 5)
+    names = [index.name(table[i]) for i in (2, 0, 1)]
+    assert len(set(names)) == 3 and None not in names
+    log, parent = text(1, 2, 3), ROOT_NAME
+    for name in (names[1], names[2], names[0]):
+        parent = name_after(parent, log, [names[1], names[2], names[0]].index(name))
+        assert parent == name
+    assert other.name(same[0]) == name_after(ROOT_NAME, text(5), 0)
+    beside = fill(index, 4, 2)
+    assert index.name(beside[1]) not in names
+
+
+def test_a_name_goes_with_its_page_and_a_tail_has_none() -> None:
+    index = PrefixIndex(PagePool(2))
+    table = fill(index, 1)
+    name = index.name(table[0])
+    index.release_all(table)
+    assert index.oldest is not None and index.name(index.oldest) == name
+    page = index.evict()
+    assert (index.oldest, index.name(page)) == (None, None)
+    tail = PageTable(1)
+    tail.append(index.pool.take())
+    assert index.enter_tail(text(2), tail, 0, 10)
+    assert index.name(tail[0]) is None
+    assert index.name(fill(index, 3)[0]) != name
 
 
 def test_a_page_that_is_there_already_is_shared_and_the_copy_freed() -> None:

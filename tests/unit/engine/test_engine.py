@@ -38,6 +38,7 @@ from ignis.metrics import Metrics
 from ignis.models.base import Checkpoint
 from ignis.scheduler.constraint import ConstraintError
 from ignis.scheduler.request import FinishReason, SamplingParams, Submission, TokenEvent
+from ignis.units import PoolSize
 from tests.fakes.constraint import RuledConstraint, ends_in
 from tests.fakes.leaf import PHASES, ScriptedLeaf, bare_checkpoint, saying
 from tests.settings import engine_settings
@@ -744,3 +745,34 @@ async def test_without_a_thread_for_constraints_only_held_requests_end(bench: Be
     again = RuledConstraint(ends_in(3), is_slow=True)
     (mailbox,) = bench.engine.submit([ask(max_tokens=9, constraint=again)])
     assert len((await read(mailbox))[0]) == 9
+
+
+async def test_the_metrics_tell_what_became_of_pages_that_the_device_gave_up(nursery: trio.Nursery) -> None:
+    settings = engine_settings(
+        prefill_chunk=128, max_context=512, kv_pool=PoolSize(tokens=512), kv_host_bytes=64 * 8, decode_lanes=2
+    )
+    bench = Bench(ScriptedLeaf(), settings)
+    await nursery.start(bench.engine.run)
+    await bench.engine.load(bare_checkpoint())
+    assert bench.metric('ignis_kv_ram_arena_bytes{state="capacity"}') == 64 * 8
+    for prompt in (range(300), range(300, 750), range(300)):
+        await answered(bench, prompt)
+    tiers = {
+        name: [bench.metric(f'ignis_retained_{name}_total{{tier="{tier}"}}') for tier in ("device", "kv_ram")]
+        for name in ("reused_tokens", "state_hits", "state_misses")
+    }
+    assert tiers == {"reused_tokens": [0, 256], "state_hits": [0, 1], "state_misses": [3, 2]}
+    assert bench.metric('ignis_retained_state_restores_total{tier="kv_ram"}') == 4
+    spills = bench.metric('ignis_retained_state_spills_total{tier="device"}')
+    lost = bench.metric('ignis_retained_state_discards_total{tier="device"}')
+    discards = bench.metric('ignis_retained_state_discards_total{tier="kv_ram"}')
+    # What went there and is not there any more was discarded; tails never went.
+    assert spills - discards == bench.metric('ignis_kv_ram_arena_bytes{state="used"}') / 64
+    assert bench.metric("ignis_kv_cache_evictions_total") == spills + lost > spills > 4
+    assert bench.metric('ignis_engine_steps_total{kind="move"}') >= 4
+
+
+async def answered(bench: Bench, prompt: range) -> None:
+    (mailbox,) = bench.engine.submit([ask(prompt)])
+    with mailbox:
+        await read(mailbox)

@@ -32,6 +32,7 @@ def test_every_line_is_named_and_counted() -> None:
         "sampling": 160,
         "lane_state": 40,
         "decode_graph": 0,
+        "kv_ram": 0,
         "kv_pool": 40 * 64,
     }
     assert plan().total_bytes == HOST_FIXED + 40 * 64
@@ -179,3 +180,28 @@ def test_a_need_past_the_most_that_a_load_may_have_is_refused(
 def test_whoever_oversubscribes_is_refused_nothing() -> None:
     device = ScriptedLeaf(memory_bytes=1 << 30).probe()
     check_need("big", 1 << 40, device, engine_settings(budget_bytes=1 << 35, can_oversubscribe=True))
+
+
+def test_a_card_gets_two_gibibytes_of_host_memory_beside_its_budget_and_a_host_none() -> None:
+    card, host = plan(1 << 34, is_card=True), plan()
+    assert (card.layout.num_host_pages, card.kv_ram_bytes) == ((2 << 30) // 64, 2 << 30)
+    assert card.lines["kv_ram"] == 0
+    assert (host.layout.num_host_pages, host.kv_ram_bytes) == (0, 0)
+
+
+def test_host_memory_that_somebody_sized_is_a_line_of_the_host_s_own_plan() -> None:
+    planned = plan(kv_host_bytes=64 * 10 + 63)
+    assert (planned.layout.num_host_pages, planned.lines["kv_ram"]) == (10, 640)
+    assert planned.total_bytes == HOST_FIXED + 640 + 40 * 64
+    assert plan(1 << 34, is_card=True, kv_host_bytes=0).layout.num_host_pages == 0
+
+
+def test_host_memory_is_for_the_prefix_cache_alone() -> None:
+    assert plan(1 << 34, is_card=True, has_prefix_cache=False).layout.num_host_pages == 0
+
+
+def test_host_memory_below_one_page_or_past_the_budget_is_refused_with_the_knob() -> None:
+    with pytest.raises(LoadPlanError, match=r"reuse\.kv_host_pool_bytes is 63, and a page of 64 tokens takes 64 bytes"):
+        plan(kv_host_bytes=63)
+    with pytest.raises(LoadPlanError, match=r"line kv_ram needs .*; lower reuse\.kv_host_pool_bytes"):
+        plan(100_000, kv_host_bytes=200_000)

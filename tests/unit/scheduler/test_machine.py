@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from ignis._core import Draw
 from ignis.scheduler.constraint import Constraint
 from ignis.scheduler.live import Live
-from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan
+from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, MovePages, PrefillSpan
 from ignis.scheduler.request import (
     Admitted,
     Event,
@@ -92,6 +92,7 @@ loops = strategies.integers(1, 90).flatmap(
 
 class SchedulerMachine(RuleBasedStateMachine):
     phases_agree = True
+    num_host_pages = 0
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,10 +104,11 @@ class SchedulerMachine(RuleBasedStateMachine):
                 decode_share=SHARE,
                 has_prefix_cache=True,
                 phases_agree=self.phases_agree,
+                num_host_pages=self.num_host_pages,
             )
         )
         self.leaf = ScriptedLeaf(phases_agree=self.phases_agree)
-        self.leaf.prepare(NUM_PAGES)
+        self.leaf.prepare(NUM_PAGES, self.num_host_pages)
         self.now = 0.0
         self.requests: dict[int, Expected] = {}
         self.chunk_end: tuple[int, float, float] | None = None
@@ -215,6 +217,9 @@ class SchedulerMachine(RuleBasedStateMachine):
         if isinstance(step, CopyPage):
             self.check_copy(step)
             self.leaf.copy_page(step)
+        elif isinstance(step, MovePages):
+            self.check_moves(step)
+            self.leaf.move_pages(step)
         elif isinstance(step, DecodeRound):
             assert 1 <= len(step.rows) <= NUM_LANES
             self.rounds_since_chunk += 1
@@ -237,6 +242,17 @@ class SchedulerMachine(RuleBasedStateMachine):
         assert not request.has_begun, "a copy after the first span"
         self.check_rank(request)
         assert 0 < step.stop < len(request.submission.prompt)
+        request.resumes_at = step.stop
+
+    def check_moves(self, step: MovePages) -> None:
+        assert self.num_host_pages and step.outs + step.ins
+        request = self.requests[step.live.request_id]
+        if not step.ins:
+            return
+        assert len(step.ins) <= CHUNK // 64
+        if not request.has_begun:
+            self.check_rank(request)
+        assert step.stop < len(request.submission.prompt), "no token of the prompt is left to compute"
         request.resumes_at = step.stop
 
     def check_rank(self, request: Expected) -> None:
@@ -307,7 +323,21 @@ class TwoPhaseMachine(SchedulerMachine):
     phases_agree = False
 
 
+class HostMemoryMachine(SchedulerMachine):
+    """Pages that the device gives up go to host memory, which is soon full."""
+
+    num_host_pages = 5
+
+
+class TwoPhaseHostMemoryMachine(HostMemoryMachine):
+    phases_agree = False
+
+
 TestSchedulerMachine = SchedulerMachine.TestCase
 TestSchedulerMachine.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
 TestTwoPhaseMachine = TwoPhaseMachine.TestCase
 TestTwoPhaseMachine.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestHostMemoryMachine = HostMemoryMachine.TestCase
+TestHostMemoryMachine.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestTwoPhaseHostMemoryMachine = TwoPhaseHostMemoryMachine.TestCase
+TestTwoPhaseHostMemoryMachine.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)

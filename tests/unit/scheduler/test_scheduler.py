@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from ignis._core import Draw
-from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, PrefillSpan, Step
+from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, MovePages, PrefillSpan, Step
 from ignis.scheduler.request import (
     Admitted,
     Event,
@@ -38,7 +38,8 @@ class Player:
         }
         self.scheduler = Scheduler(SchedulerSettings(**merged))  # type: ignore[arg-type]  # literals of the tests
         self.leaf = leaf or ScriptedLeaf(phases_agree=bool(merged["phases_agree"]))
-        self.leaf.prepare(self.scheduler.residency.pool.num_pages)
+        residency = self.scheduler.residency
+        self.leaf.prepare(residency.pool.num_pages, residency.kv_ram.num_places)
         self.now = 0.0
         self.admitted: list[Admitted] = []
         self.events: list[TokenEvent] = []
@@ -75,6 +76,9 @@ class Player:
         elif isinstance(step, CopyPage):
             self.leaf.copy_page(step)
             draws, takes_s = (), 0.0
+        elif isinstance(step, MovePages):
+            self.leaf.move_pages(step)
+            draws, takes_s = (), takes_s if step.ins else 0.0
         else:
             draws = self.leaf.decode(step) if isinstance(step, DecodeRound) else self.leaf.prefill(step)
         self.now += takes_s
@@ -459,10 +463,12 @@ def test_leaving_the_queue_is_told_with_the_first_span_and_not_with_the_first_to
     play = Player(prefill_chunk=128)
     one, two = play.submit(range(300), max_tokens=2), play.submit(range(500, 505), max_tokens=1)
     play.step()
-    assert play.admitted == [Admitted(one, lane=0, cached_tokens=0, shared_tokens=0, queued_s=0.0)]
+    assert play.admitted == [Admitted(one, lane=0, cached_tokens=0, shared_tokens=0, restored_tokens=0, queued_s=0.0)]
     assert play.events == []
     play.run()
-    assert play.admitted[1:] == [Admitted(two, lane=1, cached_tokens=0, shared_tokens=0, queued_s=4.0)]
+    assert play.admitted[1:] == [
+        Admitted(two, lane=1, cached_tokens=0, shared_tokens=0, restored_tokens=0, queued_s=4.0)
+    ]
 
 
 def test_a_prompt_leaves_the_queue_when_its_first_step_can_run_and_a_higher_rank_may_come_until_then() -> None:
@@ -484,7 +490,9 @@ def test_what_is_cached_is_told_apart_by_whether_its_owner_still_runs() -> None:
     three = play.submit(range(200), max_tokens=1)
     play.run()
     assert play.admitted[1].shared_tokens == 0
-    assert play.admitted[2] == Admitted(three, lane=1, cached_tokens=128, shared_tokens=64, queued_s=2.0)
+    assert play.admitted[2] == Admitted(
+        three, lane=1, cached_tokens=128, shared_tokens=64, restored_tokens=0, queued_s=2.0
+    )
 
 
 def test_log_probabilities_come_with_each_token_and_the_stop_token() -> None:
