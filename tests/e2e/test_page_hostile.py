@@ -151,7 +151,7 @@ def test_hostile_turns_stay_text_and_are_kept(page: Page, group: str) -> None:
     page.reload()
     expect(page.locator(".turn.user")).to_have_count(len(texts))
     expect(page.locator(".turn.answer .prose")).to_have_count(len(texts))
-    for button in page.locator(".reasoning > button, .tool-card .more").all():
+    for button in page.locator(".thinking > button, .tool-card .more").all():
         button.dispatch_event("click")
     said = page.locator(".turn.user .said").all_text_contents()
     assert [len(text) for text in said] == [len(text) for text in texts]

@@ -1,155 +1,84 @@
-"""What is done with turns: same again, continue, edit, delete and undo, by buttons and by keys alone."""
+"""What stands in a turn beside its text: calls of tools, thoughts, the tokens with what else they could have been."""
 
-import re
+import json
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.playground import CHROMIUM, answered, ask, cap, grown, open_page
+from tests.e2e.browser import CHROMIUM, opened_page, started_browser
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 
+# Keeps a chat of one question and its answer; opens it.
+KEEP = """async (fields) => {
+  const conversations = await import("/ui/store/conversations.js");
+  const turns = await import("/ui/store/turns.js");
+  const id = "kept";
+  const times = { sent: 1, thought: 3401, first: 1, text: 3401, last: 4000 };
+  const base = {
+    conversation: id, text: "", reasoning: "", tools: [], state: "DONE", request: null, model: "m", seed: 1,
+    finish: "stop", failure: null, usage: null, timings: null, times, isEdited: false, created: 1, v: 1,
+  };
+  await turns.save({ ...base, id: "q", parent: null, role: "user", text: "Weather?" });
+  await turns.save({ ...base, id: "a", parent: "q", role: "assistant", ...fields });
+  const kept = { id, title: "Kept", head: "a", settings: {}, created: 1, updated: Date.now(), preview: "", v: 1 };
+  await conversations.save(kept);
+  location.hash = "#/chat/kept";
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started_browser() as running:
+        yield running
+
 
 @pytest.fixture
-def page(context: BrowserContext, story_server: Server) -> Page:
-    return open_page(context, story_server.port)
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    server.wait_ready()
+    with opened_page(browser, f"http://127.0.0.1:{server.port}") as opened:
+        yield opened
 
 
-def focused(page: Page) -> str:
-    """The text of the turn that has the focus."""
-    return str(
-        page.evaluate("() => document.activeElement.closest('.turn')?.querySelector('.said, .prose')?.innerText")
-    )
-
-
-def test_same_again_says_identical_and_otherwise_from_which_word(page: Page) -> None:
-    cap(page, 30)
-    ask(page, "A story")
-    answered(page)
-    page.click(".turn.answer .same")
-    expect(page.locator(".same-as")).to_have_text("Identical")
-    # Another server may say something else: the kept answer is given another word.
-    page.evaluate(
-        """async () => { const { turns } = await import("/ui/state/tree.js");
-        const first = [...turns.value.values()].find((turn) => turn.record.role === "assistant");
-        first.record.text = first.record.text.replace(/^The \\w+ \\w+/, "The ship sinks"); }"""
-    )
-    page.click(".turn.answer .same")
-    expect(page.locator(".branches")).to_contain_text("3 / 3")
-    expect(page.locator(".same-as")).to_have_text("Identical")
-    page.click("[aria-label='Earlier version']")
-    expect(page.locator(".same-as")).to_contain_text("Differs from word 2")
-    page.click(".same-as button")
-    assert page.evaluate("() => getSelection().toString()") == answered(page)[0].split()[1]
-
-
-def test_an_answer_that_reached_its_limit_is_continued(page: Page) -> None:
-    cap(page, 12)
-    ask(page, "A story")
-    (first,) = answered(page)
-    page.click(".go-on")
-    expect(page.locator(".ending")).to_contain_text("Reached the limit of 24 tokens")
-    (longer,) = answered(page)
-    assert longer.startswith(first.rstrip()) and len(longer) > len(first)
-
-
-def test_an_edited_answer_is_a_sibling_and_history(page: Page) -> None:
-    ask(page, "Say exactly: It is green.")
-    answered(page)
-    page.click(".turn.answer .edit")
-    page.fill(".turn.answer textarea", "It is blue.")
-    page.press(".turn.answer textarea", "Control+Enter")
-    expect(page.locator(".turn.answer .tag")).to_have_text("edited")
-    assert answered(page) == ["It is blue."]
-    ask(page, "Say exactly: Yes.")
-    answered(page, 2)
-    page.click("#tab-raw")
-    expect(page.locator(".panel pre").first).to_contain_text("It is blue.")
-    expect(page.locator(".panel pre").first).not_to_contain_text('content": "It is green.')
+def keep(page: Page, fields: dict[str, Any]) -> None:
+    page.evaluate(KEEP, fields)
     page.reload()
-    assert answered(page, 2) == ["It is blue.", "Yes."]
+    expect(page.locator(".turn.answer")).to_be_visible()
 
 
-def test_a_deleted_turn_and_a_deleted_chat_come_back(page: Page) -> None:
-    for word in ("One", "Two"):
-        ask(page, f"Say exactly: {word}.")
-        expect(page.locator(".turn.answer .prose").last).to_have_text(f"{word}.")
-    answered(page, 2)
-    page.hover(".turn.user >> nth=1")
-    page.click(".turn.user .drop >> nth=1")
-    assert answered(page) == ["One."]
-    page.click("#undo")
-    assert answered(page, 2) == ["One.", "Two."]
-    page.reload()
-    assert answered(page, 2) == ["One.", "Two."]
-    page.hover(".list li")
-    page.click(".list li button")
-    expect(page.locator(".list li")).to_have_count(0)
-    expect(page.locator(".turn")).to_have_count(0)
-    page.click("#undo")
-    page.click(".list li a")
-    assert answered(page, 2) == ["One.", "Two."]
+def test_a_call_shows_its_arguments_as_a_tree_and_its_result_folded(page: Page) -> None:
+    arguments = {"city": "Cologne", "days": [1, 2], "options": {"unit": "C"}}
+    result = "\n".join(f"line {number}" for number in range(9))
+    keep(page, {"tools": [{"name": "weather", "arguments": json.dumps(arguments), "result": result}]})
+    card = page.locator(".tool-card")
+    expect(card.locator("strong")).to_have_text("weather")
+    assert card.locator(".tree .key").all_inner_texts() == ["city", "days", "0", "1", "options", "unit"]
+    expect(card.locator(".tree summary").first).to_contain_text("2 items")
+    expect(card.locator(".result pre")).to_have_text("line 0\nline 1\nline 2 …")
+    card.locator(".more").click()
+    expect(card.locator(".result pre")).to_have_text(result)
+    card.get_by_text("Raw").click()
+    expect(card.locator("pre >> nth=0")).to_have_text(json.dumps(arguments))
 
 
-def test_a_chat_deleted_while_it_answers_leaves_nothing(page: Page) -> None:
-    ask(page, "A story")
-    grown(page)
-    page.hover(".list li")
-    page.click(".list li button")
-    expect(page.locator(".list li")).to_have_count(0)
-    expect(page.locator("#suggestions")).to_be_visible()
-    kept = """async () => { const { open } = await import("/ui/store/database.js");
-        const count = (store, database) => new Promise((resolve) => {
-          const request = database.transaction(store).objectStore(store).count();
-          request.onsuccess = () => resolve(request.result); });
-        const database = await open();
-        return await count("turns", database) + await count("pieces", database) === 0; }"""
-    page.wait_for_function(kept)
+def test_arguments_that_were_cut_are_shown_as_far_as_they_came(page: Page) -> None:
+    keep(page, {"state": "STOPPED", "tools": [{"name": "weather", "arguments": '{"city": "Col'}]})
+    expect(page.locator(".tool-card .tree .value")).to_have_text("Col")
 
 
-def test_turns_are_walked_and_worked_by_keys_alone(page: Page) -> None:
-    ask(page, "Say exactly: One.")
-    answered(page)
-    ask(page, "A story")
-    grown(page)
-    page.keyboard.press("Escape")
-    expect(page.locator(".ending")).to_contain_text("Stopped by you")
-    page.keyboard.press("Alt+ArrowUp")
-    page.keyboard.press("Alt+ArrowUp")
-    assert focused(page) == "A story"
-    page.keyboard.press("Alt+ArrowUp")
-    assert focused(page) == "One."
-    for key, place in (("s", "2 / 2"), ("Alt+ArrowLeft", "1 / 2"), ("Alt+ArrowRight", "2 / 2")):
-        page.keyboard.press(key)
-        expect(page.locator(".branches")).to_contain_text(place)
-        expect(page.locator(".turn.answer[data-keyed]:not(.running)")).to_be_focused()
-    page.keyboard.press("d")
-    expect(page.locator(".branches")).to_have_count(0)
-    expect(page.locator(".toast")).to_contain_text("Answer deleted")
-    page.keyboard.press("/")
-    expect(page.locator("#prompt")).to_be_focused()
-    expect(page.locator("#prompt")).to_have_value("")
-    page.keyboard.press("ArrowUp")
-    expect(page.locator(".turn.user textarea").last).to_be_focused()
-    page.keyboard.press("Escape")
-    assert focused(page) == "A story"
-    page.keyboard.press("e")
-    page.keyboard.press("Control+A")
-    page.keyboard.type("Say exactly: Two.")
-    page.keyboard.press("Control+Enter")
-    expect(page.locator(".turn.answer .prose").last).to_have_text(re.compile("Two"))
-    page.keyboard.press("Control+Shift+O")
-    expect(page.locator("#suggestions")).to_be_visible()
-    expect(page.locator("#prompt")).to_be_focused()
-    page.keyboard.press("Control+.")
-    expect(page.locator(".panel")).to_have_count(0)
-
-
-def test_typing_where_a_click_put_the_focus_deletes_nothing(page: Page) -> None:
-    ask(page, "Say exactly: One.")
-    answered(page)
-    page.click(".turn.answer .prose")
-    page.keyboard.press("d")
-    page.keyboard.press("Alt+ArrowUp")
-    assert answered(page) == ["One."]
+def test_thoughts_are_one_line_that_says_what_became_of_them(page: Page) -> None:
+    details = {"reasoning_tokens": 412, "rewound_tokens": 30}
+    usage = {"completion_tokens": 500, "prompt_tokens": 9, "completion_tokens_details": details}
+    keep(page, {"text": "Rain.", "reasoning": "First. " * 400, "usage": usage, "forcedAt": 412})
+    line = page.locator(".thinking > button")
+    expect(line).to_contain_text("Thought for 3.4 s")
+    expect(line).to_contain_text("412 tokens · ended at its limit · 30 tokens of a loop taken back")
+    assert page.locator(".thoughts").count() == 0
+    line.click()
+    box = page.locator(".thoughts")
+    expect(box).to_have_text("First. " * 400)
+    height, window = box.bounding_box(), page.viewport_size
+    assert height and window and height["height"] <= 0.4 * window["height"] + 1

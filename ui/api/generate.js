@@ -12,7 +12,7 @@ import { readEvents } from "./lines.js";
  *   | {kind: "text", text: string}
  *   | {kind: "tool", index: number, name?: string, arguments?: string}
  *   | {kind: "usage", usage: any, timings: any}
- *   | {kind: "done", reason: string}} GenerationEvent
+ *   | {kind: "done", reason: string, forcedAt?: number}} GenerationEvent
  */
 
 /**
@@ -75,6 +75,6 @@ function* eventsOf(chunk) {
   for (const call of delta.tool_calls ?? []) {
     yield { kind: "tool", index: call.index, name: call.function?.name, arguments: call.function?.arguments };
   }
-  if (choice?.finish_reason) yield { kind: "done", reason: choice.finish_reason };
+  if (choice?.finish_reason) yield { kind: "done", reason: choice.finish_reason, forcedAt: choice.thinking_budget_forced_at };
   if (chunk.usage) yield { kind: "usage", usage: chunk.usage, timings: chunk.timings ?? null };
 }

@@ -3,6 +3,7 @@
 import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { Icon } from "../shell/icons.js";
+import { Thoughts } from "../shell/thoughts.js";
 import { correct } from "../state/talk.js";
 import { editing, siblingsOf, turns } from "../state/tree.js";
 import { branchOff, copyTurn, drop, edit, regenerate, sameAgain } from "./acts.js";
@@ -11,9 +12,8 @@ import { Editor } from "./editor.js";
 import { Ending } from "./ending.js";
 import { follow } from "../text/frame.js";
 import { Readout } from "./readout.js";
-import { Reasoning } from "./reasoning.js";
 import { Sameness } from "./sameness.js";
-import { ToolCard } from "./tool-card.js";
+import { ToolCards } from "./tool-cards.js";
 import { Waiting } from "./waiting.js";
 
 /** @type {Promise<typeof import("../text/sheet.js")> | null} */
@@ -61,10 +61,10 @@ export function AnswerTurn({ turn }) {
   }
   return html`<article class=${`turn answer ${turn.isRunning ? "running" : ""}`} tabindex="-1" aria-busy=${turn.isRunning} data-state=${state}>
     <h2 class="reader">${name}</h2>
-    <${Reasoning} turn=${turn} />
+    <${Thoughts} turn=${turn} />
     <${Waiting} turn=${turn} />
     <div ref=${place}></div>
-    ${turn.record.tools.map((call, index) => html`<${ToolCard} key=${index} call=${call} />`)}
+    <${ToolCards} turn=${turn} />
     <${Ending} turn=${turn} />
     ${!turn.isRunning && html`<${Sameness} turn=${turn} /><${Foot} turn=${turn} />`}
   </article>`;

@@ -1,10 +1,12 @@
-// The reasoning of an answer outside of the chat: one line of fixed height, opened by hand only.
+// The reasoning of an answer: one line of fixed height, opened by hand only; opened, it streams in a box of its own.
 
-import { useEffect, useState } from "../vendor/hooks.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
+import { follow } from "../text/frame.js";
 import { Icon } from "./icons.js";
 
 const TICK_MS = 250;
+const NEAR_PX = 24;
 
 /** @param {{turn: import("../state/turn.js").Turn}} properties */
 export function Thoughts({ turn }) {
@@ -16,16 +18,40 @@ export function Thoughts({ turn }) {
     const timer = setInterval(() => tick((count) => count + 1), TICK_MS);
     return () => clearInterval(timer);
   }, [state]);
-  const { reasoning, times, usage } = turn.record;
+  const { reasoning, times, usage, forcedAt } = turn.record;
   if (!reasoning) return null;
   const seconds = (((times.text ?? times.thought ?? times.sent) - (times.first ?? times.sent)) / 1000).toFixed(1);
-  const tokens = usage?.completion_tokens_details?.reasoning_tokens;
+  const { reasoning_tokens: count, rewound_tokens: rewound } = usage?.completion_tokens_details ?? {};
+  const said = [
+    count ? `${count.toLocaleString("en")} tokens` : "",
+    forcedAt === undefined || forcedAt === null ? "" : "ended at its limit",
+    rewound ? `${rewound.toLocaleString("en")} tokens of a loop taken back` : "",
+  ];
   return html`<div class="thinking">
     <button type="button" class="button" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
       <${Icon} name="thought" />${state === "THINKING" ? "Thinking" : "Thought for"} ${seconds} s
-      ${tokens ? html`<span class="about">${tokens.toLocaleString("en")} tokens</span>` : null}
+      <span class="about">${said.filter(Boolean).join(" · ")}</span>
       <${Icon} name=${isOpen ? "down" : "right"} />
     </button>
-    ${isOpen && html`<div class="thoughts" tabindex="0" role="region" aria-label="Thoughts" dir="auto">${reasoning}</div>`}
+    ${isOpen && html`<${Box} turn=${turn} />`}
   </div>`;
+}
+
+/** Text is only added to it, so that a selection stays; it follows its own end while that is in view. @param {{turn: import("../state/turn.js").Turn}} properties */
+function Box({ turn }) {
+  const place = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => {
+    const box = /** @type {HTMLElement} */ (place.current);
+    const text = document.createTextNode("");
+    box.replaceChildren(text);
+    const draw = () => {
+      const isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_PX;
+      text.appendData(turn.record.reasoning.slice(text.length));
+      if (isAtEnd && turn.isRunning) box.scrollTop = box.scrollHeight;
+      return turn.isRunning;
+    };
+    draw();
+    return follow({ draw });
+  }, [turn, turn.isRunning]);
+  return html`<div class="thoughts" ref=${place} tabindex="0" role="region" aria-label="Thoughts" dir="auto"></div>`;
 }

@@ -83,7 +83,7 @@ export class Run {
       if (event.kind === "usage") Object.assign(record, { usage: event.usage, timings: event.timings });
       else {
         if (event.kind === "started") record.model = event.model;
-        else if (event.kind === "done") record.finish = event.reason;
+        else if (event.kind === "done") Object.assign(record, { finish: event.reason, forcedAt: event.forcedAt });
         else if (event.kind !== "queued") this.#append(event, now);
         // The counts come after the end, and the turn is done once they are there.
         if (event.kind !== "done") turn.advance(event.kind);
