@@ -29,6 +29,8 @@ def collect(folder: Path, binaries: Iterable[Entry], zstd: Path) -> list[tuple[s
         put(folder / name, package_licences(name))
     put(folder / "python", [python_licence()])
     put(folder / "zstd", [zstd / "LICENSE"])
+    for name, files in page_licences().items():
+        put(folder / name, files)
     for library in system_libraries(binaries):
         found = system_licences(library)
         if not found:
@@ -45,6 +47,14 @@ def put(folder: Path, files: Sequence[Path]) -> None:
     for file in files:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, folder / file.name)
+
+
+def page_licences() -> dict[str, list[Path]]:
+    """The texts of the page's libraries, by their names. The fonts of KaTeX have one of their own."""
+    files = {file.stem: [file] for file in sorted((ROOT / "ui" / "vendor" / "licences").iterdir())}
+    # It is not in KaTeX's package, and is one text for everybody.
+    files["katex"].append(ROOT / "packaging" / "OFL-1.1.txt")
+    return files
 
 
 def package_licences(name: str) -> list[Path]:

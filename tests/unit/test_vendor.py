@@ -58,3 +58,17 @@ def test_an_edit_that_finds_nothing_is_refused(vendor: ModuleType) -> None:
     file = {"from": "a.js", "to": "a.js", "taken": taken, "edits": [{"replace": "y", "by": "z"}], "kept": taken}
     with pytest.raises(vendor.Mismatch, match="has no 'y'"):
         vendor.edited(package, file, {"a.js": b"x"})
+
+
+def test_every_library_of_the_page_has_its_licence_in_the_executable(lock: dict[str, Any]) -> None:
+    spec = importlib.util.spec_from_file_location("licences_under_test", ROOT / "packaging" / "licences.py")
+    assert spec is not None and spec.loader is not None
+    licences = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(licences)
+    found: dict[str, list[Path]] = licences.page_licences()
+    names = {
+        package["name"].removeprefix("@").replace("preact/", "").replace("/cdn-assets", "")
+        for package in lock["package"]
+    }
+    assert {name.removesuffix("js") if name == "highlightjs" else name for name in names} == set(found)
+    assert all(file.stat().st_size > 0 for files in found.values() for file in files)
