@@ -95,7 +95,7 @@ function Waiting({ lane }) {
   const state = lane.turn.value?.state.value;
   if (retryAt) return html`<p class="waiting">The server is full: asks again in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))} s.</p>`;
   if (place) return html`<p class="waiting">Waits for a lane: ${place === 1 ? "one place" : `${place} places`} before it.</p>`;
-  if (state === "READING") return html`<p class="waiting">Reading<span class="caret"></span></p>`;
+  if (state === "READING") return html`<p class="waiting">Reading, or waiting for room<span class="caret"></span></p>`;
   if (state === "SENT" || state === "QUEUED") return html`<p class="waiting">Waiting<span class="caret"></span></p>`;
   if (state === "THINKING") return html`<p class="waiting">The answer starts when the thinking ends.<span class="caret"></span></p>`;
   return null;

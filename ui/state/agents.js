@@ -3,13 +3,13 @@
 import * as drafts from "../store/drafts.js";
 import { newSeed } from "./ids.js";
 import { Lane } from "./lane.js";
-import { Series } from "./series.js";
+import { FIRST_CAP, Series } from "./series.js";
 import { keeping, offerUndo } from "./session.js";
 import { Shelf } from "./shelf.js";
 
 const DRAFT = "agents";
 
-export const shelf = new Shelf("agents", () => Series.fresh("agents", {}, []));
+export const shelf = new Shelf("agents", () => Series.fresh("agents", { values: { max_completion_tokens: FIRST_CAP } }, []));
 export const open = shelf.open;
 
 // --- Lifecycle

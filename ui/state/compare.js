@@ -4,7 +4,7 @@ import * as drafts from "../store/drafts.js";
 import { requestFor, valuesOf } from "./asked.js";
 import { newId } from "./ids.js";
 import { Lane } from "./lane.js";
-import { MAX_LANES, Series } from "./series.js";
+import { FIRST_CAP, MAX_LANES, Series } from "./series.js";
 import { keeping, offerUndo } from "./session.js";
 import { Shelf } from "./shelf.js";
 
@@ -137,7 +137,7 @@ export async function compareTurns(before, siblings) {
 
 function blank() {
   const seed = Math.floor(Math.random() * SEED_RANGE) + 1;
-  return Series.fresh("compare", { values: { seed } }, [Lane.fresh({}), Lane.fresh({ seed: seed + 1 })]);
+  return Series.fresh("compare", { values: { seed, max_completion_tokens: FIRST_CAP } }, [Lane.fresh({}), Lane.fresh({ seed: seed + 1 })]);
 }
 
 /** The same lanes without their answers. @param {Series} series */
