@@ -82,7 +82,7 @@ def remove(wanted: PinnedFile, folder: Path) -> list[Path]:
     gone = []
     try:
         is_ours = path.exists() and path.stat().st_size == wanted.size_bytes
-        ends = (".part", ".wheel.part", ".verified") + (("",) if is_ours else ())
+        ends = (".part", ".wheel.part", ".verified", ".verified.part") + (("",) if is_ours else ())
         for file in (folder / f"{wanted.name}{end}" for end in ends):
             if file.exists():
                 file.unlink()
@@ -138,7 +138,8 @@ class _Stamp:
     def write(self, sha256: str) -> None:
         """A folder that cannot be written costs a hash at each look, no more."""
         with contextlib.suppress(OSError):
-            part = self.place.with_name(f"{self.place.name}.{os.getpid()}.part")
+            # One name for all who write at once: they write the same, and half of it is no stamp.
+            part = self.place.with_name(f"{self.place.name}.part")
             part.write_text(json.dumps({"sha256": sha256, **self.facts}))
             part.replace(self.place)
 

@@ -38,7 +38,8 @@ def wait_row(server: Server, id: str, presence: str) -> Any:
         time.sleep(0.02)
 
 
-def test_from_an_empty_folder_to_answers_of_two_models(mirror: Mirror, tmp_path: Path) -> None:
+def test_from_an_empty_folder_to_two_models_that_come_and_go(mirror: Mirror, tmp_path: Path) -> None:
+    """Fetched, verified, served; another by its name, and back; unloaded when idle, woken. No client tries again."""
     with serve(mirror, tmp_path) as server:
         client = openai.OpenAI(base_url=server.base_url, api_key="none", max_retries=0)
 
@@ -46,6 +47,7 @@ def test_from_an_empty_folder_to_answers_of_two_models(mirror: Mirror, tmp_path:
             answer = client.chat.completions.create(
                 model=name, messages=[{"role": "user", "content": "Hi"}], max_tokens=2
             )
+            assert answer.choices[0].finish_reason == "length"
             return answer.model
 
         assert ask("first") == "first"
@@ -54,10 +56,20 @@ def test_from_an_empty_folder_to_answers_of_two_models(mirror: Mirror, tmp_path:
         status, _, _ = server.client.request("POST", "/v1/models/download", {"model": "second"})
         assert status == 202
         wait_row(server, "second", "complete")
-        assert [ask(name) for name in ("second", "first")] == ["second", "first"]
-        client.close()
+        assert [ask(name) for name in ("second", "first", "second", "first")] == ["second", "first", "second", "first"]
         lines = parse_events(server.log_text(), "ignis.model.download_ended")
         assert [(line["id"], line["outcome"]) for line in lines] == [("first", "complete"), ("second", "complete")]
+        # What it does when nobody asks.
+        serving_bytes = server.resident_bytes()
+        status, _, content = server.client.request("PATCH", "/v1/config", {"model": {"idle_unload": 1}})
+        assert status == 200, content
+        server.wait_metric("ignis_model_state", 1, state="unloaded", limit_s=30)
+        # The files of the first one are 98 MB, and its pages come on top.
+        assert server.resident_bytes() < serving_bytes - (80 << 20)
+        assert ask("first") == "first"
+        changes = server.client.json("GET", "/v1/models")["switches"]
+        assert [change["outcome"] for change in changes] == ["loaded", "unloaded", *["switched"] * 4, "loaded"]
+        client.close()
     # A second start asks for nothing.
     mirror.asked.clear()
     with serve(mirror, tmp_path) as server:
