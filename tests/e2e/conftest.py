@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 from tests.e2e.agent_model import write_agent_model
+from tests.e2e.axe import fetch_axe
 from tests.e2e.playground import CHROMIUM, paced
 from tests.e2e.server import Server
 
@@ -84,3 +85,9 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     opened = browser.new_context()
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="session")
+def axe(pytestconfig: pytest.Config) -> str:
+    """The script of axe."""
+    return fetch_axe(pytestconfig)

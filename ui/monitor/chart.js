@@ -37,7 +37,7 @@ export function ChartCard({ chart }) {
           (line) => html`<span class="key" key=${line.label}><i class=${`swatch series-${line.colour}`} data-dashed=${line.isDashed}></i>${line.label}<output></output></span>`,
         )}
       </span>
-      <button type="button" class="link" aria-pressed=${isTable} aria-label=${`${chart.title} as a table`} onClick=${() => setTable(!isTable)}>${isTable ? "Chart" : "Table"}</button>
+      <button type="button" class="link" aria-label=${`${chart.title} as a ${isTable ? "chart" : "table"}`} onClick=${() => setTable(!isTable)}>${isTable ? "Chart" : "Table"}</button>
     </header>
     ${!isVisible ? html`<div class="plot"></div>` : isTable ? html`<${ChartTable} chart=${chart} />` : html`<${Plot} chart=${chart} values=${values} />`}
   </section>`;
@@ -195,7 +195,7 @@ function press(event, plot, chart) {
     const times = plot.data[0];
     const at = Math.max(0, Math.min(times.length - 1, (plot.cursor.idx ?? times.length) + step));
     if (!times.length) return;
-    for (const each of plots) each.setCursor({ left: each.valToPos(times[at], "x"), top: 0 }, false);
+    for (const each of plots) each.setCursor({ left: each.valToPos(times[at], "x"), top: 0 }, true, false);
     announce(`${clock(times[at])}: ${chart.lines.map((line) => `${line.label} ${chart.words(line.read(shown.value.start + at))}`).join(", ")}`);
   } else return;
   event.preventDefault();

@@ -78,11 +78,11 @@ const CHARTS = {
       ],
     },
     {
-      title: "Memory",
+      title: "Process and device memory",
       words: bytes,
       lines: [
         { label: "process", colour: 1, read: of("ignis_process_resident_bytes"), isFilled: true },
-        { label: "card", colour: 2, read: of('ignis_device_memory_bytes{state="used"}') },
+        { label: "device", colour: 2, read: of('ignis_device_memory_bytes{state="used"}') },
       ],
     },
     {

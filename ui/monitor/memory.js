@@ -31,7 +31,7 @@ export function Memory() {
     <header>
       <h2>Memory, as planned at load</h2>
       <span class="quiet">${taken > 0 ? accountAt(last, budget, taken) : "no model is loaded"}</span>
-      <button type="button" class="link" aria-pressed=${isTable} aria-label="Memory as a table" onClick=${() => setTable(!isTable)}>${isTable ? "Picture" : "Table"}</button>
+      <button type="button" class="link" aria-label=${`Memory as a ${isTable ? "picture" : "table"}`} onClick=${() => setTable(!isTable)}>${isTable ? "Picture" : "Table"}</button>
     </header>
     ${isTable
       ? html`<${Lines} lines=${lines} free=${free} budget=${budget} />`

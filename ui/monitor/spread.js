@@ -20,7 +20,7 @@ export function Spread() {
     <header>
       <h2>First token, spread</h2>
       <span class="quiet">${count(total)} ${total === 1 ? "request" : "requests"}</span>
-      <button type="button" class="link" aria-pressed=${isTable} aria-label="First token, spread, as a table" onClick=${() => setTable(!isTable)}>${isTable ? "Picture" : "Table"}</button>
+      <button type="button" class="link" aria-label=${`First token, spread, as a ${isTable ? "picture" : "table"}`} onClick=${() => setTable(!isTable)}>${isTable ? "Picture" : "Table"}</button>
     </header>
     ${isTable
       ? html`<div class="scroll lines" tabindex="0" role="region" aria-label="Buckets"><table>

@@ -41,7 +41,6 @@ export function MonitorView() {
 function Body() {
   if (trouble.value === "off") return html`<${Off} />`;
   return html`<div class="board" tabindex="-1">
-    ${trouble.value && html`<p class="note bad" role="status">The last sample did not come: ${trouble.value}</p>`}
     <${Fence}><${Figures} /><//>
     <${Fence}><${Charts} of="first" /><//>
     <div class="pair"><${Fence}><${Memory} /><//><${Fence}><${Spread} /><//></div>
@@ -70,6 +69,7 @@ function Shown() {
     return html`<span class="quiet shown">${time(from)} to ${time(to)}</span>
       <button type="button" class="link" onClick=${() => show(minutes.value)}>Show all</button>`;
   }
+  if (trouble.value) return html`<span class="shown bad" role="status">the last sample did not come: ${trouble.value}</span>`;
   return html`<span class="quiet shown">${pausedAt.value === null ? "every 2 s" : `paused at ${time(to)}`}</span>`;
 }
 

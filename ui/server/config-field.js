@@ -85,10 +85,10 @@ function Families({ field }) {
 function From({ field, isChanged }) {
   const origin = origins.value.get(field.key);
   if (isChanged) {
-    return html`<div class="from"><button type="button" class="tag changed" title="Put back what is in effect" aria-label=${`changed: put ${field.key} back`} onClick=${() => discard(field.key)}>changed</button></div>`;
+    return html`<div class="origin"><button type="button" class="tag changed" title="Put back what is in effect" aria-label=${`changed: put ${field.key} back`} onClick=${() => discard(field.key)}>changed</button></div>`;
   }
   const source = origin?.source ?? "default";
-  return html`<div class="from">
+  return html`<div class="origin">
     <span class=${`tag ${source === "default" ? "" : "info"}`} title=${origin?.place ?? ""}>${source === "changed" ? "this run" : source === "profile" ? origin?.place : source}</span>
     ${origin?.pending && html`<span class="tag restart" title="The file says otherwise">next start</span>`}
   </div>`;

@@ -20,10 +20,11 @@ const Toast = later(async () => (await import("./toast.js")).Toast);
 /** @param {{views: Place[], first: ViewType}} properties first: what is shown at once, of the first of the views */
 export function Frame({ views, first }) {
   const place = views.find(({ name }) => name === route.value.view) ?? views[0];
-  return html`<a class="skip" href="#prompt" onClick=${toPrompt}>To the message field</a>
+  const isChat = place === views[0];
+  return html`<a class="skip" href=${isChat ? "#prompt" : "#view"} onClick=${toContent}>${isChat ? "To the message field" : "To the content"}</a>
     <${Rail} views=${views} />
     <${Banner} />
-    <div id="view"><${Fence} key=${place.name}><${View} place=${place} first=${place === views[0] ? first : null} /><//></div>
+    <div id="view"><${Fence} key=${place.name}><${View} place=${place} first=${isChat ? first : null} /><//></div>
     ${isKeyWanted.value && html`<${KeyPrompt} />`}
     ${undoable.value && html`<${Toast} />`}
     <${Announcer} />`;
@@ -47,8 +48,9 @@ function View({ place, first }) {
 }
 
 /** @param {Event} event */
-function toPrompt(event) {
+function toContent(event) {
   // The hash is where the page is, and stays.
   event.preventDefault();
-  document.getElementById("prompt")?.focus();
+  const place = document.getElementById("prompt") ?? document.querySelector("#view h1");
+  /** @type {HTMLElement | null} */ (place)?.focus();
 }

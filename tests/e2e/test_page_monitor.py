@@ -1,0 +1,234 @@
+"""The Monitor in a browser: what it shows is what the server's metrics say, over one clock."""
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.e2e.axe import findings
+from tests.e2e.browser import CHROMIUM, opened_page
+from tests.e2e.playground import paced
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+MONITOR = "/ui/#/monitor"
+MORE = """async (more) => { const { ring } = await import('/ui/state/samples.js'); const first = ring.count;
+    while (ring.count < first + more) await new Promise((again) => setTimeout(again, 50)); }"""
+KNOWN = """async (key) => { const { ring } = await import('/ui/state/samples.js');
+    return Number.isNaN(ring.at(key, ring.last)) ? null : ring.at(key, ring.last); }"""
+NONE = "\N{EN DASH}"
+SHIFT = """new PerformanceObserver((list) => {
+        for (const { value } of list.getEntries()) window.shift = (window.shift ?? 0) + value; })
+    .observe({ type: "layout-shift" })"""
+Start = Callable[..., Server]
+
+
+@pytest.fixture(scope="module")
+def story(start_server: Start) -> Iterator[Server]:
+    """Draws forty tokens a second in each lane."""
+    with start_server(command=paced(40)) as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, story: Server) -> Iterator[Page]:
+    with opened_page(browser, f"http://127.0.0.1:{story.port}", MONITOR) as page:
+        expect(page.locator(".uplot").first).to_be_visible()
+        yield page
+
+
+@contextmanager
+def answering(server: Server, count: int, tokens: int) -> Iterator[None]:
+    """So many answers are under way meanwhile; at the end they are whole."""
+    body = {"messages": [{"role": "user", "content": "Tell me."}], "max_tokens": tokens}
+    threads = [threading.Thread(target=lambda: server.client.chat(**body)) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    yield
+    for thread in threads:
+        thread.join()
+
+
+def wait_samples(page: Page, more: int = 1) -> None:
+    page.evaluate(MORE, more)
+
+
+def figure(page: Page, title: str) -> Any:
+    return page.locator(".figure-card", has=page.get_by_role("heading", name=title, exact=True))
+
+
+def test_the_figures_say_what_the_server_does(page: Page, story: Server) -> None:
+    expect(figure(page, "Lanes")).to_contain_text("0 of 8")
+    with answering(story, 3, 160):
+        expect(figure(page, "Lanes")).to_contain_text("3 of 8")
+        expect(page.locator(".lane.decode")).to_have_count(3)
+        expect(figure(page, "Decode").locator("b")).to_have_text(re.compile(r"[1-9]\d+"))
+        expect(figure(page, "Decode")).to_contain_text("each lane")
+    expect(figure(page, "Lanes")).to_contain_text("0 of 8")
+    for title in ("First token", "Between tokens"):
+        expect(figure(page, title)).to_contain_text(re.compile(r"≈ ?[\d.]+ m?s.*p95 ≈ [\d.]+ m?s", re.DOTALL))
+    # Three times the same prompt: two of them find its first page with the first, once it is there.
+    expect(page.get_by_label("First token, spread", exact=True)).to_contain_text("3 requests")
+    assert story.metric("ignis_requests_completed_total") == 3
+
+
+def test_memory_is_drawn_as_the_plan_has_it(page: Page, story: Server) -> None:
+    names = re.findall(r'line="(\w+)"', story.client.request("GET", "/ui/metrics")[2].decode())
+    sizes = {name: story.metric("ignis_vram_reserved_bytes", line=name) for name in names}
+    page.get_by_label("Memory as a table", exact=True).click()
+    rows = [row.split("\t") for row in page.locator(".memory tbody tr").all_inner_texts()]
+    shown = {row[0]: float(row[1].replace(",", "")) for row in rows}
+    assert {name: shown[name] for name in shown if name in sizes} == {
+        name: size for name, size in sizes.items() if size
+    }
+    assert shown["budget"] == story.metric("ignis_vram_budget_bytes")
+    pages = story.metric("ignis_kv_pool_pages")
+    expect(page.locator(".tier")).to_contain_text(f"of {pages:,.0f}")
+
+
+def test_a_pause_freezes_the_pictures_and_collecting_goes_on(page: Page, story: Server) -> None:
+    wait_samples(page)
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator(".shown")).to_contain_text("paused at")
+    with answering(story, 2, 160):
+        wait_samples(page, 2)
+        assert story.metric("ignis_scheduler_requests", state="running") == 2
+        expect(figure(page, "Lanes")).to_contain_text("0 of 8")
+        page.get_by_role("button", name="Go on").click()
+        expect(figure(page, "Lanes")).to_contain_text("2 of 8")
+
+
+def test_one_cursor_goes_over_all_charts(page: Page) -> None:
+    wait_samples(page, 3)
+    plots = page.locator(".plot[role=img]")
+    plots.first.focus()
+    page.keyboard.press("ArrowLeft")
+    for chart in ("Tokens each second", "Requests"):
+        expect(page.get_by_label(chart, exact=True).locator("output").first).to_have_text(" 0")
+    expect(page.locator("[aria-live=polite]")).to_contain_text(re.compile(r"\d\d:\d\d:\d\d: decode 0"))
+    box = plots.nth(2).bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] - 16, box["y"] + 60)
+    expect(page.locator(".legend output").first).not_to_be_empty()
+
+
+def test_a_drag_chooses_a_time_for_all_charts_and_a_double_click_leaves_it(page: Page) -> None:
+    page.get_by_label("5 min", exact=True).check()
+    wait_samples(page, 2)
+    box = page.locator(".plot[role=img]").first.bounding_box()
+    assert box
+    y = box["y"] + 60
+    page.mouse.move(box["x"] + box["width"] * 0.5, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.9, y, steps=4)
+    page.mouse.up()
+    expect(page.locator(".shown")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d to \d\d:\d\d:\d\d$"))
+    page.mouse.dblclick(box["x"] + box["width"] * 0.5, y)
+    expect(page.locator(".shown")).to_have_text("every 2 s")
+
+
+def test_a_scrape_that_fails_is_a_gap_and_is_said(browser: Browser, story: Server) -> None:
+    page = browser.new_context().new_page()
+    page.goto(f"http://127.0.0.1:{story.port}{MONITOR}")
+    key = 'ignis_scheduler_requests{state="running"}'
+    expect(figure(page, "Waiting").locator("b")).to_have_text("0")
+    page.route("**/ui/metrics", lambda route: route.fulfill(status=500, body="{}"))
+    expect(page.locator(".shown")).to_have_text("the last sample did not come: HTTP 500")
+    assert page.evaluate(KNOWN, key) is None
+    expect(figure(page, "Waiting").locator("b")).to_have_text(NONE)
+    page.unroute("**/ui/metrics")
+    expect(page.locator(".shown")).to_have_text("every 2 s")
+    page.get_by_label("Requests as a table").click()
+    rows = page.get_by_role("region", name="Requests, numbers").locator("tbody tr")
+    expect(rows.filter(has_text=NONE)).not_to_have_count(0)
+    page.context.close()
+
+
+def test_a_restart_of_the_server_is_marked(browser: Browser, start_server: Start) -> None:
+    page = browser.new_context().new_page()
+    spread = page.get_by_label("First token, spread", exact=True)
+    with start_server(command=paced(100)) as first:
+        page.goto(f"http://127.0.0.1:{first.port}{MONITOR}")
+        expect(figure(page, "Lanes")).to_contain_text("0 of 8")
+        first.client.chat(messages=[{"role": "user", "content": "Tell me."}], max_tokens=4)
+        expect(spread).to_contain_text("1 request")
+    expect(page.locator(".banner")).to_contain_text("No server at")
+    with start_server(command=paced(100), port=first.port):
+        page.get_by_label("Requests as a table").click()
+        rows = page.get_by_role("region", name="Requests, numbers").locator("tbody tr")
+        expect(rows.filter(has_text="restart")).to_have_count(1, timeout=30_000)
+        # What was counted before the restart is still in the time that is shown.
+        expect(spread).to_contain_text("1 request")
+        page.context.close()
+
+
+def test_every_series_is_found_by_its_name_and_labels(page: Page, story: Server) -> None:
+    page.locator(".others").scroll_into_view_if_needed()
+    page.get_by_label("Find a series").fill("rejected unknown_model")
+    row = page.locator(".others tbody tr")
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text("ignis_requests_rejected_total")
+    before = story.metric("ignis_requests_rejected_total", reason="unknown_model")
+    story.client.request(
+        "POST", "/v1/chat/completions", {"model": "nope", "messages": [{"role": "user", "content": "a"}]}
+    )
+    expect(row.locator("td").nth(2)).to_have_text(f"{before + 1:.0f}")
+    row.get_by_role("button").click()
+    expect(row.locator("svg path")).to_have_attribute("d", re.compile(r"^M"))
+
+
+def test_without_metrics_it_says_which_field_turns_them_on(browser: Browser, start_server: Start) -> None:
+    with start_server("--server-metrics", "false", command=paced(100)) as server:
+        page = browser.new_context().new_page()
+        page.goto(f"http://127.0.0.1:{server.port}{MONITOR}")
+        expect(page.locator(".off")).to_contain_text("server.metrics turns them on")
+        page.get_by_role("link", name="server.metrics").click()
+        expect(page.locator("[data-key='server.metrics']")).to_be_in_viewport()
+        page.context.close()
+
+
+def test_the_key_is_asked_for_once(browser: Browser, start_server: Start) -> None:
+    with start_server("--server-api-key", "sk-open-sesame", command=paced(100)) as server:
+        page = browser.new_context().new_page()
+        page.goto(f"http://127.0.0.1:{server.port}{MONITOR}")
+        expect(page.get_by_role("dialog")).to_be_visible()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url) if "metrics" in request.url else None)
+        page.get_by_role("button", name="Cancel").click()
+        page.wait_for_timeout(4500)
+        assert asked == []
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        page.evaluate("async () => (await import('/ui/state/session.js')).isKeyWanted.value = true")
+        page.fill("#key-input", "sk-open-sesame")
+        page.keyboard.press("Enter")
+        expect(figure(page, "Lanes")).to_contain_text("0 of 8")
+        page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 360])
+def test_axe_finds_nothing_and_nothing_moves(
+    browser: Browser, story: Server, axe: str, scheme: Any, width: int
+) -> None:
+    context: BrowserContext = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(f"http://127.0.0.1:{story.port}{MONITOR}")
+    expect(figure(page, "Lanes")).to_contain_text("0 of 8")
+    page.evaluate(SHIFT)
+    assert findings(page, axe) == []
+    with answering(story, 2, 120):
+        wait_samples(page, 2)
+    page.locator(".others").scroll_into_view_if_needed()
+    expect(page.locator(".others tbody tr").first).to_be_visible()
+    assert findings(page, axe) == []
+    for button in page.get_by_role("button", name="Table").all():
+        button.click()
+    assert findings(page, axe) == []
+    assert page.evaluate("window.shift ?? 0") < 0.001
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    context.close()
