@@ -20,6 +20,7 @@ import { useVisible } from "./visible.js";
 
 const SHARED = "monitor";
 const HEIGHT = 164;
+const NEAR_PX = 6;
 
 /** The charts on the screen: one that is moved by keys moves all. @type {Set<uPlot>} */
 const plots = new Set();
@@ -169,9 +170,12 @@ function markRestarts(plot, place) {
 /** Writes what the lines are at the cursor beside their names. @param {uPlot} plot @param {Chart} chart @param {HTMLElement | null} legend */
 function tell(plot, chart, legend) {
   if (!legend) return;
-  const { idx } = plot.cursor;
+  const { idx, left = -1 } = plot.cursor;
+  // Where there are no samples, the nearest would be of another time.
+  const isThere = typeof idx === "number" && left >= 0 && Math.abs(plot.valToPos(plot.data[0][idx], "x") - left) < NEAR_PX;
+  const index = isThere ? shown.value.start + idx : -1;
   for (const [at, place] of legend.querySelectorAll("output").entries()) {
-    const value = idx === null || idx === undefined ? NaN : chart.lines[at].read(shown.value.start + idx);
+    const value = isThere ? chart.lines[at].read(index) : NaN;
     place.textContent = Number.isNaN(value) ? "" : ` ${chart.words(value)}`;
   }
 }
@@ -195,7 +199,7 @@ function press(event, plot, chart) {
     const times = plot.data[0];
     const at = Math.max(0, Math.min(times.length - 1, (plot.cursor.idx ?? times.length) + step));
     if (!times.length) return;
-    for (const each of plots) each.setCursor({ left: each.valToPos(times[at], "x"), top: 0 }, true, false);
+    for (const each of plots) each.setCursor({ left: each.valToPos(times[at], "x"), top: 0 }, true);
     announce(`${clock(times[at])}: ${chart.lines.map((line) => `${line.label} ${chart.words(line.read(shown.value.start + at))}`).join(", ")}`);
   } else return;
   event.preventDefault();

@@ -28,8 +28,8 @@ export function Spread() {
           <tbody>${buckets.map(({ bound, count: number }) => html`<tr key=${bound}><td>${words(bound)}</td><td class="number">${count(number)}</td></tr>`)}</tbody>
         </table></div>`
       : html`<div class="bars" role="img" aria-label=${total ? `${count(total)} requests; ${marks.map(({ label, value }) => `${label} about ${duration(value)}`).join(", ")}` : "no request in this time"}>
-          ${buckets.map(({ bound, count: number }) => html`<div class="bucket" key=${bound} title=${`up to ${words(bound)}: ${count(number)}`}>
-            <div class="column"><span style=${{ height: `${(100 * number) / most}%`, opacity: 0.4 + (0.6 * number) / most }} data-empty=${number === 0}></span></div>
+          ${buckets.map(({ bound, count: number }, at) => html`<div class="bucket" key=${at} title=${`up to ${words(bound)}: ${count(number)}`}>
+            <div class="column"><span style=${{ transform: `scaleY(${number / most})`, opacity: 0.4 + (0.6 * number) / most }} data-empty=${number === 0}></span></div>
             <span class="bound">${bound === Infinity ? "more" : short(bound)}</span>
           </div>`)}
           ${total > 0 && marks.map(({ label, value }) => html`<${Mark} key=${label} label=${label} at=${place(buckets, value)} />`)}
@@ -40,7 +40,7 @@ export function Spread() {
 
 /** The word slides along the line, so that it stays inside at both ends. @param {{label: string, at: number}} properties */
 function Mark({ label, at }) {
-  return html`<div class=${`mark ${label}`} style=${{ left: `${100 * at}%` }}><span style=${{ transform: `translateX(${-100 * at}%)` }}>${label}</span></div>`;
+  return html`<div class=${`mark ${label}`} style=${{ transform: `translateX(${100 * at}%)` }}><span style=${{ transform: `translateX(${-100 * at}%)` }}>${label}</span></div>`;
 }
 
 /** Without the empty ends, but for one bucket at each, and for a few where there is hardly any. @param {{bound: number, count: number}[]} all */

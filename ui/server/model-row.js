@@ -16,9 +16,8 @@ export function ModelRow({ model, isBusy }) {
   const isComing = isBusy && (course.value.switching?.to ?? (loaded.value ? "" : model.id)) === model.id;
   const [kind, word] = isComing ? ["warn", status.value] : model.loaded ? ["good", "serving"] : ["", "on disk"];
   return html`<tr>
-    <th scope="row">${model.id}<span class="quiet">${model.format}</span></th>
+    <th scope="row">${model.id}<span class="quiet">${about(model.format, model.max_model_len)}</span></th>
     <td class="size">${bytes(model.size_bytes ?? NaN)}</td>
-    <td class="context">${short(model.max_model_len)}</td>
     <td><span class=${`tag ${kind}`}>${word}</span></td>
     <td class="act">${model.loaded
       ? html`<button type="button" class="button" disabled=${isBusy} aria-label=${`Unload ${model.id}`} onClick=${unload}>Unload</button>`
@@ -32,16 +31,15 @@ export function CatalogRow({ entry, canDownload }) {
   const download = downloads.value.get(entry.id);
   const why = reasonOf(entry, download);
   return html`<tr>
-      <th scope="row">${entry.id}<span class="quiet">${[entry.format, entry.licence].filter(Boolean).join(" · ")}</span></th>
+      <th scope="row">${entry.id}<span class="quiet">${about(entry.format, entry.context_tokens, entry.licence)}</span></th>
       <td class="size">${bytes(entry.size_bytes)}</td>
-      <td class="context">${short(entry.context_tokens)}</td>
       ${isMoving(download)
         ? html`<td colspan="2"><${Progress} entry=${entry} download=${/** @type {Download} */ (download)} /></td>`
         : html`<td><span class=${`tag ${why ? (why.isBad ? "bad" : "warn") : ""}`}>${why?.word ?? (entry.presence === "partial" ? "begun" : "not here")}</span>
               ${why && html` <button type="button" class="link" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>Why?</button>`}</td>
             <td class="act"><button type="button" class="button" disabled=${!canDownload || entry.presence === "foreign"} aria-label=${`Download ${entry.id}`} onClick=${() => fetchModel(entry.id)}>${download?.state === "failed" ? "Try again" : entry.presence === "partial" ? "Go on" : "Download"}</button></td>`}
     </tr>
-    ${isOpen && why && !isMoving(download) && html`<tr class="why"><td colspan="5">${why.text}</td></tr>`}`;
+    ${isOpen && why && !isMoving(download) && html`<tr class="why"><td colspan="4">${why.text}</td></tr>`}`;
 }
 
 /** @param {{entry: Entry, download: Download}} properties */
@@ -54,6 +52,11 @@ function Progress({ entry, download }) {
       <button type="button" class="link" aria-label=${`Pause the download of ${entry.id}`} onClick=${() => stopFetching(entry.id)}>Pause</button></p>
     <progress max=${total || 1} value=${done} aria-label=${`Download of ${entry.id}`}></progress>
   </div>`;
+}
+
+/** @param {string | undefined} format @param {number | undefined} tokens of its context @param {string} [licence] */
+function about(format, tokens, licence) {
+  return [format, tokens && `${short(tokens)} context`, licence].filter(Boolean).join(" · ");
 }
 
 /** Why it is not here, or will not load. @param {Entry} entry @param {Download | undefined} download @returns {{word: string, text: string, isBad?: boolean} | null} */

@@ -21,7 +21,7 @@ export function Models() {
     <header><h2>Models</h2><span class="quiet">${free > 0 && `${bytes(free)} free on this disk`}</span></header>
     ${words && html`<p class="note" role="alert">${words}</p>`}
     <div class="scroll" tabindex="0" role="region" aria-label="Models, table"><table>
-      <thead><tr><th scope="col">Name</th><th scope="col">Size</th><th scope="col" class="context">Context</th><th scope="col">State</th><th scope="col"><span class="reader">What to do</span></th></tr></thead>
+      <thead><tr><th scope="col">Name</th><th scope="col" class="size">Size</th><th scope="col" class="state">State</th><th scope="col" class="act"><span class="reader">What to do</span></th></tr></thead>
       <tbody>
         ${models.value.map((model) => html`<${ModelRow} key=${model.id} model=${model} isBusy=${isBusy} />`)}
         ${others.map((entry) => html`<${CatalogRow} key=${entry.id} entry=${entry} canDownload=${catalog.value?.can_download} />`)}
