@@ -23,7 +23,8 @@ KNOWN = """async (key) => { const { ring } = await import('/ui/state/samples.js'
     return Number.isNaN(ring.at(key, ring.last)) ? null : ring.at(key, ring.last); }"""
 NONE = "\N{EN DASH}"
 SHIFT = """new PerformanceObserver((list) => {
-        for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift = (window.shift ?? 0) + entry.value;
+        for (const { hadRecentInput, value } of list.getEntries())
+            if (!hadRecentInput) window.shift = (window.shift ?? 0) + value;
     }).observe({ type: "layout-shift" })"""
 Start = Callable[..., Server]
 
@@ -95,7 +96,7 @@ def test_a_pause_freezes_the_pictures_and_collecting_goes_on(page: Page, story: 
     wait_samples(page)
     page.get_by_role("button", name="Pause").click()
     expect(page.locator(".shown")).to_contain_text("paused at")
-    with answering(story, 2, 160):
+    with answering(story, 2, 360):
         wait_samples(page, 2)
         assert story.metric("ignis_scheduler_requests", state="running") == 2
         expect(figure(page, "Lanes")).to_contain_text("0 of 8")

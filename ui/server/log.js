@@ -113,11 +113,14 @@ function row(line) {
 
 /** @param {Record<string, any>} fields */
 function wordsOf(fields) {
-  const { from, to, id, ...rest } = fields;
+  // What tells lines of one request from others is of use to whoever looks for it, at the end.
+  const { from, to, id, request_id: request, sequence, ...rest } = fields;
   const words = [];
   if (to !== undefined) words.push(from === undefined ? `${to}` : `${from} → ${to}`);
   if (id !== undefined) words.push(`${id}`);
   for (const [name, value] of Object.entries(rest)) words.push(wordOf(name, value));
+  if (sequence !== undefined) words.push(wordOf("sequence", sequence));
+  if (request !== undefined) words.push(`${request}`);
   return words.join(", ");
 }
 
