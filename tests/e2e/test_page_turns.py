@@ -1,6 +1,8 @@
 """What stands in a turn beside its text: calls of tools, thoughts, the tokens with what else they could have been."""
 
+import base64
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -82,3 +84,92 @@ def test_thoughts_are_one_line_that_says_what_became_of_them(page: Page) -> None
     expect(box).to_have_text("First. " * 400)
     height, window = box.bounding_box(), page.viewport_size
     assert height and window and height["height"] <= 0.4 * window["height"] + 1
+
+
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c6360f8cfc00000030101005f60cf6b0000000049454e44ae426082"
+)
+
+# Pastes into the composer, as a person does.
+PASTE = """([text, files]) => {
+  const data = new DataTransfer();
+  if (text) data.setData("text/plain", text);
+  for (const [name, type, base64] of files)
+    data.items.add(new File([Uint8Array.from(atob(base64), (each) => each.charCodeAt(0))], name, { type }));
+  const event = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+  document.getElementById("prompt").dispatchEvent(event);
+}"""
+
+
+def test_a_long_text_that_is_pasted_becomes_a_file_and_goes_out_in_the_message(page: Page) -> None:
+    keep(page, {"text": "Rain."})
+    long = "A line of it.\n" * 1500
+    page.evaluate(PASTE, [long, []])
+    chip = page.locator(".composer .attached li")
+    expect(chip).to_contain_text("Pasted text.txt")
+    expect(chip).to_contain_text("21 kB")
+    expect(page.locator("#prompt")).to_have_value("")
+    chip.get_by_text("Put back").click()
+    expect(page.locator("#prompt")).to_have_value(long)
+    expect(chip).to_have_count(0)
+    page.fill("#prompt", "Say hi")
+    page.set_input_files(".attach input", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"Three ``` marks"})
+    expect(chip).to_contain_text("notes.txt")
+    # It is kept with the draft.
+    page.reload()
+    expect(chip).to_contain_text("notes.txt")
+    page.fill("#set-max_completion_tokens", "2")
+    page.press("#set-max_completion_tokens", "Tab")
+    page.fill("#prompt", "Say hi")
+    page.press("#prompt", "Enter")
+    expect(page.locator(".turn.user .attached")).to_contain_text("notes.txt")
+    expect(chip).to_have_count(0)
+    expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(2)
+    page.click("#tab-raw")
+    request = json.loads(page.locator("#panel-body pre").first.inner_text())
+    assert request["messages"][-1]["content"] == "Say hi\n\nnotes.txt:\n````\nThree ``` marks\n````"
+
+
+def test_a_picture_for_a_model_that_sees_nothing_is_kept_and_the_button_says_so(page: Page) -> None:
+    keep(page, {"text": "Rain."})
+    page.evaluate(PASTE, ["", [["dot.png", "image/png", base64.b64encode(PIXEL).decode()]]])
+    chip = page.locator(".composer .attached li.wrong")
+    expect(chip).to_contain_text("dot.png")
+    expect(chip.locator("img")).to_have_js_property("naturalWidth", 1)
+    page.fill("#prompt", "What is it?")
+    expect(page.locator("#send")).to_have_attribute("title", re.compile("takes no pictures"))
+    page.press("#prompt", "Enter")
+    expect(page.locator(".composer [role=alert]")).to_contain_text("takes no pictures")
+    assert page.locator(".turn").count() == 2
+    page.reload()
+    expect(chip).to_contain_text("dot.png")
+    chip.get_by_label("Remove dot.png").click()
+    expect(page.locator(".composer [role=alert]")).to_have_count(0)
+    expect(page.locator("#send")).to_have_attribute("title", "Send (Enter)")
+
+
+def test_a_picture_is_sent_as_data_where_the_model_sees(page: Page) -> None:
+    content = page.evaluate(
+        """async ([name, base64]) => {
+          const { read } = await import("/ui/state/attachments.js");
+          const { contentOf } = await import("/ui/state/content.js");
+          const blob = new Blob([Uint8Array.from(atob(base64), (each) => each.charCodeAt(0))], { type: "image/png" });
+          const attachments = await read([{ id: "x/1", name, type: "image/png", size: blob.size, blob }]);
+          return contentOf({ text: "What is it?", attachments });
+        }""",
+        ["dot.png", base64.b64encode(PIXEL).decode()],
+    )
+    url = f"data:image/png;base64,{base64.b64encode(PIXEL).decode()}"
+    assert content == [{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": url}}]
+
+
+def test_a_file_that_is_neither_text_nor_picture_is_refused_in_words(page: Page) -> None:
+    name = "<img src=x onerror=window.hasRun=1>.bin"
+    page.set_input_files(".attach input", {"name": name, "mimeType": "application/x", "buffer": b"\xff\0\xfe"})
+    expect(page.locator(".composer [role=alert]")).to_have_text(f"{name}: neither a picture nor text")
+    page.set_input_files(".attach input", {"name": name, "mimeType": "text/plain", "buffer": b"<script>"})
+    expect(page.locator(".composer .attached .name")).to_have_text(name)
+    page.click(".composer .attached summary")
+    expect(page.locator(".composer .attached pre")).to_have_text("<script>")
+    assert page.evaluate("window.hasRun") is None

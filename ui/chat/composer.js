@@ -5,10 +5,12 @@ import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
 import { isSending } from "../parts/sending.js";
 import { Icon } from "../shell/icons.js";
+import { attach, attached, clear, MAX_PASTED_LENGTH, PASTED, problemWith, read, show } from "../state/attachments.js";
 import { draftOf, keepDraft, open, runOfOpen, stop } from "../state/chats.js";
 import { waiting } from "../state/waiting.js";
 
 const Meter = later(async () => (await import("./meter.js")).Meter);
+const Attached = later(async () => (await import("./attachments.js")).Attached);
 const Queue = later(async () => (await import("./queue.js")).Queue);
 const isTouch = matchMedia("(pointer: coarse)");
 /** For so long the button that stopped does nothing: a second press was meant for the answer that just ended. */
@@ -21,25 +23,34 @@ export function Composer() {
   const { id } = open.value;
   const isRunning = runOfOpen() !== null;
   const isStopShown = useGrace(isRunning);
+  const obstacle = problemWith(attached.value);
+  const isEmpty = !text.trim() && !attached.value.length;
+  const sending = obstacle || "Send (Enter)";
   const hasQueue = waiting.value.some((record) => record.conversation === id);
   useEffect(() => {
     let isCurrent = true;
     draftOf(id).then((draft) => isCurrent && setText((typed) => typed || draft));
+    show(id);
     if (!isTouch.matches) area.current?.focus();
     return () => {
       isCurrent = false;
     };
   }, [id]);
   useEffect(() => fit(area.current), [text]);
+  // Another model, or without the picture: what was said of it is past.
+  useEffect(() => setProblem(""), [problemWith(attached.value)]);
   const type = (/** @type {string} */ typed) => {
     setText(typed);
     keepDraft(id, typed);
   };
   const submit = async (isNow = false) => {
-    if (!text.trim()) return;
+    const files = attached.value;
+    if (!text.trim() && !files.length) return;
+    if (obstacle) return setProblem(obstacle);
     try {
       const { send } = await import("../state/talk.js");
-      await send(text.trim(), isNow);
+      await send(text.trim(), isNow, await read(files));
+      clear(id);
       setProblem("");
       type("");
       if (isTouch.matches) area.current?.blur();
@@ -50,23 +61,41 @@ export function Composer() {
       else throw error;
     }
   };
+  const take = async (/** @type {File[]} */ files) => setProblem(await attach(id, files));
+  const paste = (/** @type {ClipboardEvent} */ event) => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    const pasted = event.clipboardData?.getData("text/plain") ?? "";
+    if (!files.length && pasted.length > MAX_PASTED_LENGTH) files.push(new File([pasted], PASTED, { type: "text/plain" }));
+    if (!files.length) return;
+    event.preventDefault();
+    take(files);
+  };
+  const dropped = (/** @type {DragEvent} */ event) => {
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (!files.length) return;
+    event.preventDefault();
+    take(files);
+  };
   const press = (/** @type {KeyboardEvent} */ event) => {
     if (!isSending(event)) return;
     event.preventDefault();
     submit(event.ctrlKey || event.metaKey);
   };
-  return html`<form class="composer" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), submit())}>
+  return html`<form class="composer" onPaste=${paste} onDrop=${dropped} onDragOver=${(/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files") && event.preventDefault()} onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), submit())}>
     ${hasQueue && html`<${Queue} />`}
     <div class="box">
+      ${attached.value.length > 0 && html`<${Attached} onPutBack=${(/** @type {string} */ back) => type(text ? `${text}\n${back}` : back)} />`}
       <label class="reader" for="prompt">Message</label>
       <textarea id="prompt" ref=${area} rows="1" placeholder=${isRunning ? "Write the next message. It is sent when this answer ends." : "Message"} autocomplete="off" value=${text}
         onInput=${(/** @type {any} */ event) => type(event.target.value)} onKeyDown=${press}></textarea>
       <div class="under">
+        <label class="icon-button attach" title="Attach pictures or text"><${Icon} name="clip" /><input type="file" class="reader" multiple aria-label="Attach files"
+          onChange=${(/** @type {any} */ event) => (take([...event.target.files]), (event.target.value = ""))} /></label>
         <span class="meter-place"><${Meter} draft=${text} /></span>
-        ${isRunning && text.trim() && html`<button type="submit" class="round quiet" id="queue" aria-label="Send when this answer ends" title="Send when this answer ends (Enter)"><${Icon} name="send" /></button>`}
+        ${isRunning && !isEmpty && html`<button type="submit" class="round quiet" id="queue" aria-label="Send when this answer ends" title="Send when this answer ends (Enter)"><${Icon} name="send" /></button>`}
         ${isStopShown
           ? html`<button type="button" class="round" id="stop" key="stop" aria-label="Stop" aria-disabled=${!isRunning} title="Stop (Esc)" onClick=${stop}><${Icon} name="stop" /></button>`
-          : html`<button type="submit" class="round" id="send" key="send" aria-label="Send" title="Send (Enter)" disabled=${!text.trim()}><${Icon} name="send" /></button>`}
+          : html`<button type="submit" class="round" id="send" key="send" aria-label=${obstacle ? `Send: ${obstacle}` : "Send"} aria-disabled=${obstacle !== ""} title=${sending} disabled=${isEmpty}><${Icon} name="send" /></button>`}
       </div>
     </div>
     ${problem && html`<p class="ending bad" role="alert">${problem}</p>`}

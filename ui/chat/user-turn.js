@@ -5,6 +5,7 @@ import { Icon } from "../shell/icons.js";
 import { resend } from "../state/talk.js";
 import { editing } from "../state/tree.js";
 import { copyTurn, drop, edit } from "./acts.js";
+import { Sent } from "./attachments.js";
 import { Branches } from "./branches.js";
 import { Editor } from "./editor.js";
 
@@ -18,7 +19,8 @@ export function UserTurn({ turn }) {
   }
   return html`<article class="turn user" tabindex="-1">
     <h2 class="reader">You</h2>
-    <div class="said" dir="auto">${turn.record.text}</div>
+    ${turn.record.attachments && html`<${Sent} files=${turn.record.attachments} />`}
+    ${turn.record.text && html`<div class="said" dir="auto">${turn.record.text}</div>`}
     <footer>
       <${Branches} turn=${turn} />
       <button type="button" class="icon-button" aria-label="Copy" title="Copy (C)" onClick=${() => copyTurn(turn)}><${Icon} name="copy" /></button>

@@ -89,7 +89,8 @@ export async function begin(text) {
 
 /** Puts turns into a conversation and makes the last of them its head. @param {Turn[]} added */
 export async function add(added, known = open.value) {
-  const { text } = added[0].record;
+  const { text: words, attachments } = added[0].record;
+  const text = words || (attachments?.[0]?.name ?? "");
   const names = known.title ? {} : { title: titleOf(text), preview: text.slice(0, 80) };
   const changed = { ...known, ...names, head: added[added.length - 1].id, updated: Date.now() };
   enlist(changed);

@@ -2,6 +2,7 @@
 
 import { computed } from "../vendor/signals-core.js";
 import { change, open } from "./chats.js";
+import { contentOf } from "./content.js";
 
 /** @typedef {{system?: string, sampling?: Record<string, any>, effort?: string, format?: string, schema?: string}} Settings */
 
@@ -34,8 +35,8 @@ export function resetSampling() {
 export function requestFor(path, seed, said = settings.value) {
   const { system = "", sampling = {}, effort, format, schema } = said;
   const messages = path
-    .filter(({ record }) => record.text)
-    .map(({ record }) => ({ role: record.role, content: record.text }));
+    .filter(({ record }) => record.text || record.attachments?.length)
+    .map(({ record }) => ({ role: record.role, content: contentOf(record) }));
   if (system.trim()) messages.unshift(/** @type {any} */ ({ role: "system", content: system }));
   /** @type {Record<string, any>} */
   const request = { messages, ...sampling, seed: sampling.seed ?? seed };

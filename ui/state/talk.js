@@ -45,14 +45,17 @@ export function start() {
 
 // --- Actions
 
-/** @param {string} text @param {boolean} [isNow] what answers is stopped, and this goes before what waits already */
-export async function send(text, isNow = false) {
+/**
+ * @param {string} text @param {boolean} [isNow] what answers is stopped, and this goes before what waits already
+ * @param {import("../store/turns.js").Attachment[]} [attachments]
+ */
+export async function send(text, isNow = false, attachments = []) {
   const conversation = open.value.id;
   const run = runIn(conversation);
-  if (!run && canAsk()) return ask(text, head.value);
-  await enqueue(recordOf("user", conversation, null, text, "WAITING"), isNow);
+  if (!run && canAsk()) return ask(text, head.value, attachments);
+  await enqueue(withFiles(recordOf("user", conversation, null, text, "WAITING"), attachments), isNow);
   // A chat with nothing in it but what waits is in the list too.
-  if (!open.value.updated) await begin(text);
+  if (!open.value.updated) await begin(text || attachments[0].name);
   if (!isNow) return;
   urged.add(conversation);
   run?.stop();
@@ -67,7 +70,7 @@ export function urge() {
 
 /** The same question otherwise: a sibling, and an answer to it. @param {Turn} turn @param {string} text */
 export function resend(turn, text) {
-  return ask(text, turn.record.parent);
+  return ask(text, turn.record.parent, turn.record.attachments);
 }
 
 /** Another answer beside this one. @param {Turn} turn @param {number} [seed] the same one gives the same answer */
@@ -113,9 +116,9 @@ function here() {
   return { conversation: open.value, turns: turns.value, head: head.value };
 }
 
-/** @param {string} text @param {string | null} parent */
-function ask(text, parent) {
-  const question = new Turn(recordOf("user", open.value.id, parent, text, "DONE"));
+/** @param {string} text @param {string | null} parent @param {import("../store/turns.js").Attachment[]} [attachments] */
+function ask(text, parent, attachments = []) {
+  const question = new Turn(withFiles(recordOf("user", open.value.id, parent, text, "DONE"), attachments));
   navigator.storage?.persist?.();
   return answer([question], question.id, requestOf(question, here()), here());
 }
@@ -192,6 +195,11 @@ async function isOurs(id, parent) {
 function holdOld() {
   const before = Date.now() - OLD_MS;
   for (const record of waiting.value) if (record.created < before) hold(record.conversation);
+}
+
+/** @param {import("../store/turns.js").TurnRecord} record @param {import("../store/turns.js").Attachment[]} attachments */
+function withFiles(record, attachments) {
+  return attachments.length ? { ...record, attachments } : record;
 }
 
 /** @param {"user" | "assistant"} role @param {string} conversation @param {string | null} parent @param {string} text @param {string} state */

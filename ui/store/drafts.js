@@ -1,6 +1,9 @@
-// What was typed and not sent, a conversation each: at most one write under way, the newest text next.
+// What was typed and not sent, a conversation each: at most one write under way, the newest text next. The files beside
+// it are records of their own, so that typing does not write them again.
 
 import * as database from "./database.js";
+
+/** @typedef {{id: string, name: string, type: string, size: number, blob: Blob}} KeptFile id begins with the conversation's */
 
 /** @type {Map<string, string>} */
 const waiting = new Map();
@@ -25,4 +28,29 @@ export async function save(conversation, text) {
   } finally {
     isWriting = false;
   }
+}
+
+/** The files beside the message, in the order in which they came. @param {string} conversation @returns {Promise<KeptFile[]>} */
+export function readFiles(conversation) {
+  return database.inRange("blobs", filesOf(conversation));
+}
+
+/** @param {KeptFile[]} files */
+export function saveFiles(files) {
+  return database.write(["blobs"], (store) => files.forEach((file) => store("blobs").put(file)));
+}
+
+/** @param {string} id */
+export function removeFile(id) {
+  return database.write(["blobs"], (store) => store("blobs").delete(id));
+}
+
+/** @param {string} conversation */
+export function removeFiles(conversation) {
+  return database.write(["blobs"], (store) => store("blobs").delete(filesOf(conversation)));
+}
+
+/** @param {string} conversation */
+export function filesOf(conversation) {
+  return IDBKeyRange.bound(`${conversation}/`, `${conversation}/\uffff`);
 }

@@ -1,0 +1,103 @@
+// The files beside the message that is being written: kept like its text, and turned into what a turn keeps of them.
+
+import * as stored from "../store/drafts.js";
+import { signal } from "../vendor/signals-core.js";
+import { loaded } from "./server.js";
+import { keeping } from "./session.js";
+
+/**
+ * @typedef {import("../store/drafts.js").KeptFile} KeptFile
+ * @typedef {import("../store/turns.js").Attachment} Attachment
+ */
+
+const PICTURES = new Set(["image/png", "image/jpeg", "image/webp", "image/gif"]);
+const MAX_TEXT_BYTES = 4_000_000;
+const MAX_PICTURE_BYTES = 20_000_000;
+/** Text that is pasted and longer than this is a file. */
+export const MAX_PASTED_LENGTH = 20_000;
+export const PASTED = "Pasted text.txt";
+
+/** Those of the open conversation. */
+export const attached = signal(/** @type {KeptFile[]} */ ([]));
+
+// --- Actions
+
+/** @param {{type: string}} file */
+export function isPicture(file) {
+  return PICTURES.has(file.type);
+}
+
+/** Why the message cannot be sent with these files as they are; empty: it can. @param {KeptFile[]} files */
+export function problemWith(files) {
+  const model = loaded.value;
+  const takesPictures = model?.capabilities?.vision ?? true;
+  return files.some(isPicture) && !takesPictures ? `${model?.id ?? "The model"} takes no pictures` : "";
+}
+
+/** @param {string} conversation */
+export async function show(conversation) {
+  attached.value = [];
+  const found = (await keeping(() => stored.readFiles(conversation))) ?? [];
+  attached.value = found;
+}
+
+/** Returns what is wrong with those that were not taken. @param {string} conversation @param {File[]} files */
+export async function attach(conversation, files) {
+  /** @type {KeptFile[]} */
+  const taken = [];
+  const problems = [];
+  for (const [index, file] of files.entries()) {
+    const problem = await refusal(file);
+    if (problem) problems.push(`${file.name}: ${problem}`);
+    else taken.push({ id: `${conversation}/${Date.now().toString(36)}-${index.toString(36).padStart(4, "0")}`, name: file.name, type: file.type, size: file.size, blob: file });
+  }
+  attached.value = [...attached.value, ...taken];
+  await keeping(() => stored.saveFiles(taken));
+  return problems.join("; ");
+}
+
+/** @param {string} id */
+export async function detach(id) {
+  attached.value = attached.value.filter((file) => file.id !== id);
+  await keeping(() => stored.removeFile(id));
+}
+
+/** What a turn keeps of them. @param {KeptFile[]} files @returns {Promise<Attachment[]>} */
+export function read(files) {
+  return Promise.all(
+    files.map(async ({ name, type, size, blob }) => {
+      if (isPicture({ type })) return { name, type, size, url: await asAddress(blob) };
+      return { name, type, size, text: await blob.text() };
+    }),
+  );
+}
+
+/** They went out with their message. @param {string} conversation */
+export async function clear(conversation) {
+  attached.value = [];
+  await keeping(() => stored.removeFiles(conversation));
+}
+
+// --- Internal
+
+/** @param {File} file */
+async function refusal(file) {
+  if (isPicture(file)) return file.size > MAX_PICTURE_BYTES ? "larger than 20 MB" : "";
+  if (file.size > MAX_TEXT_BYTES) return "larger than 4 MB";
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+    return text.includes("\0") ? "neither a picture nor text" : "";
+  } catch {
+    return "neither a picture nor text";
+  }
+}
+
+/** @param {Blob} blob @returns {Promise<string>} */
+function asAddress(blob) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(blob);
+  });
+}
