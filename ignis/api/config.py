@@ -22,7 +22,7 @@ from ignis.exchange import Exchange
 from ignis.running import RunningConfig
 
 _ACCEPTED = 202
-_FORMATS = ("json", "toml")
+_FORMATS = ("json", "toml", "yaml")
 _WAIT = re.compile(r"(?:^|[,;\s])wait=\"?(\d{1,6})")
 _MOST_WAIT_S = 3600.0
 _FIELDS = msgspec.json.encode(
@@ -49,7 +49,11 @@ class ConfigRoutes:
             text = await self._running.text()
             await exchange.respond(200, text.encode(), "application/toml")
             return
-        await exchange.respond(200, msgspec.json.encode(document_of(self._running.config)))
+        document = document_of(self._running.config)
+        if style == "yaml":
+            await exchange.respond(200, msgspec.yaml.encode(document), "application/yaml")
+            return
+        await exchange.respond(200, msgspec.json.encode(document))
 
     async def patch(self, exchange: Exchange) -> None:
         document = await read_json(exchange, self._max_body_bytes)

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -217,3 +218,40 @@ def test_secrets_are_never_told(start_server: Any, file: Path) -> None:
         texts.append(content.decode())
     assert not any(secret in text for text in texts for secret in ("hf-first", "hf-second", "hf second", "sk-hidden"))
     assert 'token = "hf-second"  # mine' in file.read_text()
+
+
+def test_limits_hold_from_the_next_connection_on(configured: Server) -> None:
+    server = configured
+    assert patch(server, {"server": {"header_timeout": 0.2, "drain_timeout": 0}})[0] == 200
+    with socket.create_connection(("127.0.0.1", server.port), timeout=8) as slow:
+        slow.sendall(b"GET /health HT")
+        assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
+    # The drain that the server was started with would wait for 30 s.
+    ends: list[str] = []
+    body = {"messages": HI, "max_tokens": 8000, "ignore_eos": True}
+    asking = threading.Thread(target=lambda: ends.append(_end(server.client, body, streams=True)))
+    asking.start()
+    server.wait_metric("ignis_lanes", 1, state="decode")
+    began = time.perf_counter()
+    assert server.stop() == 0 and time.perf_counter() - began < 15
+    asking.join()
+    assert ends == ["server_draining"]
+
+
+def test_a_shutdown_ends_a_change_that_waits_for_its_reload(start_server: Any, file: Path) -> None:
+    answers: list[tuple[int, Any]] = []
+    with start_server("--config", str(file), "--server-drain-timeout", "0") as server:
+        # What runs keeps the reload waiting.
+        body = {"messages": HI, "max_tokens": 8000, "ignore_eos": True}
+        asking = threading.Thread(target=lambda: _end(server.client, body, streams=True))
+        asking.start()
+        server.wait_metric("ignis_lanes", 1, state="decode")
+        patching = threading.Thread(target=lambda: answers.append(patch(server, LANES)))
+        patching.start()
+        while server.client.json("GET", "/v1/models")["status"] != "switching":
+            time.sleep(0.02)
+    patching.join()
+    asking.join()
+    ((status, answer),) = answers
+    assert (status, answer["error"]["code"]) == (503, "server_draining")
+    assert file.read_text() == FILE

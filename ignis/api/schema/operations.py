@@ -343,7 +343,7 @@ SHOW_CONFIG = Operation(
         (
             "format",
             "toml: the configuration file's own text, its secrets hidden; without a file, what differs from the "
-            "defaults. Absent: json, what is in effect.",
+            "defaults. json, yaml: what is in effect. Absent: json.",
         ),
     ),
     refusals=(errors.InvalidRequestError,),

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import msgspec
+
 from ignis.config import Config, load_config
 from ignis.config_fields import FAMILIES, FIELDS, GROUPS, Effect, Kind
 from ignis.models.base import Architecture
@@ -29,6 +31,14 @@ async def test_the_values_in_effect_are_shown_by_group_and_no_secret() -> None:
     assert document["download"]["endpoint"] == "https://(not shown)@mirror.example/models"
     assert "hidden" not in answer.body.decode() and "pass" not in answer.body.decode()
     assert "api_key" not in document["server"] and "token" not in document["download"]
+
+
+async def test_what_is_in_effect_can_be_had_as_yaml_and_what_was_chosen_as_toml() -> None:
+    rig = Rig(config=configured("--model-max-context", "4096", "--download-token", "hf-hidden"))
+    shown = await rig.answer("GET", "/v1/config", query={"format": "yaml"})
+    assert msgspec.yaml.decode(shown.body) == (await rig.answer("GET", "/v1/config")).json()
+    chosen = await rig.answer("GET", "/v1/config", query={"format": "toml"})
+    assert chosen.body == b"[model]\nmax_context = 4096\n"
 
 
 async def test_a_family_has_an_object_of_its_own_where_it_differs() -> None:
