@@ -173,3 +173,49 @@ def test_a_file_that_is_neither_text_nor_picture_is_refused_in_words(page: Page)
     page.click(".composer .attached summary")
     expect(page.locator(".composer .attached pre")).to_have_text("<script>")
     assert page.evaluate("window.hasRun") is None
+
+
+def cap(page: Page, tokens: int) -> None:
+    page.fill("#set-max_completion_tokens", str(tokens))
+    page.press("#set-max_completion_tokens", "Tab")
+
+
+def test_tokens_show_what_else_they_could_have_been(page: Page) -> None:
+    cap(page, 8)
+    page.click("#tab-turn")
+    assert not page.locator("#logprobs").is_checked()
+    page.check("#logprobs")
+    page.fill("#prompt", "Write a long story about a lighthouse.")
+    page.press("#prompt", "Enter")
+    tokens = page.locator(".tokens .drawn > span")
+    expect(tokens).to_have_count(8)
+    page.click("#tab-raw")
+    pres = page.locator("#panel-body pre").all_inner_texts()
+    request, answer = json.loads(pres[0]), json.loads(pres[1])
+    assert (request["logprobs"], request["top_logprobs"]) == (True, 5)
+    assert "".join(tokens.all_text_contents()) == answer["text"]
+    tokens.nth(2).hover()
+    rows = page.locator(".choices tr")
+    assert rows.count() in {5, 6}
+    shares = [
+        float(text.removesuffix(" %").removeprefix("< ")) for text in rows.locator("td:last-child").all_inner_texts()
+    ]
+    assert 0 < sum(shares) <= 101
+    assert shares[0] == max(shares)
+    expect(page.locator(".choices tr.drawn")).to_have_count(1)
+    tokens.nth(0).focus()
+    page.keyboard.press("ArrowRight")
+    expect(tokens.nth(1)).to_be_focused()
+    page.keyboard.press("End")
+    expect(tokens.nth(7)).to_be_focused()
+    expect(page.locator(".choices")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".choices")).to_have_count(0)
+    page.click("#tab-turn")
+    page.uncheck("#logprobs")
+    expect(page.locator(".tokens")).to_have_count(0)
+    expect(page.locator(".turn.answer .prose")).to_be_visible()
+    page.reload()
+    page.click("#tab-turn")
+    page.check("#logprobs")
+    expect(tokens).to_have_count(8)

@@ -6,10 +6,11 @@ import { pause } from "./pause.js";
 import { readEvents } from "./lines.js";
 
 /**
+ * @typedef {[token: string, logprob: number, others: [token: string, logprob: number][]]} TokenChoice
  * @typedef {{kind: "queued", place?: number, retryAt?: number}
  *   | {kind: "started", model: string}
  *   | {kind: "reasoning", text: string}
- *   | {kind: "text", text: string}
+ *   | {kind: "text", text: string, logprobs?: TokenChoice[]}
  *   | {kind: "tool", index: number, name?: string, arguments?: string}
  *   | {kind: "usage", usage: any, timings: any}
  *   | {kind: "done", reason: string, forcedAt?: number}} GenerationEvent
@@ -71,10 +72,17 @@ function* eventsOf(chunk) {
   const choice = chunk.choices?.[0];
   const delta = choice?.delta ?? {};
   if (delta.reasoning_content) yield { kind: "reasoning", text: delta.reasoning_content };
-  if (delta.content) yield { kind: "text", text: delta.content };
+  const logprobs = delta.reasoning_content ? undefined : choice?.logprobs?.content?.map(choiceOf);
+  // A token may be the half of a character, and give no text yet.
+  if (delta.content || logprobs?.length) yield { kind: "text", text: delta.content ?? "", logprobs };
   for (const call of delta.tool_calls ?? []) {
     yield { kind: "tool", index: call.index, name: call.function?.name, arguments: call.function?.arguments };
   }
   if (choice?.finish_reason) yield { kind: "done", reason: choice.finish_reason, forcedAt: choice.thinking_budget_forced_at };
   if (chunk.usage) yield { kind: "usage", usage: chunk.usage, timings: chunk.timings ?? null };
+}
+
+/** @param {any} drawn @returns {TokenChoice} */
+function choiceOf({ token, logprob, top_logprobs }) {
+  return [token, logprob, top_logprobs.map((/** @type {any} */ other) => [other.token, other.logprob])];
 }

@@ -4,6 +4,7 @@ import { useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { Icon } from "../shell/icons.js";
 import { path } from "../state/tree.js";
+import { Logprobs } from "./logprobs.js";
 import { Raw } from "./raw.js";
 import { Sampling } from "./sampling.js";
 import { Output, System, Thinking } from "./system.js";
@@ -36,7 +37,7 @@ export function Panel({ onClose }) {
     </div>
     <div class="scroll" role="tabpanel" id="panel-body" aria-labelledby=${`tab-${open}`} tabindex="0">
       ${open === "settings" && html`<${System} /><${Thinking} /><${Sampling} /><${Output} />`}
-      ${open === "turn" && html`<${ThisTurn} turn=${turn} />`}
+      ${open === "turn" && html`<${ThisTurn} turn=${turn} /><${Logprobs} />`}
       ${open === "raw" && html`<${Raw} turn=${turn} />`}
     </div>`;
 }

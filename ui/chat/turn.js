@@ -2,8 +2,10 @@
 
 import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
+import { later } from "../parts/later.js";
 import { Icon } from "../shell/icons.js";
 import { Thoughts } from "../shell/thoughts.js";
+import { settings } from "../state/settings.js";
 import { correct } from "../state/talk.js";
 import { editing, siblingsOf, turns } from "../state/tree.js";
 import { branchOff, copyTurn, drop, edit, regenerate, sameAgain } from "./acts.js";
@@ -15,6 +17,8 @@ import { Readout } from "./readout.js";
 import { Sameness } from "./sameness.js";
 import { ToolCards } from "./tool-cards.js";
 import { Waiting } from "./waiting.js";
+
+const Tokens = later(async () => (await import("./tokens.js")).Tokens);
 
 /** @type {Promise<typeof import("../text/sheet.js")> | null} */
 let text = null;
@@ -51,6 +55,7 @@ export function AnswerTurn({ turn }) {
   useLayoutEffect(() => {
     if (!turn.isRunning && shown.current) draw(turn, shown.current);
   }, [state]);
+  const hasTokens = !turn.isRunning && Boolean(turn.record.logprobs?.length) && settings.value.logprobs === true;
   const siblings = siblingsOf(turns.value, turn);
   const name = siblings.length > 1 ? `Answer ${siblings.indexOf(turn) + 1} of ${siblings.length}` : "Answer";
   if (editing.value === turn.id) {
@@ -63,7 +68,8 @@ export function AnswerTurn({ turn }) {
     <h2 class="reader">${name}</h2>
     <${Thoughts} turn=${turn} />
     <${Waiting} turn=${turn} />
-    <div ref=${place}></div>
+    <div ref=${place} hidden=${hasTokens}></div>
+    ${hasTokens && html`<${Tokens} turn=${turn} />`}
     <${ToolCards} turn=${turn} />
     <${Ending} turn=${turn} />
     ${!turn.isRunning && html`<${Sameness} turn=${turn} /><${Foot} turn=${turn} />`}

@@ -117,6 +117,7 @@ export class Run {
     const { times } = record;
     times.first ??= now;
     times.last = now;
+    if (event.kind === "text" && event.logprobs) (record.logprobs ??= []).push(...event.logprobs);
     if (event.kind !== "tool" && !event.text) return;
     if (event.kind === "reasoning") {
       record.reasoning += event.text;

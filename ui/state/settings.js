@@ -4,7 +4,9 @@ import { computed } from "../vendor/signals-core.js";
 import { change, open } from "./chats.js";
 import { contentOf } from "./content.js";
 
-/** @typedef {{system?: string, sampling?: Record<string, any>, effort?: string, format?: string, schema?: string}} Settings */
+/** @typedef {{system?: string, sampling?: Record<string, any>, effort?: string, format?: string, schema?: string, logprobs?: boolean}} Settings */
+
+const NUM_ALTERNATIVES = 5;
 
 export const settings = computed(() => /** @type {Settings} */ (open.value.settings));
 export const numSet = computed(() => Object.keys(settings.value.sampling ?? {}).length);
@@ -33,13 +35,14 @@ export function resetSampling() {
  * @param {import("./turn.js").Turn[]} path @param {number} seed @param {Settings} [said]
  */
 export function requestFor(path, seed, said = settings.value) {
-  const { system = "", sampling = {}, effort, format, schema } = said;
+  const { system = "", sampling = {}, effort, format, schema, logprobs } = said;
   const messages = path
     .filter(({ record }) => record.text || record.attachments?.length)
     .map(({ record }) => ({ role: record.role, content: contentOf(record) }));
   if (system.trim()) messages.unshift(/** @type {any} */ ({ role: "system", content: system }));
   /** @type {Record<string, any>} */
   const request = { messages, ...sampling, seed: sampling.seed ?? seed };
+  if (logprobs) Object.assign(request, { logprobs: true, top_logprobs: NUM_ALTERNATIVES });
   if (effort) request.reasoning_effort = effort;
   if (format === "json") request.response_format = { type: "json_object" };
   if (format === "schema") request.response_format = { type: "json_schema", json_schema: { name: "answer", schema: JSON.parse(schema || "{}") } };

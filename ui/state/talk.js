@@ -90,7 +90,7 @@ export function correct(turn, text) {
 /** Goes on with an answer that was cut: the same request and seed, so the same text. @param {Turn} turn */
 export async function resume(turn) {
   turn.advance("resume");
-  Object.assign(turn.record, { failure: null, finish: null, usage: null, timings: null, tools: [] });
+  Object.assign(turn.record, { failure: null, finish: null, usage: null, timings: null, tools: [], logprobs: undefined });
   turn.record.times = { ...turn.record.times, sent: performance.timeOrigin + performance.now(), first: null, last: null };
   new Run(turn, fork).start();
   await save(turn);

@@ -4,13 +4,14 @@ import * as database from "./database.js";
 
 /**
  * @typedef {{name: string, arguments: string, result?: string}} ToolCall
+ * @typedef {[token: string, logprob: number, others: [token: string, logprob: number][]]} TokenChoice
  * @typedef {{name: string, type: string, size: number, text?: string, url?: string}} Attachment text of a file, or a
  *   picture as a data: address
  * @typedef {{id: string, conversation: string, parent: string | null, role: "user" | "assistant", text: string,
  *   reasoning: string, tools: ToolCall[], state: string, request: any, model: string,
  *   seed: number | null, finish: string | null, failure: string | null, usage: any, timings: any,
  *   times: {sent: number, thought: number | null, first: number | null, text: number | null, last: number | null},
- *   isEdited: boolean, attachments?: Attachment[], forcedAt?: number | null, sameAs?: string, created: number, v: 1}} TurnRecord
+ *   isEdited: boolean, logprobs?: TokenChoice[], attachments?: Attachment[], forcedAt?: number | null, sameAs?: string, created: number, v: 1}} TurnRecord
  * @typedef {{turn: string, n: number, reasoning: string, text: string}} Piece
  */
 
