@@ -116,6 +116,11 @@ def merge_json(text: str, values: Mapping[str, Any]) -> str:
     """Returns the text with these values; its indentation is kept."""
     document = json.loads(text)
     _set(document, values)
+    return as_json(document, text)
+
+
+def as_json(document: Any, text: str) -> str:
+    """Writes a document, indented as that text is."""
     found = _INDENT.search(text)
     return json.dumps(document, indent=found[1] if found else 2, ensure_ascii=False) + "\n"
 

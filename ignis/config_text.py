@@ -2,20 +2,24 @@
 hidden."""
 
 import json
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import tomlkit
 
 from ignis.config import Config
 from ignis.config_fields import FIELDS, GROUP_TEXTS, ConfigFields, Kind
-from ignis.config_file import content_of
+from ignis.config_file import PROFILES, content_of
 from ignis.config_slots import SLOTS, Slot, Source
-from ignis.config_store import merge_json, merge_toml
+from ignis.config_store import as_json
 from ignis.config_table import Document, document_of, plain, value_of
 from ignis.config_values import rule
 
 HIDDEN = "(set, not shown)"
+_SECRETS = "|".join(field.name for field in FIELDS if field.kind is Kind.SECRET)
+_COMMENTED_SECRET = re.compile(rf"^([ \t]*#.*\b(?:{_SECRETS})[ \t]*=[ \t]*)\S.*$", re.MULTILINE)
 _WIDTH = 110
 
 
@@ -85,19 +89,26 @@ def plain_default(slot: Slot) -> Any:
     return text == "true" if slot.field.kind is Kind.BOOL else text
 
 
-def hidden_text(text: str, config: Config) -> str:
-    """The text of the configuration file, a mark in the place of each secret, and of credentials in addresses."""
-    file = config.file
-    assert file is not None
-    marks: dict[str, Any] = {}
-    for key, given in content_of(text, file).values.items():
-        field = SLOTS[key].field
-        shown = (
-            HIDDEN if field.kind is Kind.SECRET else plain(field, given.text) if field.kind is Kind.TEXT else given.text
-        )
-        if shown != given.text:
-            marks[key] = shown
-    return merge_json(text, marks) if file.suffix == ".json" else merge_toml(text, marks)
+def hidden_text(text: str, file: Path) -> str:
+    """The text of a configuration file, a mark in the place of each secret, and of credentials in addresses; in its
+    profiles and its comments too.
+
+    Raises:
+        ConfigError: it is no file of ours.
+    """
+    content_of(text, file)
+    is_json = file.suffix == ".json"
+    document: Any = json.loads(text) if is_json else tomlkit.parse(text)
+    for groups in (document, *document.get(PROFILES, {}).values()):
+        for field in FIELDS:
+            values = groups.get(field.group, {})
+            if field.name in values:
+                shown = HIDDEN if field.kind is Kind.SECRET else plain(field, values[field.name])
+                if shown != values[field.name] and field.kind in (Kind.SECRET, Kind.TEXT):
+                    values[field.name] = shown
+    if is_json:
+        return as_json(document, text)
+    return _COMMENTED_SECRET.sub(rf"\1{HIDDEN}", tomlkit.dumps(document))
 
 
 def changes_text(config: Config) -> str:

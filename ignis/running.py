@@ -102,7 +102,7 @@ class RunningConfig:
         if self._store is None:
             return changes_text(self.config)
         try:
-            return hidden_text(await trio.to_thread.run_sync(read_text, self._store.file), self.config)
+            return hidden_text(await trio.to_thread.run_sync(read_text, self._store.file), self._store.file)
         except ConfigError as error:
             return f"# {without_folders(error.message)}\n\n{changes_text(self.config)}"
 

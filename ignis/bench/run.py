@@ -12,6 +12,7 @@ from ignis.bench.figures import DecodeFigures, Figures, PromptFigures, Work, dec
 from ignis.bench.options import BenchOptions
 from ignis.bench.recorder import Recorder
 from ignis.config import Config
+from ignis.config_fields import ConfigFields
 from ignis.config_slots import Source
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
@@ -46,15 +47,17 @@ def run(options: BenchOptions, config: Config) -> Figures:
     is_default = config.origins[_LEVEL].source is Source.DEFAULT
     level = "warning" if is_default else config.log.level.value
     log = open_log(sys.stderr, LogFormat(config.log.format.value), level)
-    lanes = config.model.decode_lanes
-    if options.widths[-1] > lanes and options.widths != tuple(range(1, options.widths[-1] + 1)):
-        raise ConfigError(f"--widths: {options.widths[-1]} is more than model.decode_lanes {lanes}")
     checkpoint = open_model(options)
+    fields = config.of(checkpoint.shape.architecture.value)
+    lanes = fields.model.decode_lanes
+    if options.widths[-1] > lanes and options.widths != tuple(range(1, options.widths[-1] + 1)):
+        checkpoint.close()
+        raise ConfigError(f"--widths: {options.widths[-1]} is more than model.decode_lanes {lanes}")
     # Ctrl-C ends the process at once, and the system takes back what it holds.
     handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         leaf = open_leaf(config.device.kind, log)
-        return trio.run(_Bench(options, config, checkpoint, leaf, log).measure)
+        return trio.run(_Bench(options, fields, checkpoint, leaf, log).measure)
     finally:
         signal.signal(signal.SIGINT, handler)
         checkpoint.close()
@@ -72,7 +75,7 @@ class _Bench:
     """Everything of one run."""
 
     def __init__(
-        self, options: BenchOptions, config: Config, checkpoint: Checkpoint, leaf: NativeLeaf, log: Log
+        self, options: BenchOptions, config: ConfigFields, checkpoint: Checkpoint, leaf: NativeLeaf, log: Log
     ) -> None:
         self._options = options
         self._checkpoint = checkpoint

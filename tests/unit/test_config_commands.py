@@ -122,7 +122,7 @@ def test_no_text_tells_a_secret(tmp_path: Path) -> None:
         '[server]\napi_key = "sk-hush"\nrequest_timeout = 5\n'
     )
     config = load_config([], {}, tmp_path)
-    assert hidden_text(file.read_text(), config) == (
+    assert hidden_text(file.read_text(), file) == (
         '# mine\n[download]\ntoken = "(set, not shown)" # of the mirror\n'
         'endpoint = "https://(not shown)@mirror.example"\n'
         '[server]\napi_key = "(set, not shown)"\nrequest_timeout = 5\n'
@@ -132,6 +132,19 @@ def test_no_text_tells_a_secret(tmp_path: Path) -> None:
         "server": {"request_timeout": 5},
     }
     assert "hush" not in effective_text(config) and 'api_key = "(set, not shown)"' in effective_text(config)
+
+
+def test_secrets_of_profiles_and_comments_are_hidden_too(tmp_path: Path) -> None:
+    text = (
+        '# token = "hf-hush"\n#api_key = sk-hush\n# a token of mine\n[profiles.mine.download]\ntoken = "hf-hush"\n'
+        "[profiles.mine.cpu]\nthreads = 1 # one\n"
+    )
+    assert hidden_text(text, tmp_path / "a.toml") == (
+        "# token = (set, not shown)\n#api_key = (set, not shown)\n# a token of mine\n[profiles.mine.download]\n"
+        'token = "(set, not shown)"\n[profiles.mine.cpu]\nthreads = 1 # one\n'
+    )
+    document = {"profiles": {"mine": {"download": {"token": "hf-hush"}}}, "server": {"api_key": "sk-hush"}}
+    assert "hush" not in hidden_text(json.dumps(document), tmp_path / "a.json")
 
 
 def test_a_generated_text_survives_every_kind_of_value(tmp_path: Path) -> None:

@@ -409,6 +409,14 @@ async def test_settings_of_another_family_reload_nothing(bench: Bench) -> None:
     assert bench.loaded == ["a", "a"] and bench.engine.num_lanes == 2
 
 
+async def test_a_model_is_loaded_by_its_familys_settings(bench: Bench) -> None:
+    tiny_gguf("qwen3").write(bench.folder / "q.gguf")
+    old = bench.engine.settings
+    await bench.keeper.ask_reload(LoadSettings(old, {"qwen3": replace(old, decode_lanes=2)})).over.wait()
+    assert await bench.answer("q") == "q" and bench.engine.num_lanes == 2
+    assert await bench.answer("a") == "a" and bench.engine.num_lanes == old.decode_lanes
+
+
 async def test_a_shutdown_ends_a_reload_that_has_not_begun(bench: Bench) -> None:
     reload = bench.keeper.ask_reload(LoadSettings(replace(bench.engine.settings, decode_lanes=2)))
     bench.engine.drain()
