@@ -4,8 +4,8 @@
 //   weights  p = 2^(s - m)
 //   output   O = V p: dims are the rows
 //
-// Sixteen positions make an M tile in an order that lets a lane read a chunk of K and of V at a time: row 2 t + e of tile s is position
-// 32 (s / 2) + 8 t + 4 (s % 2) + e, row 8 + 2 t + e the one two further.
+// Sixteen positions make an M tile in an order that lets a lane read four or eight of them at a time in V: rows 2 t + e and 8 + 2 t + e of
+// a tile are e and 2 + e of four positions, half a chunk, which WholeChunks and HalfChunks choose.
 #pragma once
 
 #include <math_constants.h>
@@ -67,30 +67,43 @@ template <uint32_t D, class Operand>
 static __device__ __forceinline__ void load_query(uint32_t (&b)[D / 16][2], const float *q, const QueryMaker &maker, uint32_t row, uint32_t t,
                                                   bool is_absent) {
   float v[D / 16][4];
-  make_query<D, ChunkOrder>(v, q, maker, row, t);
+  make_query<D, ChunkOrder<D>>(v, q, maker, row, t);
 #pragma unroll
   for (uint32_t step = 0; step < D / 16; step++)
 #pragma unroll
     for (uint32_t pair = 0; pair < 2; pair++) b[step][pair] = is_absent ? 0 : packed_pair(v[step][2 * pair], v[step][2 * pair + 1], Operand());
 }
 
+// Which half of which chunk is tile's four positions of lane t of a quarter. Two tiles side by side share chunks:
+struct WholeChunks {
+  static __device__ __forceinline__ uint32_t chunk(uint32_t tile, uint32_t t) { return spread_chunk(tile / 2, t); }
+  static __device__ __forceinline__ uint32_t half(uint32_t tile, uint32_t) { return tile % 2; }
+};
+// A tile reads both halves, and of four rows all places.
+struct HalfChunks {
+  static __device__ __forceinline__ uint32_t chunk(uint32_t tile, uint32_t t) { return tile + t / 2 * 4; }
+  static __device__ __forceinline__ uint32_t half(uint32_t, uint32_t t) { return t % 2; }
+};
+
 // The position in its page of number i of a lane's results of tile s.
+template <class Chunks>
 static __device__ __forceinline__ int32_t position_of(uint32_t tile, uint32_t i, uint32_t g) {
-  return static_cast<int32_t>(32 * (tile / 2) + 8 * (g / 2) + 4 * (tile % 2) + g % 2 + i / 2 * 2);
+  return static_cast<int32_t>(8 * Chunks::chunk(tile, g / 2) + 4 * Chunks::half(tile, g / 2) + g % 2 + i / 2 * 2);
 }
 
 // Scores of one M tile for N column tiles, from the keys of a head: [D / 64][64, 64].
-template <class Element, uint32_t D, uint32_t N>
+template <class Chunks, class Element, uint32_t D, uint32_t N>
 static __device__ __forceinline__ void score_tile(float (&s)[N][4], uint32_t tile, const uint32_t (&q)[N][D / 16][2], const Element *keys,
                                                   uint32_t g, uint32_t t) {
   using Operand = typename OperandOf<Element>::type;
-  const uint32_t row = static_cast<uint32_t>(position_of(tile, 0, g));
+  const uint32_t row = static_cast<uint32_t>(position_of<Chunks>(tile, 0, g));
 #pragma unroll
   for (uint32_t n = 0; n < N; n++) s[n][0] = s[n][1] = s[n][2] = s[n][3] = 0.0f;
 #pragma unroll
   for (uint32_t j = 0; j < D / 32; j++) {
     const Element *block = keys + j / 2 * (64 * IGNIS_PAGE_TOKENS);
-    const uint4 upper = chunk_of(block, row, 4 * (j % 2) + t), lower = chunk_of(block, row + 2, 4 * (j % 2) + t);
+    const uint32_t chunk = key_chunk<D>(j % 2, t);
+    const uint4 upper = chunk_of(block, row, chunk), lower = chunk_of(block, row + 2, chunk);
     const uint32_t a[2][4] = {{upper.x, lower.x, upper.y, lower.y}, {upper.z, lower.z, upper.w, lower.w}};
 #pragma unroll
     for (uint32_t half = 0; half < 2; half++)
@@ -100,17 +113,18 @@ static __device__ __forceinline__ void score_tile(float (&s)[N][4], uint32_t til
 }
 
 // The same for one column tile, in two chains that are added: half the latency.
-template <class Element, uint32_t D>
+template <class Chunks, class Element, uint32_t D>
 static __device__ __forceinline__ void score_tile(float (&s)[4], uint32_t tile, const uint32_t (&q)[D / 16][2], const Element *keys, uint32_t g,
                                                   uint32_t t) {
   using Operand = typename OperandOf<Element>::type;
-  const uint32_t row = static_cast<uint32_t>(position_of(tile, 0, g));
+  const uint32_t row = static_cast<uint32_t>(position_of<Chunks>(tile, 0, g));
   float other[4] = {0.0f, 0.0f, 0.0f, 0.0f};
   s[0] = s[1] = s[2] = s[3] = 0.0f;
 #pragma unroll
   for (uint32_t j = 0; j < D / 32; j++) {
     const Element *block = keys + j / 2 * (64 * IGNIS_PAGE_TOKENS);
-    const uint4 upper = chunk_of(block, row, 4 * (j % 2) + t), lower = chunk_of(block, row + 2, 4 * (j % 2) + t);
+    const uint32_t chunk = key_chunk<D>(j % 2, t);
+    const uint4 upper = chunk_of(block, row, chunk), lower = chunk_of(block, row + 2, chunk);
     const uint32_t a[2][4] = {{upper.x, lower.x, upper.y, lower.y}, {upper.z, lower.z, upper.w, lower.w}};
     multiply(s, a[0], q[2 * j][0], q[2 * j][1], Operand());
     multiply(other, a[1], q[2 * j + 1][0], q[2 * j + 1][1], Operand());

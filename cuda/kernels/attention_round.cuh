@@ -119,14 +119,8 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
     };
     bool is_there = item_of(0, item);
     uint32_t ids = is_there ? ids_from(item, item.first_page) : 0, slot = 0, parity = 1;
-#if __CUDA_ARCH__ >= 900
-    if (is_there && lane < args.num_slots && item.first_page + lane < item.stop_page) {
-      const uint8_t *keys = args.pool + args.page_stride * ids + item.kv_head * HALF;
-      prefetch(keys, HALF);
-      prefetch(keys + uint64_t{args.NK} * HALF, HALF);
-    }
-#endif
-    begin();
+    // Positions before the row's own are stored since before the step, so the ring is filled before the kernel before is waited for.
+    uint32_t num_asked = 0;
     for (uint32_t number = 0; is_there; number++) {
       RoundItem next = item;
       bool is_next = false;
@@ -153,6 +147,7 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
         asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(full + slot)) : "memory");
 #endif
         if (++slot == args.num_slots) slot = 0, parity ^= 1;
+        if (++num_asked == args.num_slots) begin();
         if (page == item.first_page) {
           is_next = item_of(number + 1, next);
           next_ids = is_next ? ids_from(next, next.first_page) : 0;
@@ -162,6 +157,7 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
       ids = next_ids;
       is_there = is_next;
     }
+    if (num_asked < args.num_slots) begin();
     return;
   }
   begin();
@@ -198,7 +194,33 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
 
   if (warp >= 12) {
     const uint32_t buffer = warp - 12;
+    uint4 *const queries = reinterpret_cast<uint4 *>(behind + layout.queries) + buffer * (D / 32 * 32);
     uint32_t parity = 1;
+    if (D == 128 && heads <= 4) {
+      // The lanes of four absent columns take half of the others' work; what they leave to be multiplied is zeros.
+      for (uint32_t i = lane; i < D / 32 * 16; i += 32) queries[i / 16 * 32 + 16 + i % 16] = make_uint4(0, 0, 0, 0);
+      for (uint32_t number = buffer; item_of(number, item); number += 2, parity ^= 1) {
+        const uint32_t row = rows[item.row].row;
+        const bool is_absent = g % 4 >= item.num_heads;
+        float v[4][4];
+        const uint32_t head = item.first_head + (is_absent ? 0 : g % 4);
+        make_query<128, SpreadOrder, 8>(v, args.q + (uint64_t{row} * args.NH + head) * 128, args.maker, row, g / 4 * 4 + t);
+        barrier_wait(queries_empty + buffer, parity);
+#pragma unroll
+        for (uint32_t i = 0; i < 2; i++) {
+          uint32_t b[4];
+#pragma unroll
+          for (uint32_t pair = 0; pair < 4; pair++) {
+            const float *two = v[2 * i + pair / 2] + pair % 2 * 2;
+            b[pair] = is_absent ? 0 : packed_pair(two[0], two[1], Operand());
+          }
+          queries[(2 * i + g / 4) * 32 + lane % 16] = make_uint4(b[0], b[1], b[2], b[3]);
+        }
+        __syncwarp();
+        if (arrives_for_warp(lane)) barrier_arrive(queries_full + buffer);
+      }
+      return;
+    }
     for (uint32_t number = buffer; item_of(number, item); number += 2, parity ^= 1) {
       const uint32_t row = rows[item.row].row;
       const bool is_absent = g >= item.num_heads;
@@ -206,7 +228,6 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
       const uint32_t head = item.first_head + (is_absent ? 0 : g);
       load_query<D, Operand>(b, args.q + (uint64_t{row} * args.NH + head) * D, args.maker, row, t, is_absent);
       barrier_wait(queries_empty + buffer, parity);
-      uint4 *queries = reinterpret_cast<uint4 *>(behind + layout.queries) + buffer * (D / 32 * 32);
 #pragma unroll
       for (uint32_t j = 0; j < D / 32; j++) queries[j * 32 + lane] = make_uint4(b[2 * j][0], b[2 * j][1], b[2 * j + 1][0], b[2 * j + 1][1]);
       __syncwarp();
@@ -261,15 +282,16 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
           if (arrives_for_warp(lane)) barrier_arrive(news_empty + news_buffer);
         }
         float s[4];
-        score_tile<Element, D>(s, tile, q, keys, g, t);
+        score_tile<HalfChunks, Element, D>(s, tile, q, keys, g, t);
+        const uint32_t chunk = HalfChunks::chunk(tile, t), chunk_half = HalfChunks::half(tile, t);
         uint2 upper[NUM], lower[NUM];
 #pragma unroll
         for (uint32_t i = 0; i < NUM; i++) {
-          upper[i] = half_chunk_of(values, 16 * i + g, 4 * (tile / 2) + t, tile % 2);
-          lower[i] = half_chunk_of(values, 16 * i + g + 8, 4 * (tile / 2) + t, tile % 2);
+          upper[i] = half_chunk_of(values, 16 * i + g, chunk, chunk_half);
+          lower[i] = half_chunk_of(values, 16 * i + g + 8, chunk, chunk_half);
         }
         if (is_own) {
-          const int32_t first = static_cast<int32_t>(32 * (tile / 2) + 8 * t + 4 * (tile % 2));
+          const int32_t first = static_cast<int32_t>(8 * chunk + 4 * chunk_half);
 #pragma unroll
           for (uint32_t i = 0; i < NUM; i++) {
             upper[i].x = stored_only(upper[i].x, first, num_seen), lower[i].x = stored_only(lower[i].x, first, num_seen);
@@ -277,7 +299,7 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
           }
 #pragma unroll
           for (uint32_t i = 0; i < 4; i++)
-            if (position_of(tile, i, g) >= num_seen) s[i] = -CUDART_INF_F;
+            if (position_of<HalfChunks>(tile, i, g) >= num_seen) s[i] = -CUDART_INF_F;
         }
         float factor[2];
 #pragma unroll

@@ -86,7 +86,7 @@ static __global__ void __launch_bounds__(SPAN_WARPS * 32, 2) span_kernel(const _
     float s[4][SPAN_TILES][4];
 #pragma unroll
     for (uint32_t tile = 0; tile < 4; tile++) {
-      score_tile<Element, D, SPAN_TILES>(s[tile], tile, q, keys, g, t);
+      score_tile<WholeChunks, Element, D, SPAN_TILES>(s[tile], tile, q, keys, g, t);
 #pragma unroll
       for (uint32_t n = 0; n < SPAN_TILES; n++)
 #pragma unroll
@@ -99,7 +99,7 @@ static __global__ void __launch_bounds__(SPAN_WARPS * 32, 2) span_kernel(const _
         for (uint32_t n = 0; n < SPAN_TILES; n++)
 #pragma unroll
           for (uint32_t i = 0; i < 4; i++)
-            if (start + position_of(tile, i, g) >= limit[n][i % 2]) s[tile][n][i] = -CUDART_INF_F;
+            if (start + position_of<WholeChunks>(tile, i, g) >= limit[n][i % 2]) s[tile][n][i] = -CUDART_INF_F;
     }
     uint32_t weights[4][SPAN_TILES][2];
 #pragma unroll
@@ -139,9 +139,10 @@ static __global__ void __launch_bounds__(SPAN_WARPS * 32, 2) span_kernel(const _
     for (uint32_t i = 0; i < D / 16; i++)
 #pragma unroll
       for (uint32_t j = 0; j < 2; j++) {
-        uint4 upper = chunk_of(values, 16 * i + g, 4 * j + t), lower = chunk_of(values, 16 * i + g + 8, 4 * j + t);
+        const uint32_t chunk = WholeChunks::chunk(2 * j, t);
+        uint4 upper = chunk_of(values, 16 * i + g, chunk), lower = chunk_of(values, 16 * i + g + 8, chunk);
         if (is_cut) {
-          const int32_t first = static_cast<int32_t>(32 * j + 8 * t), num_stored = span_stop - start;
+          const int32_t first = static_cast<int32_t>(8 * chunk), num_stored = span_stop - start;
           upper.x = stored_only(upper.x, first, num_stored), lower.x = stored_only(lower.x, first, num_stored);
           upper.y = stored_only(upper.y, first + 2, num_stored), lower.y = stored_only(lower.y, first + 2, num_stored);
           upper.z = stored_only(upper.z, first + 4, num_stored), lower.z = stored_only(lower.z, first + 4, num_stored);

@@ -61,10 +61,6 @@ static __device__ __forceinline__ void bulk_copy(uint32_t shared, const void *gl
 static __device__ __forceinline__ void bulk_copy(void *shared, const void *global, uint32_t size_bytes, uint64_t *barrier) {
   bulk_copy(shared_address(shared), global, size_bytes, shared_address(barrier));
 }
-// Into the second-level cache alone: no harm where the memory changes afterwards.
-static __device__ __forceinline__ void prefetch(const void *global, uint32_t size_bytes) {
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(size_bytes) : "memory");
-}
 // What this thread wrote to shared memory is seen by bulk copies and by tensor cores that read shared memory.
 static __device__ __forceinline__ void shared_written() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 

@@ -70,13 +70,13 @@ static __global__ void __launch_bounds__(THREADS) embed_packed(float *x, const u
   float *y = x + uint64_t{blockIdx.x} * H;
   for (uint32_t index = threadIdx.x / 4; index * PIECE_COLS < H; index += THREADS / 4) {
     const uint8_t *record = tile + uint64_t{index / pieces} * record_bytes(DTYPE);
-    const uint8_t *piece = record + index % pieces * piece_bytes(DTYPE);
+    const uint8_t *piece = record + piece_offset(DTYPE, index % pieces);
     Piece<DTYPE> codes;
     codes.load(piece, 4 * g + t);
 #pragma unroll
     for (uint32_t step = 0; step < 4; step++) {
       BlockScales<DTYPE> scales;
-      scales.load(piece + layout.code_bytes + layout.high_bytes, record + pieces * piece_bytes(DTYPE), step / 2, g);
+      scales.load(piece + layout.code_bytes + layout.high_bytes, record + shared_offset(DTYPE), step / 2, g);
       float scale = half ? scales.scale[1] : scales.scale[0];
       if constexpr (DTYPE == IGNIS_Q6_K)
         if (step % 2) scale = half ? scales.scale[3] : scales.scale[2];

@@ -1,8 +1,8 @@
 // launch.cuh: launches that overlap: where the card can (9.0 and later), a kernel may be put on it while the one before still runs.
 //
-// Every kernel that is launched so calls begin(), in every thread, before it reads anything but weights and the step's inputs (which lie
-// there since before the step's first kernel), and before it writes anything: then what ran before is done and
-// seen, and so is all that ran before that.
+// Every kernel that is launched so calls begin(), in every thread, before it reads anything but weights and what lies there since before the
+// step's first kernel (the step's inputs, whose copy waits for all that was launched before it, and the KV of earlier steps), and before it
+// writes anything: then what ran before is done and seen, and so is all that ran before that.
 #pragma once
 
 #include <cuda_runtime.h>

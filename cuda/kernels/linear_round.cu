@@ -4,6 +4,30 @@
 
 namespace ignis {
 
+// Theirs is the longest compilation of all: once, in linear_round_{floats,four,five}.cu.
+extern template void launch_round<IGNIS_F16>(RoundLaunch);
+extern template bool round_has_pairs<IGNIS_F16>(uint32_t);
+extern template void launch_round<IGNIS_BF16>(RoundLaunch);
+extern template bool round_has_pairs<IGNIS_BF16>(uint32_t);
+extern template void launch_round<IGNIS_Q8_0>(RoundLaunch);
+extern template bool round_has_pairs<IGNIS_Q8_0>(uint32_t);
+extern template void launch_round<IGNIS_F8_E4M3>(RoundLaunch);
+extern template bool round_has_pairs<IGNIS_F8_E4M3>(uint32_t);
+extern template void launch_round<IGNIS_Q4_0>(RoundLaunch);
+extern template bool round_has_pairs<IGNIS_Q4_0>(uint32_t);
+extern template void launch_round<IGNIS_Q4_1>(RoundLaunch);
+extern template bool round_has_pairs<IGNIS_Q4_1>(uint32_t);
+extern template void launch_round<IGNIS_Q4_K>(RoundLaunch);
+extern template bool round_has_pairs<IGNIS_Q4_K>(uint32_t);
+extern template void launch_round<IGNIS_Q5_0>(RoundLaunch);
+extern template bool round_has_pairs<IGNIS_Q5_0>(uint32_t);
+extern template void launch_round<IGNIS_Q5_1>(RoundLaunch);
+extern template bool round_has_pairs<IGNIS_Q5_1>(uint32_t);
+extern template void launch_round<IGNIS_Q5_K>(RoundLaunch);
+extern template bool round_has_pairs<IGNIS_Q5_K>(uint32_t);
+extern template void launch_round<IGNIS_Q6_K>(RoundLaunch);
+extern template bool round_has_pairs<IGNIS_Q6_K>(uint32_t);
+
 static void launch(ignis_dtype dtype, const RoundLaunch &launch) {
   switch (dtype) {
     case IGNIS_F32: break;

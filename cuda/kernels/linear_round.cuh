@@ -45,17 +45,19 @@ static __device__ __forceinline__ void constant_fragment(uint32_t a[4], volatile
   }
 }
 
-// acc += 64 columns of every tile, or to `chain` what acc is added of it later. `units` are the tiles' in the ring.
+// acc += 64 columns of every tile, or to `chain` what acc is added of it later. `units` are the tiles' in the ring: a piece lies `piece_at`
+// behind, what its scales share `shared_at`; `number` is the piece's in its step.
 template <ignis_dtype DTYPE, uint32_t TILES>
-static __device__ __forceinline__ void multiply_piece(float (&acc)[TILES][4], float (&chain)[TILES][4], const uint8_t *const (&units)[TILES], uint32_t piece,
-                                                      const uint4 *b, const uint32_t constant[4], uint32_t lane) {
+static __device__ __forceinline__ void multiply_piece(float (&acc)[TILES][4], float (&chain)[TILES][4], const uint8_t *const (&units)[TILES],
+                                                      uint32_t piece_at, uint32_t shared_at, uint32_t number, const uint4 *b,
+                                                      const uint32_t constant[4], uint32_t lane) {
   constexpr WeightLayout layout = weight_layout(DTYPE);
-  constexpr uint32_t PIECE = piece_bytes(DTYPE), PIECES = unit_pieces(DTYPE);
+  constexpr uint32_t PIECES = step_pieces(DTYPE);
   constexpr uint32_t offset = static_cast<uint32_t>(code_offset(DTYPE));
   const float zeros[4] = {};
   Piece<DTYPE> codes[TILES];
 #pragma unroll
-  for (uint32_t tile = 0; tile < TILES; tile++) codes[tile].load(units[tile] + piece * PIECE, lane);
+  for (uint32_t tile = 0; tile < TILES; tile++) codes[tile].load(units[tile] + piece_at, lane);
 #pragma unroll
   for (uint32_t block = 0; block < 2; block++) {
     float start[2][4] = {};  // of the first 16 columns, of the second where each has a chain of its own
@@ -66,8 +68,7 @@ static __device__ __forceinline__ void multiply_piece(float (&acc)[TILES][4], fl
 #pragma unroll
     for (uint32_t tile = 0; tile < TILES; tile++) {
       BlockScales<DTYPE> scales;
-      const uint8_t *here = units[tile];
-      scales.load(here + piece * PIECE + layout.code_bytes + layout.high_bytes, here + PIECES * PIECE, block, lane / 4);
+      scales.load(units[tile] + piece_at + layout.code_bytes + layout.high_bytes, units[tile] + shared_at, block, lane / 4);
       uint32_t a[2][4];
       codes[tile].fragment(a[0], 2 * block);
       codes[tile].fragment(a[1], 2 * block + 1);
@@ -82,7 +83,7 @@ static __device__ __forceinline__ void multiply_piece(float (&acc)[TILES][4], fl
         for (uint32_t i = 0; i < 4; i++) acc[tile][i] = fmaf(scales.scale[2 + i / 2], second[i], fmaf(scales.scale[i / 2], first[i], acc[tile][i]));
       } else {
         // A scale of F8_E4M3 has the whole record.
-        const bool is_first = DTYPE != IGNIS_F8_E4M3 || piece + block == 0, is_last = DTYPE != IGNIS_F8_E4M3 || (piece + 1 == PIECES && block == 1);
+        const bool is_first = DTYPE != IGNIS_F8_E4M3 || number + block == 0, is_last = DTYPE != IGNIS_F8_E4M3 || (number + 1 == PIECES && block == 1);
         multiply_add(chain[tile], a[0], b[block].x, b[block].y, offset > 0 ? start[0] : is_first ? zeros : chain[tile]);
         multiply_add(chain[tile], a[1], b[block].z, b[block].w, chain[tile]);
 #pragma unroll
@@ -99,7 +100,7 @@ template <ignis_dtype DTYPE, uint32_t TILES>
 static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) round_linear_kernel(const __grid_constant__ RoundProduct args) {
   constexpr WeightLayout layout = weight_layout(DTYPE);
   using Ring = RoundRing<DTYPE, TILES>;
-  constexpr uint32_t UNIT = Ring::UNIT, SLOT = Ring::SLOT, PIECES = unit_pieces(DTYPE), THREADS = ROUND_WARPS * 32;
+  constexpr uint32_t UNIT = Ring::UNIT, SLOT = Ring::SLOT, STEPS = Ring::STEPS, PIECES = step_pieces(DTYPE), THREADS = ROUND_WARPS * 32;
   extern __shared__ __align__(128) uint8_t shared[];
   // From one lane: what follows from the warp alone is seen to be the same in all lanes. Else each bulk copy would be a loop over lanes.
   const uint32_t lane = threadIdx.x % 32, warp = __shfl_sync(~0u, threadIdx.x / 32, 0), g = lane / 4, t = lane % 4, T = args.in.T;
@@ -109,11 +110,9 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
 
   const RoundItems<DTYPE, TILES> items(args);
   const bool is_gate = items.is_gate, is_norm = args.outlet.kind == RoundOutlet::NORM;
-  const uint32_t units = items.units, a_record = layout.record_cols / PIECE_COLS / PIECES, slice = slice_records(units / a_record) * a_record;
-  const uint32_t num_slices = (units + slice - 1) / slice;
-  const uint32_t first_unit = warp * slice, stop = first_unit + slice < units ? first_unit + slice : units;
-  const uint32_t own = warp < num_slices ? stop - first_unit : 0;
-  Ring ring(items, shared, reinterpret_cast<uint8_t *>(next_scales + ROUND_TOKENS), warp, first_unit, own);
+  const uint32_t steps = items.steps, slice = args.slice, num_slices = args.num_slices;
+  const uint32_t first = warp * slice < steps ? warp * slice : steps, stop = first + slice < steps ? first + slice : steps;
+  Ring ring(items, shared, reinterpret_cast<uint8_t *>(next_scales + ROUND_TOKENS), warp, first, stop);
 
   // An output of a thread: column r of 16 of a tile, for a token; 32 threads side by side have two tokens or two tiles.
   constexpr uint32_t OUTPUTS = TILES * 128, TURNS = (OUTPUTS + THREADS - 1) / THREADS;
@@ -139,7 +138,7 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
 #endif
 
   const bool has_token = g < T;
-  const uint8_t *rows = args.in.memory + (uint64_t{first_unit} * PIECES * 2 * ROUND_TOKENS + g) * 64 + t * 16;
+  const uint8_t *rows = args.in.memory + (uint64_t{first} * PIECES * 2 * ROUND_TOKENS + g) * 64 + t * 16;
 
   // A warp has a token: what its finished sums are multiplied by, and the scale of the row that becomes of them.
   if (warp < T) {
@@ -161,9 +160,9 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
 
   uint32_t constant[4];
   if constexpr (has_constant(DTYPE)) constant_fragment<DTYPE>(constant, reinterpret_cast<uint32_t *>(ring.row_scales) + threadIdx.x);
-  uint4 b[PIECES * 2];  // absent tokens' stay zeros
+  uint4 b[STEPS * PIECES * 2];  // absent tokens' stay zeros
 #pragma unroll
-  for (uint32_t i = 0; i < PIECES * 2; i++) b[i] = make_uint4(0, 0, 0, 0);
+  for (uint32_t i = 0; i < STEPS * PIECES * 2; i++) b[i] = make_uint4(0, 0, 0, 0);
   [[maybe_unused]] uint32_t scale_place = 0;
   for (uint32_t item = blockIdx.x; item < args.num_items; item += gridDim.x) {
     const uint32_t first_tile = items.first_tile_of(item);
@@ -182,22 +181,36 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
       }
     }
     const uint8_t *own_rows = rows;
-    for (uint32_t unit = 0; unit < own; unit++) {
+    for (uint32_t step = first; step < stop;) {
+      // Whole units, but where a slice begins or ends amid one.
+      const bool is_late = step % STEPS, is_whole = STEPS == 1 || (!is_late && step + 1 < stop);
 #pragma unroll
-      for (uint32_t i = 0; i < PIECES * 2; i++)
-        if (has_token) b[i] = *reinterpret_cast<const uint4 *>(own_rows + i * (ROUND_TOKENS * 64));
-      own_rows += PIECES * 2 * (ROUND_TOKENS * 64);
+      for (uint32_t i = 0; i < STEPS * PIECES * 2; i++)
+        if (has_token && (i < PIECES * 2 || is_whole)) b[i] = *reinterpret_cast<const uint4 *>(own_rows + i * (ROUND_TOKENS * 64));
       const uint8_t *slot = ring.next(), *units_here[TILES];
 #pragma unroll
       for (uint32_t tile = 0; tile < TILES; tile++) {
         units_here[tile] = slot + tile * SLOT;
-        // Matrices start at multiples of 256.
-        if constexpr (SLOT != UNIT) units_here[tile] += ((first_tile + (is_gate ? 0 : tile)) * units + first_unit + unit) * UNIT % 128;
+        // Matrices start at multiples of 256, second steps at multiples of 128 behind the first.
+        static_assert(STEPS == 1 || second_offset(DTYPE) % 128 == 0);
+        if constexpr (SLOT != UNIT) units_here[tile] += ((first_tile + (is_gate ? 0 : tile)) * (steps / STEPS) + step / STEPS) * UNIT % 128;
       }
       float chain[TILES][4];
+      if (is_whole) {
 #pragma unroll
-      for (uint32_t piece = 0; piece < PIECES; piece++)
-        multiply_piece<DTYPE, TILES>(acc, chain, units_here, piece, b + piece * 2, constant, lane);
+        for (uint32_t piece = 0; piece < STEPS * PIECES; piece++)
+          multiply_piece<DTYPE, TILES>(acc, chain, units_here, piece_offset(DTYPE, piece), shared_offset(DTYPE), piece % PIECES, b + piece * 2,
+                                       constant, lane);
+      } else {
+        const uint32_t pieces_at = is_late ? layout.super_bytes : 0;
+#pragma unroll
+        for (uint32_t piece = 0; piece < PIECES; piece++)
+          multiply_piece<DTYPE, TILES>(acc, chain, units_here, pieces_at + piece_offset(DTYPE, piece), is_late ? 0 : shared_offset(DTYPE), piece,
+                                       b + piece * 2, constant, lane);
+      }
+      const uint32_t done = is_whole ? STEPS : 1;
+      step += done;
+      own_rows += done * (PIECES * 2 * ROUND_TOKENS * 64);
     }
 
     if (item != blockIdx.x) warps_meet(1, 2 * THREADS);  // all have read the partial tiles of the item before

@@ -68,6 +68,10 @@ void launch_round(RoundLaunch launch) {
   static_assert(fits_everywhere([](uint32_t code) { return RoundMemory<DTYPE, 1>::size_bytes(code); }));
   // As many tiles at a time as give every multiprocessor the same share. Bits do not depend on it.
   set_round_items(&launch.args, 1);
+  constexpr uint32_t a_half = HALF_PIECES / step_pieces(DTYPE);
+  const uint32_t halves = num_records(DTYPE, launch.args.in.K) * unit_steps(DTYPE);
+  launch.args.slice = slice_halves(halves) * a_half;
+  launch.args.num_slices = (halves + slice_halves(halves) - 1) / slice_halves(halves);
   const uint32_t tiles = launch.args.num_items, multiprocessors = launch.num_multiprocessors;
   if (launch.args.outlet.kind == RoundOutlet::GATE)
     launch_round_tiles<DTYPE, 2>(launch);

@@ -20,17 +20,22 @@ struct RoundProduct {
     uint32_t rows, ldy, accumulates;
   } job[MAX_ROUND_JOBS];
   uint32_t first_item[MAX_ROUND_JOBS + 1];  // items are TILES tiles each; job i has [first_item[i], first_item[i + 1])
-  uint32_t num, num_items;
+  uint32_t num, num_items, slice, num_slices;  // a slice in steps
   RoundInput in;
   RoundLayout in_layout;
   RoundOutlet outlet;
   RoundLayout out_layout;
 };
 
-// What a warp copies at a time: records, but of 16-bit types pieces, or nothing would fit.
+// What a warp multiplies at a time, a step: HALF_COLS columns, but of 16-bit types a piece. What it copies at a time, a unit: a step, or the
+// two of a record together. A slice that begins or ends amid a record has a unit of one step there.
 __host__ __device__ constexpr bool is_16_bit(ignis_dtype dtype) { return dtype == IGNIS_F16 || dtype == IGNIS_BF16; }
-__host__ __device__ constexpr uint32_t unit_pieces(ignis_dtype dtype) { return is_16_bit(dtype) ? 1 : weight_layout(dtype).record_cols / PIECE_COLS; }
-__host__ __device__ constexpr uint32_t unit_bytes(ignis_dtype dtype) { return unit_pieces(dtype) * piece_bytes(dtype) + weight_layout(dtype).super_bytes; }
+__host__ __device__ constexpr uint32_t step_pieces(ignis_dtype dtype) { return is_16_bit(dtype) ? 1 : HALF_PIECES; }
+__host__ __device__ constexpr uint32_t step_bytes(ignis_dtype dtype) { return step_pieces(dtype) * piece_bytes(dtype) + weight_layout(dtype).super_bytes; }
+__host__ __device__ constexpr uint32_t unit_steps(ignis_dtype dtype) { return weight_layout(dtype).record_cols / HALF_COLS; }
+__host__ __device__ constexpr uint32_t unit_bytes(ignis_dtype dtype) { return unit_steps(dtype) == 1 ? step_bytes(dtype) : record_bytes(dtype); }
+// The second step of a unit lies so far behind the first, with what they share between them.
+__host__ __device__ constexpr uint32_t second_offset(ignis_dtype dtype) { return shared_offset(dtype); }
 
 // Copies whose addresses in both memories differ within 128 bytes run at four fifths of the rate (measured): a unit lies in its slot as far
 // behind a multiple of 128 as it does in global memory. So far that is at most.
@@ -71,13 +76,13 @@ template <ignis_dtype DTYPE, uint32_t TILES>
 struct RoundItems {
   const RoundProduct &args;
   bool is_gate;
-  uint32_t units;  // of a tile
+  uint32_t steps;  // of a tile, in whole units
   uint64_t tile_bytes, tile_stride;
 
   __device__ __forceinline__ explicit RoundItems(const RoundProduct &args) : args(args) {
     is_gate = args.outlet.kind == RoundOutlet::GATE;
-    units = num_records(DTYPE, args.in.K) * (weight_layout(DTYPE).record_cols / PIECE_COLS / unit_pieces(DTYPE));
-    tile_bytes = uint64_t{units} * unit_bytes(DTYPE);
+    steps = num_records(DTYPE, args.in.K) * (weight_layout(DTYPE).record_cols / PIECE_COLS / step_pieces(DTYPE));
+    tile_bytes = uint64_t{steps / unit_steps(DTYPE)} * unit_bytes(DTYPE);
     tile_stride = is_gate ? static_cast<uint64_t>(args.job[1].packed - args.job[0].packed) : tile_bytes;
   }
   __device__ __forceinline__ uint32_t job_of(uint32_t item) const { return item < args.first_item[1] ? 0u : item < args.first_item[2] ? 1u : 2u; }
@@ -93,31 +98,32 @@ struct RoundItems {
   }
 };
 
-// A warp's ring: `own` units, from `first_unit` on, of every tile of every item of its block, STAGES deep. All members are the same in all
-// lanes. The first warp brings the row scales of an item as well; there are as many places for them as items can be under way.
+// A warp's ring: steps [first, stop) of every tile of every item of its block, STAGES units deep. All members are the same in all lanes.
+// The first warp brings the row scales of an item as well; there are as many places for them as items can be under way.
 template <ignis_dtype DTYPE, uint32_t TILES>
 struct RoundRing {
   using Memory = RoundMemory<DTYPE, TILES>;
-  static constexpr uint32_t UNIT = unit_bytes(DTYPE), SLOT = slot_bytes(DTYPE), STAGES = Memory::stages(TARGET);
+  static constexpr uint32_t UNIT = unit_bytes(DTYPE), SLOT = slot_bytes(DTYPE), STEPS = unit_steps(DTYPE), STAGES = Memory::stages(TARGET);
   static constexpr uint32_t SCALE_PLACES = weight_layout(DTYPE).has_row_scales ? STAGES + 1 : 0;
 
   const RoundItems<DTYPE, TILES> &items;
   uint8_t *memory;
   float *row_scales;
-  uint32_t barriers, warp, first_unit, own;
+  uint32_t barriers, warp, first, stop, num_units;
   uint32_t item = blockIdx.x, unit = 0, stage = 0, scale_place = 0, tiles = 0;  // what is copied next
   uint32_t read_stage = 0, read_parity = 0;
   const uint8_t *source = nullptr;
 
-  __device__ __forceinline__ RoundRing(const RoundItems<DTYPE, TILES> &items, uint8_t *shared, uint8_t *behind_tokens, uint32_t warp, uint32_t first_unit,
-                                       uint32_t own)
+  __device__ __forceinline__ RoundRing(const RoundItems<DTYPE, TILES> &items, uint8_t *shared, uint8_t *behind_tokens, uint32_t warp, uint32_t first,
+                                       uint32_t stop)
       : items(items),
         memory(shared + warp * (STAGES * TILES * SLOT)),
         row_scales(reinterpret_cast<float *>(behind_tokens + ROUND_WARPS * STAGES * 8)),
         barriers(shared_address(behind_tokens) + warp * (STAGES * 8)),
         warp(warp),
-        first_unit(first_unit),
-        own(own) {
+        first(first),
+        stop(stop),
+        num_units(stop > first ? (stop - 1) / STEPS - first / STEPS + 1 : 0) {
 #if __CUDA_ARCH__ >= 900
     if (threadIdx.x % 32 == 0) {
 #pragma unroll
@@ -133,7 +139,7 @@ struct RoundRing {
 
   __device__ __forceinline__ void take_item() {
     if (item >= items.args.num_items) return;
-    source = items.source_of(item) + uint64_t{first_unit} * UNIT;
+    source = items.source_of(item) + uint64_t{first / STEPS} * UNIT + (first % STEPS ? second_offset(DTYPE) : 0);
     tiles = items.tiles_of(item);
   }
   __device__ __forceinline__ bool brings_scales() const { return SCALE_PLACES > 0 && warp == 0 && unit == 0; }
@@ -144,16 +150,18 @@ struct RoundRing {
   // One unit of every tile, if any are left. On sm_90 one lane asks for bulk copies: the sixteen bytes a lane of sm_80 cost a third of the
   // instructions that the products of four-bit weights take.
   __device__ __forceinline__ void copy_next() {
-    if (own && item < items.args.num_items) {
+    if (num_units && item < items.args.num_items) {
+      const bool is_late = first % STEPS && unit == 0, is_part = is_late || (stop % STEPS && unit + 1 == num_units);
+      const uint32_t size_bytes = is_part ? step_bytes(DTYPE) : UNIT;
 #if __CUDA_ARCH__ >= 900
       if (is_elected()) {
         const uint32_t barrier = barriers + stage * 8, target = shared_address(memory) + stage * (TILES * SLOT);
-        barrier_expect(barrier, tiles * (UNIT + (brings_scales() ? TILE_ROWS * 4 : 0)));
+        barrier_expect(barrier, tiles * (size_bytes + (brings_scales() ? TILE_ROWS * 4 : 0)));
 #pragma unroll
         for (uint32_t tile = 0; tile < TILES; tile++) {
           if (tile >= tiles) break;
           const uint8_t *from = source + tile * items.tile_stride;
-          bulk_copy(target + tile * SLOT + shift_of(from), from, UNIT, barrier);
+          bulk_copy(target + tile * SLOT + shift_of(from), from, size_bytes, barrier);
         }
         if (brings_scales())
           for (uint32_t tile = 0; tile < tiles; tile++)
@@ -169,7 +177,7 @@ struct RoundRing {
 #pragma unroll
         for (uint32_t i = 0; i < (UNIT + 511) / 512; i++) {
           const uint32_t at = i * 512 + lane * 16;
-          if (UNIT % 512 == 0 || at < UNIT) copy_async(to + at, from + at);
+          if ((STEPS == 1 && UNIT % 512 == 0) || at < size_bytes) copy_async(to + at, from + at);
         }
       }
       if (brings_scales() && lane < tiles * 4)
@@ -177,8 +185,8 @@ struct RoundRing {
 #endif
       if constexpr (SCALE_PLACES > 0)
         if (unit == 0) scale_place = scale_place + 1 == SCALE_PLACES ? 0 : scale_place + 1;
-      source += UNIT;
-      if (++unit == own) {
+      source += is_late ? UNIT - second_offset(DTYPE) : UNIT;
+      if (++unit == num_units) {
         unit = 0;
         item += gridDim.x;
         take_item();

@@ -64,12 +64,12 @@ static __global__ void __launch_bounds__(Tile::THREADS) span_warp_kernel(const S
       constexpr uint32_t chunks = PIECE / 16, super_chunks = layout.super_bytes / 16;
       for (uint32_t i = threadIdx.x; i < BLOCK_TILES * chunks; i += Tile::THREADS) {
         const uint32_t tile = i / chunks, from = i % chunks * 16, source = first_tile + tile < last_tile ? first_tile + tile : last_tile;
-        copy_async(target + tile * Tile::WEIGHTS + from, weights + source * tile_bytes + index % PIECES * PIECE + from);
+        copy_async(target + tile * Tile::WEIGHTS + from, weights + source * tile_bytes + piece_offset(DTYPE, index % PIECES) + from);
       }
       if constexpr (super_chunks > 0) {
         for (uint32_t i = threadIdx.x; i < BLOCK_TILES * super_chunks; i += Tile::THREADS) {
           const uint32_t tile = i / super_chunks, from = i % super_chunks * 16, source = first_tile + tile < last_tile ? first_tile + tile : last_tile;
-          copy_async(target + tile * Tile::WEIGHTS + PIECE + from, weights + source * tile_bytes + PIECES * PIECE + from);
+          copy_async(target + tile * Tile::WEIGHTS + PIECE + from, weights + source * tile_bytes + shared_offset(DTYPE) + from);
         }
       }
       const uint8_t *inputs = input + (uint64_t{index} * in.tokens + first_token) * SPAN_PIECE_BYTES;

@@ -155,7 +155,7 @@ static __global__ void __launch_bounds__(GROUPS * 128 + 128, 1)
     const auto load = [&](uint32_t (&a)[4][4]) {
       if (unit_piece == 0) barrier_wait(weights_full + weights.slot, weights.phase);
       const uint8_t *unit = weight_ring + weights.slot * Tile::WEIGHT_BYTES + warp * Tile::UNIT_BYTES;
-      load_operands<DTYPE>(a, unit + unit_piece * PIECE, unit + Tile::UNIT_PIECES * PIECE, row_factors, lane);
+      load_operands<DTYPE>(a, unit + piece_offset(DTYPE, unit_piece), unit + shared_offset(DTYPE), row_factors, lane);
       if (++unit_piece == Tile::UNIT_PIECES) {
         unit_piece = 0;
         weights.advance();

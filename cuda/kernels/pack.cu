@@ -251,11 +251,11 @@ static __global__ void pack_kernel(uint8_t *packed, const float *scales, ignis_d
   if (row >= num_rows) return;
   const uint64_t tile_bytes = uint64_t{num_records(DTYPE, cols)} * record_bytes(DTYPE);
   uint8_t *record = packed + (first_row + row) / TILE_ROWS * tile_bytes + uint64_t{index / pieces} * record_bytes(DTYPE);
-  uint8_t *piece = record + index % pieces * piece_bytes(DTYPE);
+  uint8_t *piece = record + piece_offset(DTYPE, index % pieces);
   if constexpr (weight_layout(DTYPE).has_row_scales) {
     pack_16<DTYPE>(piece, stored, scales + first_row, cols, row, num_rows, index * PIECE_COLS, lane);
   } else {
-    uint8_t *super = weight_layout(DTYPE).super_bytes && index % pieces == 0 ? record + pieces * piece_bytes(DTYPE) : nullptr;
+    uint8_t *super = weight_layout(DTYPE).super_bytes && index % pieces == 0 ? record + shared_offset(DTYPE) : nullptr;
     pack_codes<DTYPE>(piece, super, stored, cols, row, num_rows, index * PIECE_COLS, lane);
     if constexpr (has_block_scales(DTYPE))
       if (super)

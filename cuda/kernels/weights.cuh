@@ -6,7 +6,8 @@
 //   matrix   tile 0, 1, ... of 16 rows (the last filled up with zeros) | row scales [rows rounded up to 16] float32: powers of two that
 //            results are multiplied by; other types than F16 and BF16 need them in prefill only (linear_span_weights.cuh)
 //   tile     record 0, 1, ...: 128 columns each, 256 for the K types; the last filled up with zeros
-//   record   piece 0, 1, ... of 64 columns | K types: [8 g] x (d of row g, of row g + 8; dmin of both); F8_E4M3: float32 scale, 12 bytes
+//   record   two pieces of 64 columns | what the record's scales share | K types: two pieces more. So either half of a record lies in one
+//            run with what it needs. K types share [8 g] x (d of row g, of row g + 8; dmin of both), F8_E4M3 a float32 scale and 12 bytes
 //   piece    codes | high bits | scales
 //
 // Lane 4 g + t of a warp holds rows g and g + 8. Of sixteen columns (a step) it holds four, 4 t .. 4 t + 3: the mma's own columns 2t,
@@ -33,9 +34,10 @@ namespace ignis {
 
 inline constexpr uint32_t TILE_ROWS = 16;
 inline constexpr uint32_t PIECE_COLS = 64;
+inline constexpr uint32_t HALF_COLS = 128, HALF_PIECES = HALF_COLS / PIECE_COLS;  // half of a record of the K types, a record of all others
 
 struct WeightLayout {
-  uint32_t record_cols;   // a multiple of PIECE_COLS; also the unit of the K slices
+  uint32_t record_cols;   // HALF_COLS or twice that
   uint32_t code_bytes;    // of a piece
   uint32_t high_bytes;
   uint32_t scale_bytes;
@@ -71,9 +73,16 @@ __host__ __device__ constexpr uint32_t num_records(ignis_dtype dtype, uint32_t c
 }
 __host__ __device__ constexpr uint32_t num_tiles(uint32_t rows) { return (rows + TILE_ROWS - 1) / TILE_ROWS; }
 
-// The K slices of a row's sum: contiguous records, at most eight slices. Part of the contract: it depends on the shape alone.
+// Where a record has its pieces and what its scales share.
+__host__ __device__ constexpr uint32_t shared_offset(ignis_dtype dtype) { return HALF_PIECES * piece_bytes(dtype); }
+__host__ __device__ constexpr uint32_t piece_offset(ignis_dtype dtype, uint32_t piece) {
+  return piece * piece_bytes(dtype) + (piece >= HALF_PIECES ? weight_layout(dtype).super_bytes : 0);
+}
+
+// The K slices of a row's sum: runs of so many halves of records, at most eight slices. Part of the contract: it depends on the shape alone.
+// Of whole records, Qwen3-32B's 20 of 256 columns, six slices would have three, one two, and the eighth none.
 inline constexpr uint32_t MAX_SLICES = 8;
-__host__ __device__ constexpr uint32_t slice_records(uint32_t records) { return (records + MAX_SLICES - 1) / MAX_SLICES; }
+__host__ __device__ constexpr uint32_t slice_halves(uint32_t halves) { return (halves + MAX_SLICES - 1) / MAX_SLICES; }
 
 // Types whose codes are float16 subnormals carry 2^-24 in every sum until the end.
 __host__ __device__ constexpr bool is_nibbles(ignis_dtype dtype) {
@@ -208,19 +217,23 @@ struct BlockScales {
       const uint32_t word = *reinterpret_cast<const uint32_t *>(scales + index * 4);
       const uint2 words = *reinterpret_cast<const uint2 *>(super + g * 8);
       const float2 d = __half22float2(*reinterpret_cast<const __half2 *>(&words.x)), m = __half22float2(*reinterpret_cast<const __half2 *>(&words.y));
-      // Exact: eleven bits times six.
-      scale[0] = d.x * byte_of(word, 0);
-      scale[1] = d.y * byte_of(word, 1);
-      minimum[0] = -(m.x * byte_of(word, 2));
-      minimum[1] = -(m.y * byte_of(word, 3));
+      // A byte is a float16 subnormal, 2^-24 times itself. Exact: eleven bits times six.
+      const float2 s = float2_of(__byte_perm(word, 0, 0x4140)), n = float2_of(__byte_perm(word, 0, 0x4342));
+      scale[0] = d.x * 16777216.0f * s.x;
+      scale[1] = d.y * 16777216.0f * s.y;
+      minimum[0] = -(m.x * 16777216.0f * n.x);
+      minimum[1] = -(m.y * 16777216.0f * n.y);
     } else if constexpr (DTYPE == IGNIS_Q6_K) {
-      // Signed bytes with their top bit turned: value + 128.
+      // Signed bytes with their top bit turned are value + 128; 0x6400 | u is 1024 + u in float16.
       const uint32_t word = *reinterpret_cast<const uint32_t *>(scales + index * 4) ^ 0x80808080u;
       const float2 d = __half22float2(*reinterpret_cast<const __half2 *>(super + g * 4));
-      scale[0] = d.x * (byte_of(word, 0) - 128.0f);
-      scale[1] = d.y * (byte_of(word, 1) - 128.0f);
-      scale[2] = d.x * (byte_of(word, 2) - 128.0f);
-      scale[3] = d.y * (byte_of(word, 3) - 128.0f);
+#pragma unroll
+      for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t raised = __byte_perm(word, 0x64646464u, i ? 0x4342 : 0x4140);
+        const float2 s = __half22float2(__hadd2(*reinterpret_cast<const __half2 *>(&raised), __float2half2_rn(-1152.0f)));
+        scale[2 * i] = d.x * s.x;
+        scale[2 * i + 1] = d.y * s.y;
+      }
     } else if constexpr (DTYPE == IGNIS_F8_E4M3) {
       scale[0] = scale[1] = *reinterpret_cast<const float *>(super);
     } else if constexpr (!weight_layout(DTYPE).has_row_scales) {
@@ -230,9 +243,7 @@ struct BlockScales {
     }
   }
 
-  static __device__ __forceinline__ float byte_of(uint32_t word, uint32_t i) {
-    return __uint_as_float(__byte_perm(word, 0x4b000000u, 0x7540u + i)) - 8388608.0f;
-  }
+  static __device__ __forceinline__ float2 float2_of(uint32_t halves) { return __half22float2(*reinterpret_cast<const __half2 *>(&halves)); }
 };
 
 #endif
