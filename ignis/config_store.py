@@ -51,7 +51,7 @@ class ConfigStore:
         expected = tomllib.loads(text)
         _set(expected, values)
         # TOML has many ways to write a table, and a value under the wrong head would be another field.
-        if tomllib.loads(merged) != expected:
+        if _without_empty(tomllib.loads(merged)) != _without_empty(expected):
             raise ConfigError(f"{self.file} is written in a form that cannot be changed in place")
         return merged
 
@@ -107,6 +107,10 @@ def merge_toml(text: str, values: Mapping[str, Any]) -> str:
         else:
             if value is None:
                 table.pop(name, None)
+            elif isinstance(value, dict) and (name not in table or is_flat or _is_flat(table, name)):
+                inline = tomlkit.inline_table()
+                inline.update(value)
+                table[name] = inline
             else:
                 table[name] = value
     return tomlkit.dumps(document)
@@ -140,6 +144,14 @@ def _set(document: dict[str, Any], values: Mapping[str, Any]) -> None:
                 entries.pop(name, None)
             else:
                 entries[name] = value
+
+
+def _without_empty(value: Any) -> Any:
+    """A table whose last value went away may go with it."""
+    if not isinstance(value, dict):
+        return value
+    entries = {name: _without_empty(entry) for name, entry in value.items()}
+    return {name: entry for name, entry in entries.items() if entry != {}}
 
 
 def _is_flat(table: Any, name: str) -> bool:

@@ -1,9 +1,15 @@
 """A configuration file is changed where it has to be, and is the old one or the new one at any moment."""
 
+import json
 import os
+import random
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ignis.config_file import content_of
 from ignis.config_store import ConfigStore, merge_json, merge_toml
@@ -113,3 +119,75 @@ def test_what_a_broken_write_left_is_removed_and_is_in_nobodys_way(tmp_path: Pat
     beside.write_text("half")
     ConfigStore(file).write("new")
     assert file.read_text() == "new" and os.listdir(tmp_path) == ["ignis.config.toml"]
+
+
+CONTENT: dict[str, dict[str, Any]] = {
+    "model": {"decode_lanes": 3, "decode_share": 4, "idle_unload": 5},
+    "server": {"ui": True, "request_timeout": 7},
+    "cpu": {"threads": 2},
+    "switch": {"max_wait": 4, "known_models": {"a": "/x"}},
+    "sampling": {"temperature": 0.5},
+}
+CHANGES: dict[str, Any] = {
+    "model.decode_lanes": 2,
+    "model.qwen3.decode_lanes": 1,
+    "model.llama.decode_share": 9,
+    "server.ui": False,
+    "cpu.threads": 1,
+    "switch.known_models": {"b": "/y"},
+    "sampling.llama.temperature": 0.2,
+    "device.kind": "cpu",
+}
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_spelled(entry)}" for name, entry in value.items()) + " }"
+    return json.dumps(value)
+
+
+def _any_file(chance: random.Random) -> str:
+    """A file in any mixture of the ways in which TOML spells a table."""
+    top: list[str] = []
+    tables: list[str] = []
+    for group in chance.sample(list(CONTENT), chance.randint(0, len(CONTENT))):
+        fields = {name: value for name, value in CONTENT[group].items() if chance.random() < 0.6}
+        scoped = {name: value for name, value in fields.items() if name.startswith(("decode", "temp"))}
+        families = [family for family in ("llama", "qwen3") if scoped and chance.random() < 0.5]
+        style = chance.choice(["head", "dotted", "inline"])
+        if style == "inline":
+            top.append(f"{group} = {_spelled(fields | dict.fromkeys(families, scoped))}  # c {group}")
+            continue
+        prefix = f"{group}." if style == "dotted" else ""
+        body = [f"{prefix}{name} = {_spelled(value)} # c {group}.{name}" for name, value in fields.items()]
+        for family in families:
+            match chance.choice(["head", "dotted", "inline"]):
+                case "head":
+                    rows = "\n".join(f"{name} = {value}" for name, value in scoped.items())
+                    tables.append(f"[{group}.{family}] # head\n{rows}")
+                case "dotted":
+                    body += [f"{prefix}{family}.{name} = {value}" for name, value in scoped.items()]
+                case "inline":
+                    body.append(f"{prefix}{family} = {_spelled(scoped)}")
+        if style == "dotted":
+            top += body
+        else:
+            tables.append("\n".join([f"[{group}]", *body]))
+    chance.shuffle(top)
+    chance.shuffle(tables)
+    return "\n\n".join(["# the first line", "\n".join(top), *tables, "# the last line"])
+
+
+@given(st.integers(0, 2**32))
+def test_a_file_of_any_form_is_changed_and_keeps_its_comments(seed: int) -> None:
+    chance = random.Random(seed)
+    text = _any_file(chance)
+    values = {key: None if chance.random() < 0.3 else value for key, value in CHANGES.items() if chance.random() < 0.5}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "ignis.config.toml"
+        file.write_text(text)
+        # It refuses a file whose text would come out as anything else.
+        merged = ConfigStore(file).merged(values)
+    kept = [line for line in text.splitlines() if "# " in line]
+    changed = {key.rpartition(".")[2] for key in values}
+    assert all(line in merged for line in kept if not any(name in line for name in (*changed, "= {")))
