@@ -66,13 +66,19 @@ function Secret({ field, id, isLocked, describedBy }) {
   const [isOpen, setOpen] = useState(false);
   const isSet = origins.value.get(field.key)?.is_set;
   const found = edits.value.get(field.key);
+  const hasEdit = Boolean(found);
+  useEffect(() => {
+    // Applied or put back: what was typed is gone from the page.
+    if (!hasEdit) setOpen(false);
+  }, [hasEdit]);
   if (isOpen && !isLocked) {
-    return html`<div class="control secret"><input type="password" class="field" id=${id} value=${found?.text ?? ""} autocomplete="off" placeholder="the new one" aria-describedby=${describedBy}
+    // Not of the kind of a password: browsers would offer to keep it as this page's.
+    return html`<div class="control secret"><input type="text" class="field masked" spellcheck=${false} id=${id} value=${found?.text ?? ""} autocomplete="off" placeholder="the new one" aria-describedby=${describedBy}
         onInput=${(/** @type {any} */ event) => edit(field, event.target.value)} onBlur=${() => check(field)} />
       <button type="button" class="link" onClick=${() => (setOpen(false), discard(field.key))}>Leave it</button></div>`;
   }
   return html`<div class="control secret"><span>${isSet ? "set, not shown" : "not set"}</span>
-    ${!isLocked && html`<button type="button" class="link" id=${id} aria-describedby=${describedBy} onClick=${() => setOpen(true)}>${isSet ? "Replace" : "Set"}</button>`}</div>`;
+    ${!isLocked && html`<button type="button" class="link" aria-label=${`${isSet ? "Replace" : "Set"} ${field.key}`} aria-describedby=${describedBy} onClick=${() => setOpen(true)}>${isSet ? "Replace" : "Set"}</button>`}</div>`;
 }
 
 /** What a family of models has of its own. @param {{field: Field}} properties */

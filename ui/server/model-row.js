@@ -30,6 +30,7 @@ export function CatalogRow({ entry, canDownload }) {
   const [isOpen, setOpen] = useState(false);
   const download = downloads.value.get(entry.id);
   const why = reasonOf(entry, download);
+  const order = download?.state === "failed" ? "Try again" : entry.presence === "partial" ? "Go on" : "Download";
   return html`<tr>
       <th scope="row">${entry.id}<span class="quiet">${about(entry.format, entry.context_tokens, entry.licence)}</span></th>
       <td class="size">${bytes(entry.size_bytes)}</td>
@@ -37,7 +38,7 @@ export function CatalogRow({ entry, canDownload }) {
         ? html`<td colspan="2"><${Progress} entry=${entry} download=${/** @type {Download} */ (download)} /></td>`
         : html`<td><span class=${`tag ${why ? (why.isBad ? "bad" : "warn") : ""}`}>${why?.word ?? (entry.presence === "partial" ? "begun" : "not here")}</span>
               ${why && html` <button type="button" class="link" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>Why?</button>`}</td>
-            <td class="act"><button type="button" class="button" disabled=${!canDownload || entry.presence === "foreign"} aria-label=${`Download ${entry.id}`} onClick=${() => fetchModel(entry.id)}>${download?.state === "failed" ? "Try again" : entry.presence === "partial" ? "Go on" : "Download"}</button></td>`}
+            <td class="act"><button type="button" class="button" disabled=${!canDownload || entry.presence === "foreign"} aria-label=${`${order} ${entry.id}`} onClick=${() => fetchModel(entry.id)}>${order}</button></td>`}
     </tr>
     ${isOpen && why && !isMoving(download) && html`<tr class="why"><td colspan="4">${why.text}</td></tr>`}`;
 }

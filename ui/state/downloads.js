@@ -86,6 +86,7 @@ function take(state) {
   for (const { model, state: now } of downloads.value.values()) {
     if (now === before.get(model)?.state) continue;
     if (now === "complete") arrive(model);
+    else if (!isMoving(downloads.value.get(model)) && before.has(model)) asking(async () => (catalog.value = await readCatalog()));
     if (now === "failed") wanted.delete(model);
   }
 }

@@ -1,0 +1,339 @@
+"""The Server view in a browser: models fetched from a mirror, loaded and sent away; the configuration; the log."""
+
+import hashlib
+import json
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, Route, expect
+
+from tests.e2e.axe import findings
+from tests.e2e.browser import CHROMIUM, opened_page
+from tests.e2e.conftest import free_port
+from tests.e2e.server import Server
+from tests.e2e.small_folder import write_small_folder
+from tests.fakes.mirror import Handler, Mirror, serving
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+ROOT = Path(__file__).resolve().parents[2]
+SLOW_MS = 30_000
+HOSTILE = '<img src=x onerror="window.hasRun=1"><script>window.hasRun=1</script>'
+NOTES = "# How we serve.\n[model]\nidle_unload = 900 # a quarter of an hour\n"
+
+
+@dataclass
+class Slowly:
+    """Sends half of a file, and the rest once it may."""
+
+    mirror: Mirror
+    may_go_on: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, handler: Handler) -> None:
+        body = self.mirror.files[handler.path]
+        start = int((handler.headers.get("Range") or "bytes=0-").removeprefix("bytes=").removesuffix("-"))
+        handler.send_response(206 if start else 200)
+        handler.send_header("Content-Length", str(len(body) - start))
+        if start:
+            handler.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+        handler.end_headers()
+        middle = max(start, len(body) // 2)
+        handler.wfile.write(body[start:middle])
+        handler.wfile.flush()
+        self.may_go_on.wait(20)
+        handler.wfile.write(body[middle:])
+
+
+@dataclass
+class Rig:
+    server: Server
+    mirror: Mirror
+    config: Path
+
+
+@pytest.fixture(scope="module")
+def rig(real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    """A server on the real model, whose catalog has three more at a mirror; one of them is not what it should be."""
+    folder = tmp_path_factory.mktemp("served")
+    write_small_folder(folder / "source" / "second")
+    with serving() as mirror:
+        sources = {
+            "second": {file.name: file.read_bytes() for file in (folder / "source" / "second").iterdir()},
+            "bent": {"bent.gguf": b"straight"},
+            "long": {"long.gguf": bytes(16_000_000)},
+        }
+        entries = []
+        for id, files in sources.items():
+            mirror.files |= {f"/owner/{id}/resolve/v1/{name}": content for name, content in files.items()}
+            pins = [
+                {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+                for name, content in files.items()
+            ]
+            entries.append({"id": id, "repo": f"owner/{id}", "revision": "v1", "files": pins, "licence": "MIT"})
+        mirror.files["/owner/bent/resolve/v1/bent.gguf"] = b"crooked!"
+        (folder / "catalog.json").write_text(json.dumps({"model": entries}))
+        config = folder / "config.toml"
+        config.write_text(NOTES)
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "IGNIS_LOG_FORMAT": "json", "IGNIS_DEVICE": "cpu"}
+        flags = {
+            "--config": config,
+            "--model-artifact": real_model,
+            "--download-endpoint": mirror.url,
+            "--download-catalog": folder / "catalog.json",
+            "--download-path": folder / "models",
+        }
+        command = [sys.executable, "-m", "ignis", *(str(word) for pair in flags.items() for word in pair)]
+        with Server(command, free_port(), free_port(), folder / "log", environment) as server:
+            yield Rig(server, mirror, config)
+
+
+@pytest.fixture
+def page(browser: Browser, rig: Rig) -> Iterator[Page]:
+    rig.mirror.answer = None
+    origin = f"http://127.0.0.1:{rig.server.port}"
+    with opened_page(browser, origin, "/ui/#/server", viewport={"width": 1440, "height": 900}) as page:
+        expect(page.locator(".field-row").first).to_be_visible()
+        yield page
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.locator(".models tbody tr", has=page.locator("th", has_text=re.compile(f"^{re.escape(name)}")))
+
+
+def field_row(page: Page, key: str) -> Locator:
+    page.fill("#find-field", key)
+    return page.locator(f"[data-key='{key}']")
+
+
+def setting(rig: Rig, group: str, name: str) -> Any:
+    return rig.server.client.json("GET", "/v1/config")[group][name]
+
+
+def test_a_model_is_fetched_in_its_row_then_served_and_sent_away(page: Page, rig: Rig, real_model: Path) -> None:
+    row(page, "second").get_by_role("button", name="Download second").click()
+    expect(row(page, "second")).to_contain_text("on disk", timeout=SLOW_MS)
+    page.get_by_role("button", name="Switch to second").click()
+    now = page.get_by_label("Now serving", exact=True)
+    expect(now.locator(".name")).to_have_text("second", timeout=SLOW_MS)
+    expect(now).to_contain_text("serving", timeout=SLOW_MS)
+    assert rig.server.client.json("GET", "/health")["model"] == "second"
+    page.click("#unload")
+    expect(now).to_contain_text("asleep", timeout=SLOW_MS)
+    rig.server.wait_metric("ignis_model_state", 1, state="unloaded")
+    page.click("#reload")
+    expect(now.get_by_role("status")).to_have_text("serving", timeout=SLOW_MS)
+    page.get_by_role("button", name=f"Switch to {real_model.stem}").click()
+    expect(now.locator(".name")).to_have_text(real_model.stem, timeout=SLOW_MS)
+    page.goto(page.url.replace("#/server", "#/monitor"))
+    table = page.get_by_label("The last switches").locator("tbody tr")
+    expect(table.first.locator("td").nth(1)).to_have_text("second")
+    expect(table.first.locator("td").nth(2)).to_have_text(real_model.stem)
+    expect(table.first.locator("td").nth(4)).to_have_text(re.compile(r"[\d.]+ m?s"))
+    expect(table.filter(has_text="asleep, asked")).to_have_count(1)
+
+
+def test_a_download_is_stopped_and_gone_on_with_in_its_row(page: Page, rig: Rig) -> None:
+    rig.mirror.answer = slowly = Slowly(rig.mirror)
+    wanted = row(page, "long")
+    wanted.get_by_role("button", name="Download long").click()
+    expect(wanted.get_by_role("progressbar")).to_be_visible()
+    expect(wanted).to_contain_text(re.compile(r"[1-9]\d? %"))
+    page.get_by_role("button", name="Pause the download of long").click()
+    slowly.may_go_on.set()
+    expect(wanted).to_contain_text("begun")
+    wanted.get_by_role("button", name="Go on long").click()
+    expect(wanted).to_contain_text("on disk", timeout=SLOW_MS)
+    assert any(asked.range for asked in rig.mirror.asked if asked.path.endswith("long.gguf"))
+
+
+def test_a_download_that_fails_says_why(page: Page) -> None:
+    page.get_by_role("button", name="Download bent").click()
+    expect(row(page, "bent")).to_contain_text("failed", timeout=SLOW_MS)
+    row(page, "bent").get_by_role("button", name="Why?").click()
+    expect(page.locator(".models .why")).to_contain_text("SHA-256")
+
+
+def test_a_change_is_applied_and_kept_in_the_file(page: Page, rig: Rig) -> None:
+    wanted = field_row(page, "model.idle_unload")
+    expect(wanted.locator(".tag.info")).to_have_text("file")
+    page.fill("[id='field-model.idle_unload']", "1234")
+    expect(page.locator(".foot")).to_contain_text("1 change. In effect at once.")
+    page.click("#apply")
+    expect(page.locator(".foot")).to_contain_text(f"One change applied, kept in {rig.config}")
+    assert setting(rig, "model", "idle_unload") == 1234
+    assert rig.config.read_text().startswith("# How we serve.\n[model]\nidle_unload = 1234")
+    expect(page.get_by_label("Now serving", exact=True)).to_contain_text("1,234 s idle")
+
+
+def test_what_a_field_does_not_take_is_said_as_it_is_left(page: Page, rig: Rig) -> None:
+    wanted = field_row(page, "model.decode_share")
+    page.fill("[id='field-model.decode_share']", "200")
+    expect(wanted.locator(".problem")).to_have_count(0)
+    page.keyboard.press("Tab")
+    expect(wanted.locator(".problem")).to_have_text("It takes 0 to 99")
+    expect(page.locator("[id='field-model.decode_share']")).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#apply")).to_be_disabled()
+    page.click("#discard")
+    expect(page.locator("[id='field-model.decode_share']")).to_have_value("25")
+    assert setting(rig, "model", "decode_share") == 25
+
+
+def test_a_refused_change_marks_its_field_and_applies_nothing(browser: Browser, rig: Rig) -> None:
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(f"http://127.0.0.1:{rig.server.port}/ui/#/server/config")
+    field_row(page, "server.idle_timeout")
+    page.fill("[id='field-server.idle_timeout']", "44")
+    wanted = field_row(page, "vram.kv_pool_bytes")
+    page.fill("[id='field-vram.kv_pool_bytes']", "a lot")
+    page.click("#apply")
+    expect(page.locator(".foot")).to_contain_text("Nothing was applied")
+    expect(wanted.locator(".problem")).to_contain_text("a lot")
+    assert setting(rig, "server", "idle_timeout") == 75
+    expect(page.locator(".groups")).to_have_count(0)
+    page.fill("#find-field", "")
+    expect(page.locator(".groups button", has_text="vram").locator("b")).to_have_text("1")
+    page.close()
+
+
+def test_a_reload_is_announced_with_its_cost_and_done(page: Page, rig: Rig) -> None:
+    field_row(page, "server.write_timeout")
+    page.fill("[id='field-server.write_timeout']", "61")
+    field_row(page, "model.decode_lanes")
+    page.fill("[id='field-model.decode_lanes']", "4")
+    expect(page.locator(".foot")).to_contain_text(re.compile(r"2 changes. One reloads the model, about \d+ s."))
+    page.click("#apply-live")
+    expect(page.locator(".foot")).to_contain_text("One change applied")
+    assert (setting(rig, "server", "write_timeout"), setting(rig, "model", "decode_lanes")) == (61, 8)
+    expect(page.locator("[id='field-model.decode_lanes']")).to_have_value("4")
+    page.click("#apply")
+    expect(page.locator(".foot")).to_contain_text("One change applied, kept in", timeout=SLOW_MS)
+    assert setting(rig, "model", "decode_lanes") == 4
+    assert rig.server.metric("ignis_lanes", state="capacity") == 4
+
+
+def test_what_a_flag_says_is_locked_and_says_so(page: Page) -> None:
+    wanted = field_row(page, "model.artifact")
+    expect(wanted.locator("input")).to_be_disabled()
+    expect(wanted.locator(".lock")).to_contain_text("Set by --model-artifact")
+    expect(wanted.locator(".tag.info")).to_have_text("flag")
+
+
+def test_a_secret_is_replaced_and_never_shown(page: Page, rig: Rig) -> None:
+    wanted = field_row(page, "download.token")
+    expect(wanted).to_contain_text("not set")
+    wanted.get_by_role("button", name="Set").click()
+    page.fill("[id='field-download.token']", "hf_very_secret")
+    page.click("#apply")
+    expect(wanted).to_contain_text("set, not shown")
+    expect(page.locator(".foot")).to_contain_text("One change applied")
+    page.reload()
+    expect(field_row(page, "download.token")).to_contain_text("set, not shown")
+    page.click("#config-file")
+    expect(page.locator(".file pre")).to_contain_text("token =")
+    assert "hf_very_secret" not in page.content()
+    assert "hf_very_secret" in rig.config.read_text()
+
+
+def test_the_file_is_shown_with_what_is_changed_marked(page: Page) -> None:
+    field_row(page, "model.idle_unload")
+    page.fill("[id='field-model.idle_unload']", "77")
+    page.click("#config-file")
+    expect(page.locator(".file pre")).to_contain_text("# How we serve.")
+    expect(page.locator(".file .line.changed")).to_have_text(re.compile(r"idle_unload = \d+.* → 77"))
+    page.click("#config-differing")
+    expect(page.locator("[data-key='model.idle_unload']")).to_be_visible()
+    expect(page.locator("[data-key='model.loop_guard']")).to_have_count(0)
+    page.click("#discard")
+
+
+def test_the_log_is_followed_by_level_and_words_and_stands_still_when_paused(page: Page, rig: Rig) -> None:
+    lines = page.locator(".log .line")
+    expect(lines.filter(has_text="process.listening").first).to_be_attached()
+    page.fill("#log-filter", "request.done")
+    page.select_option("#log-level", "debug")
+    expect(lines.filter(has_not_text="request.done")).to_have_count(0)
+    before = lines.count()
+    ask = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 2}
+    rig.server.client.chat(**ask)
+    expect(lines).to_have_count(before + 1)
+    page.click("#log-pause")
+    rig.server.client.chat(**ask)
+    expect(page.get_by_label("Log", exact=True)).to_contain_text("paused")
+    rig.server.wait_metric("ignis_scheduler_requests", 0, state="running")
+    expect(lines).to_have_count(before + 1)
+    page.click("#log-pause")
+    expect(lines).to_have_count(before + 2)
+
+
+def test_names_values_and_lines_that_are_markup_are_text(browser: Browser, rig: Rig) -> None:
+    def spoil(make: Callable[[Any], Any]) -> Callable[[Route], None]:
+        def answer(route: Route) -> None:
+            response = route.fetch()
+            route.fulfill(response=response, json=make(response.json()))
+
+        return answer
+
+    def spoil_models(body: Any) -> Any:
+        return body | {"data": [body["data"][0] | {"id": HOSTILE, "format": HOSTILE, "device": HOSTILE}]}
+
+    def spoil_catalog(body: Any) -> Any:
+        return body | {"data": [body["data"][0] | {"id": HOSTILE + "2", "licence": HOSTILE, "presence": "absent"}]}
+
+    def spoil_config(body: Any) -> Any:
+        body["switch"]["known_models"] = {HOSTILE: HOSTILE}
+        return body
+
+    line = {
+        "number": 1,
+        "timestamp": "2026-01-01T00:00:00Z",
+        "level": "error",
+        "event": HOSTILE,
+        "fields": {HOSTILE: HOSTILE},
+    }
+    page = browser.new_context().new_page()
+    page.route("**/v1/models", spoil(spoil_models))
+    page.route("**/v1/models/catalog", spoil(spoil_catalog))
+    page.route("**/v1/config", spoil(spoil_config))
+    page.route(
+        "**/ui/log*",
+        lambda route: route.fulfill(body=f"data: {json.dumps(line)}\n\n", content_type="text/event-stream"),
+    )
+    page.goto(f"http://127.0.0.1:{rig.server.port}/ui/#/server/config/switch.known_models")
+    expect(page.locator(".now .name")).to_have_text(HOSTILE)
+    expect(page.locator("[id='field-switch.known_models']")).to_have_value(f"{HOSTILE}={HOSTILE}")
+    expect(page.locator(".log .line").first).to_contain_text(HOSTILE)
+    expect(row(page, HOSTILE + "2")).to_be_attached()
+    assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
+    assert page.evaluate("window.hasRun ?? 0") == 0
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 360])
+def test_axe_finds_nothing(browser: Browser, rig: Rig, axe: str, scheme: Any, width: int) -> None:
+    page = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
+    page.goto(f"http://127.0.0.1:{rig.server.port}/ui/#/server/models")
+    expect(page.locator(".models tbody tr").first).to_be_visible()
+    assert findings(page, axe) == []
+    for part in ("config", "log"):
+        if width < 1000:
+            page.locator(".pages").get_by_role("link", name=re.compile(part, re.IGNORECASE)).click()
+        expect(page.locator(f".{part}")).to_be_visible()
+        assert findings(page, axe) == []
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        if part == "config":
+            field_row(page, "model.decode_share")
+            page.fill("[id='field-model.decode_share']", "200")
+            page.keyboard.press("Tab")
+            assert findings(page, axe) == []
+            for tab in ("file", "differing"):
+                page.click(f"#config-{tab}")
+                assert findings(page, axe) == []
+    page.context.close()
