@@ -54,7 +54,7 @@ function Card({ token: [token, logprob, others], left, top }) {
   const rows = others.some(([other]) => other === token) ? others : [[token, logprob], ...others];
   return html`<table class="choices" style=${{ left: `${left}px`, top: `${top}px` }}><caption class="reader">What could have stood there</caption><tbody>
     ${rows.map(([other, value]) => html`<tr key=${other} class=${other === token ? "drawn" : ""}>
-      <th scope="row">${visible(String(other))}</th><td><span class="bar" aria-hidden="true"><span style=${{ width: `${100 * Math.exp(Number(value))}%` }}></span></span></td><td>${percent(Number(value))}</td></tr>`)}
+      <th scope="row">${visible(String(other))}</th><td><span class="share" aria-hidden="true"><span style=${{ width: `${100 * Math.exp(Number(value))}%` }}></span></span></td><td>${percent(Number(value))}</td></tr>`)}
   </tbody></table>`;
 }
 

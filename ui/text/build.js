@@ -196,4 +196,6 @@ function markTask(at) {
   box.setAttribute("role", "img");
   box.setAttribute("aria-label", mark[1] === " " ? "not done" : "done");
   at.insertBefore(box, first);
+  // Not by :has() in the style sheet: with it each token costs a look at all items of the chat.
+  item.className = "todo";
 }

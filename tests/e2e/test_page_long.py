@@ -1,0 +1,68 @@
+"""A chat of 100,000 tokens: it opens from its end, all of it stays on the page, and nothing in it moves by itself."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.bench.bench_page import QUIET, SCROLL
+from tests.bench.long_chat import KEEP, long_text
+from tests.e2e.browser import CHROMIUM, opened_page, started_browser
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+LENGTH = 420_000
+BUILT = """async () => {
+  const isBuilt = () => [...document.querySelectorAll("#log .sheet")].every((sheet) => sheet.firstChild);
+  while (!isBuilt()) await new Promise((resolve) => requestAnimationFrame(resolve));
+}"""
+SETTLED = """async () => {
+  const scroller = document.querySelector(".transcript");
+  for (let calm = 0, last = 0; calm < 10; calm = scroller.scrollTop === last ? calm + 1 : 0) {
+    last = scroller.scrollTop;
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+  }
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started_browser() as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    server.wait_ready()
+    with opened_page(browser, f"http://127.0.0.1:{server.port}") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("num_answers", [1, 120])
+def test_a_long_chat_opens_at_its_end_and_is_found_and_scrolled_whole(page: Page, num_answers: int) -> None:
+    text = long_text(LENGTH)
+    page.evaluate(KEEP, [text, num_answers])
+    page.reload()
+    page.locator(".list li a").click()
+    last = page.locator("#log .sheet").last
+    expect(last).to_be_in_viewport()
+    page.type("#prompt", "still quick")
+    expect(page.locator("#prompt")).to_have_value("still quick")
+    assert page.evaluate("document.querySelector('.transcript').scrollTop") > 10_000
+    page.evaluate(BUILT)
+    page.evaluate(QUIET)
+    # Nothing is taken out of the page, so that the browser finds it: also what was never on the screen.
+    parts = page.evaluate(
+        "document.getElementById('log').textContent.match(/The lighthouse number \\d+ stood/g).length"
+    )
+    assert parts >= text.count("The lighthouse number") - num_answers
+    assert page.evaluate("find('The lighthouse number 5 stood alone', true, true)")
+    assert page.evaluate("String(getSelection())") == "The lighthouse number 5 stood alone"
+    page.evaluate("document.querySelector('.transcript').scrollTop = 1e9")
+    page.mouse.move(600, 300)
+    page.mouse.wheel(0, -500)
+    page.evaluate(SETTLED)
+    assert page.evaluate(SCROLL, [400, 4000]) <= 1
+    page.evaluate("document.querySelector('.transcript').scrollTop = 0")
+    expect(page.locator("#log h2:text-is('Part 0')")).to_be_in_viewport()
