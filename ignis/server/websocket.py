@@ -196,6 +196,9 @@ class WebSocket:
         self._arrivals.unpark_all()
 
     async def _answer_close(self, event: CloseConnection) -> None:
+        if self._protocol.state is ConnectionState.CLOSED:
+            # Ours was sent while this one was on its way: each is the other's answer.
+            return
         if self.is_open:
             # wsproto's word for frames that it cannot read.
             reason = event.reason or ""

@@ -214,6 +214,20 @@ async def test_a_handler_that_returns_closes_with_1000(autojump_clock: trio.test
         assert last.close_code == 1000
 
 
+async def test_both_may_close_at_once(autojump_clock: trio.testing.MockClock) -> None:
+    # In one of them the client's close is read just when the server's has been sent.
+    for num_turns in range(24):
+        async with rig() as opened:
+            await _open(opened)
+            await opened.client.send_all(frame(TEXT, b"return"))
+            for _ in range(num_turns):
+                await trio.lowlevel.checkpoint()
+            await opened.send(close(1001))
+            assert (await _frames(opened))[-1].close_code in (1000, 1001)
+            await opened.leave()
+            assert opened.events("ignis.http.fault") == []
+
+
 async def test_a_handler_that_fails_closes_with_1011_and_tells_nothing(autojump_clock: trio.testing.MockClock) -> None:
     async with rig() as opened:
         await _open(opened, "/socket-fail")
