@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -371,3 +372,82 @@ def test_axe_finds_nothing(
         page.click("#earlier")
         expect(page.locator(".runs li")).to_have_count(1)
         assert findings(page, axe) == []
+
+
+# Whether anything was asked as a chat completion: over HTTP.
+USED_HTTP = "() => performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/v1/chat/completions'))"
+
+
+def test_eight_lanes_are_written_at_once_and_leave_the_page_its_connections(paced_page: Page) -> None:
+    page = paced_page
+    vary_seeds(page, 8)
+    run(page, "Tell me")
+    expect(page.locator(".lane[data-state=WRITING]")).to_have_count(8)
+    page.goto(f"{page.url.split('#')[0]}#/monitor")
+    expect(page.locator("#view h1")).to_have_text("Monitor")
+    page.goto(f"{page.url.split('#')[0]}#/compare")
+    expect(page.locator(".lane[data-state=WRITING]")).to_have_count(8)
+    page.click("#stop-all")
+    ended(page)
+    assert not page.evaluate(USED_HTTP)
+
+
+def test_both_transports_give_the_same_text_and_counts(page: Page) -> None:
+    one, other = page.evaluate(
+        """async () => {
+          const { generate } = await import("/ui/api/generate.js");
+          const { generateBeside } = await import("/ui/api/beside.js");
+          const said = { role: "system", content: "Be brief" };
+          const messages = [said, { role: "user", content: "Tell me a story" }];
+          const request = { messages, seed: 11, max_completion_tokens: 24, temperature: 0.9 };
+          return Promise.all([generate, generateBeside].map(async (way) => {
+            const found = { text: "" };
+            for await (const event of way(request, new AbortController().signal)) {
+              if (event.kind === "text") found.text += event.text;
+              else if (event.kind === "done") found.reason = event.reason;
+              else if (event.kind === "usage") found.counts = [event.usage.prompt_tokens, event.usage.total_tokens];
+            }
+            return found;
+          }));
+        }"""
+    )
+    assert one == other
+    assert one["text"]
+    assert one["reason"] == "length"
+
+
+@pytest.mark.parametrize("key", ["sekret", "no/sub=protocol"])
+def test_lanes_run_with_a_key_over_http_where_no_socket_can_carry_it(
+    browser: Browser, start_server: Any, key: str
+) -> None:
+    command = [sys.executable, "-m", "tests.e2e.paced", "40"]
+    page = browser.new_context().new_page()
+    with start_server("--server-api-key", key, command=command) as server:
+        page.goto(f"{origin(server)}/ui/#/compare")
+        page.fill("#key-input", key)
+        page.press("#key-input", "Enter")
+        expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+        run(page, "Say exactly: one two")
+        assert ended(page) == ["one two"] * 2
+        assert page.evaluate(USED_HTTP) == ("/" in key)
+        page.context.close()
+
+
+def test_lanes_cut_by_the_death_of_the_server_say_the_same_once_it_is_back(browser: Browser, start_server: Any) -> None:
+    command = [sys.executable, "-m", "tests.e2e.paced", "40"]
+    first = start_server(command=command)
+    first.wait_ready()
+    page = browser.new_context().new_page()
+    page.goto(f"{origin(first)}/ui/#/compare")
+    cap(page, 60)
+    run(page, "Tell me")
+    expect(lane(page, "A").locator(".prose")).to_have_text(re.compile(r".{40}", re.DOTALL))
+    first.stop(signal.SIGKILL)
+    expect(lane(page, "A")).to_have_attribute("data-state", "CUT")
+    kept = lane(page, "A").locator(".prose").inner_text().strip()
+    with start_server(command=command, port=first.port):
+        expect(page.locator(".banner")).to_have_count(0)
+        choose(page, "A", "Run again")
+        expect(lane(page, "A")).to_have_attribute("data-state", "DONE")
+        assert lane(page, "A").locator(".prose").inner_text().startswith(kept)
+        page.context.close()

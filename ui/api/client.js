@@ -18,6 +18,11 @@ class Client {
 
   // --- Actions
 
+  /** What a connection that is no fetch needs to say; "" where there is none. */
+  get key() {
+    return this.#key;
+  }
+
   /** @param {string} key */
   useKey(key) {
     this.#key = key;

@@ -1,7 +1,7 @@
 // One lane of a comparison, or one task of a list: what it asks otherwise than its run, and its answer as it comes.
 
 import { ApiError, isAbort } from "../api/errors.js";
-import { generate } from "../api/generate.js";
+import { generateBeside } from "../api/beside.js";
 import { readPieces } from "../store/turns.js";
 import { signal } from "../vendor/signals-core.js";
 import { newId } from "./ids.js";
@@ -90,7 +90,7 @@ export class Lane {
     this.turn.value = turn;
     this.isInLine.value = false;
     try {
-      for await (const event of generate(request, this.#abort.signal)) this.#take(turn, event);
+      for await (const event of generateBeside(request, this.#abort.signal)) this.#take(turn, event);
       turn.advance("done");
     } catch (error) {
       fail(turn, error);

@@ -35,6 +35,7 @@ export class Series {
   hasAnswers = computed(() => this.lanes.value.some((lane) => lane.turn.value !== null));
   updated;
   #isGone = false;
+  #keptTurns = "";
   #slots = new Slots(MAX_LANES);
   /** @type {ReturnType<typeof setInterval> | undefined} */
   #timer;
@@ -125,6 +126,10 @@ export class Series {
 
   #keepPieces() {
     if (this.#isGone) return;
+    // Pieces are found again by the turns that the run names.
+    const turns = this.lanes.value.map((lane) => lane.turn.value?.id).join();
+    if (turns !== this.#keptTurns) this.keep();
+    this.#keptTurns = turns;
     for (const lane of this.lanes.value) {
       const piece = lane.newPiece();
       if (piece) keeping(() => savePiece(piece));
