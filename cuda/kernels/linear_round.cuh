@@ -23,6 +23,14 @@ __host__ __device__ constexpr uint32_t partial_at(uint32_t token, uint32_t row) 
   return (token % 2 * 4 + token / 2) * TILE_ROWS + (row + token / 4 * 8) % TILE_ROWS;
 }
 
+inline constexpr uint32_t NEXT_TOKEN = partial_at(1, 0);  // behind an even one
+
+template <uint32_t NUM>
+static __device__ __forceinline__ void pin(uint32_t (&values)[NUM]) {
+#pragma unroll
+  for (uint32_t i = 0; i < NUM; i++) asm volatile("" : "+r"(values[i]));
+}
+
 // d = c + a b
 static __device__ __forceinline__ void multiply_add(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1, const float c[4]) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
@@ -158,6 +166,15 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
     }
   }
 
+  // Where a lane's partial sums go, of rows g and g + 8, and where a thread finds those of its outputs: unknown to the compiler, which would
+  // work them out anew for each item.
+  const uint32_t own_partials = warp * TILES * PARTIAL_FLOATS;
+  uint32_t partial_places[2] = {own_partials + partial_at(2 * t, g), own_partials + partial_at(2 * t, g + 8)}, part_places[TURNS];
+#pragma unroll
+  for (uint32_t turn = 0; turn < TURNS; turn++) part_places[turn] = tile_of(turn) * PARTIAL_FLOATS + partial_at(token_of(turn), r);
+  pin(partial_places);
+  pin(part_places);
+
   uint32_t constant[4];
   if constexpr (has_constant(DTYPE)) constant_fragment<DTYPE>(constant, reinterpret_cast<uint32_t *>(ring.row_scales) + threadIdx.x);
   uint4 b[STEPS * PIECES * 2];  // absent tokens' stay zeros
@@ -218,7 +235,7 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
     for (uint32_t tile = 0; tile < TILES; tile++)
 #pragma unroll
       for (uint32_t i = 0; i < 4; i++)
-        partials[(warp * TILES + tile) * PARTIAL_FLOATS + partial_at(2 * t + i % 2, g + i / 2 * 8)] = acc[tile][i];
+        partials[partial_places[i / 2] + tile * PARTIAL_FLOATS + i % 2 * NEXT_TOKEN] = acc[tile][i];
     __syncthreads();
 
     float totals[TURNS];
@@ -226,7 +243,7 @@ static __global__ void __launch_bounds__(ROUND_WARPS * 32, round_blocks(TILES)) 
     for (uint32_t turn = 0; turn < TURNS; turn++) {
       totals[turn] = 0.0f;
       if (token_of(turn) >= T) continue;
-      const float *part = partials + tile_of(turn) * PARTIAL_FLOATS + partial_at(token_of(turn), r);
+      const float *part = partials + part_places[turn];
       if (num_slices == MAX_SLICES) {
         float each[MAX_SLICES];
 #pragma unroll

@@ -69,7 +69,7 @@ void launch_round(RoundLaunch launch) {
   // As many tiles at a time as give every multiprocessor the same share. Bits do not depend on it.
   set_round_items(&launch.args, 1);
   constexpr uint32_t a_half = HALF_PIECES / step_pieces(DTYPE);
-  const uint32_t halves = num_records(DTYPE, launch.args.in.K) * unit_steps(DTYPE);
+  const uint32_t halves = num_records(DTYPE, launch.args.in.K) * (weight_layout(DTYPE).record_cols / HALF_COLS);
   launch.args.slice = slice_halves(halves) * a_half;
   launch.args.num_slices = (halves + slice_halves(halves) - 1) / slice_halves(halves);
   const uint32_t tiles = launch.args.num_items, multiprocessors = launch.num_multiprocessors;

@@ -27,14 +27,16 @@ struct RoundProduct {
   RoundLayout out_layout;
 };
 
-// What a warp multiplies at a time, a step: HALF_COLS columns, but of 16-bit types a piece. What it copies at a time, a unit: a step, or the
-// two of a record together. A slice that begins or ends amid a record has a unit of one step there.
+// What a warp multiplies at a time, a step: HALF_COLS columns, but of 16-bit types a piece. What it copies and waits for at a time, a unit: a
+// step, or of types of few bits two, of a record or of two. A slice that begins or ends amid a unit has one of one step there.
 __host__ __device__ constexpr bool is_16_bit(ignis_dtype dtype) { return dtype == IGNIS_F16 || dtype == IGNIS_BF16; }
 __host__ __device__ constexpr uint32_t step_pieces(ignis_dtype dtype) { return is_16_bit(dtype) ? 1 : HALF_PIECES; }
 __host__ __device__ constexpr uint32_t step_bytes(ignis_dtype dtype) { return step_pieces(dtype) * piece_bytes(dtype) + weight_layout(dtype).super_bytes; }
-__host__ __device__ constexpr uint32_t unit_steps(ignis_dtype dtype) { return weight_layout(dtype).record_cols / HALF_COLS; }
-__host__ __device__ constexpr uint32_t unit_bytes(ignis_dtype dtype) { return unit_steps(dtype) == 1 ? step_bytes(dtype) : record_bytes(dtype); }
-// The second step of a unit lies so far behind the first, with what they share between them.
+__host__ __device__ constexpr uint32_t unit_steps(ignis_dtype dtype) { return is_nibbles(dtype) ? 2 : 1; }
+__host__ __device__ constexpr uint32_t unit_bytes(ignis_dtype dtype) {
+  return weight_layout(dtype).record_cols > HALF_COLS ? record_bytes(dtype) : unit_steps(dtype) * step_bytes(dtype);
+}
+// The second step of a unit lies so far behind the first, with what they share, if anything, between them.
 __host__ __device__ constexpr uint32_t second_offset(ignis_dtype dtype) { return shared_offset(dtype); }
 
 // Copies whose addresses in both memories differ within 128 bytes run at four fifths of the rate (measured): a unit lies in its slot as far
@@ -82,7 +84,7 @@ struct RoundItems {
   __device__ __forceinline__ explicit RoundItems(const RoundProduct &args) : args(args) {
     is_gate = args.outlet.kind == RoundOutlet::GATE;
     steps = num_records(DTYPE, args.in.K) * (weight_layout(DTYPE).record_cols / PIECE_COLS / step_pieces(DTYPE));
-    tile_bytes = uint64_t{steps / unit_steps(DTYPE)} * unit_bytes(DTYPE);
+    tile_bytes = uint64_t{num_records(DTYPE, args.in.K)} * record_bytes(DTYPE);
     tile_stride = is_gate ? static_cast<uint64_t>(args.job[1].packed - args.job[0].packed) : tile_bytes;
   }
   __device__ __forceinline__ uint32_t job_of(uint32_t item) const { return item < args.first_item[1] ? 0u : item < args.first_item[2] ? 1u : 2u; }

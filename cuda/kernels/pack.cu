@@ -154,7 +154,7 @@ static __device__ void pack_codes(uint8_t *piece, uint8_t *super, const uint8_t 
 
   // Scales: lanes 0..31 are (block of two, row of sixteen).
   uint8_t *scales = piece + layout.code_bytes + layout.high_bytes;
-  const uint32_t block = lane / 16, r = lane % 16, k = first_col + block * 32, at = block * 8 + r % 8, half = r / 8;
+  const uint32_t block = lane / 16, r = lane % 16, k = first_col + block * 32, at = r % 8 * 2 + block, half = r / 8;
   const bool is_there = row + r < num_rows && k < cols;
   const uint8_t *bytes = is_there ? block_of(row + r, k) : nullptr;
   const uint32_t sub_block = k % values / 32;

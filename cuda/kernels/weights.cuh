@@ -18,7 +18,7 @@
 //   4 bits     [32 lanes][4 steps] x word: in each half (first, second column) the nibbles a0, a2, a1, a3
 //   5 bits     the same, then [32 lanes] x word: in each half bit 4 step + (a0, a2, a1, a3)
 //   6 bits     the same, then [32 lanes] x 2 words (of two steps): in each half two bits at 2 (4 (step % 2) + (a0, a2, a1, a3))
-//   scales     [2 blocks of 32][8 g]: (d_g, d_g+8) float16; with a minimum (d_g, d_g+8, m_g, m_g+8); Q4_K, Q5_K (s_g, s_g+8, m_g, m_g+8)
+//   scales     [8 g][2 blocks of 32]: (d_g, d_g+8) float16; with a minimum (d_g, d_g+8, m_g, m_g+8); Q4_K, Q5_K (s_g, s_g+8, m_g, m_g+8)
 //              uint8; Q6_K (s_g, s_g+8 of the first 16 columns, of the second) int8
 //
 // a2 and a3 are multiplied by 16, and the activations that they meet divided by it: a nibble at bits 7:4 of a half is, as a float16
@@ -205,16 +205,21 @@ struct BlockScales {
 
   // `scales` of the piece, `super` of the record, both in shared memory; block 0 or 1 of the piece.
   __device__ __forceinline__ void load(const uint8_t *scales, const uint8_t *super, uint32_t block, uint32_t g) {
-    const uint32_t index = block * 8 + g;
+    // Both blocks' at once: the other call's load is this one.
+    [[maybe_unused]] const auto word_of = [&] {
+      const uint2 both = *reinterpret_cast<const uint2 *>(scales + g * 8);
+      return block ? both.y : both.x;
+    };
     if constexpr (DTYPE == IGNIS_Q4_1 || DTYPE == IGNIS_Q5_1) {
-      const uint2 words = *reinterpret_cast<const uint2 *>(scales + index * 8);
+      const uint4 both = *reinterpret_cast<const uint4 *>(scales + g * 16);
+      const uint2 words = block ? make_uint2(both.z, both.w) : make_uint2(both.x, both.y);
       const float2 d = __half22float2(*reinterpret_cast<const __half2 *>(&words.x)), m = __half22float2(*reinterpret_cast<const __half2 *>(&words.y));
       scale[0] = d.x;
       scale[1] = d.y;
       minimum[0] = m.x;
       minimum[1] = m.y;
     } else if constexpr (DTYPE == IGNIS_Q4_K || DTYPE == IGNIS_Q5_K) {
-      const uint32_t word = *reinterpret_cast<const uint32_t *>(scales + index * 4);
+      const uint32_t word = word_of();
       const uint2 words = *reinterpret_cast<const uint2 *>(super + g * 8);
       const float2 d = __half22float2(*reinterpret_cast<const __half2 *>(&words.x)), m = __half22float2(*reinterpret_cast<const __half2 *>(&words.y));
       // A byte is a float16 subnormal, 2^-24 times itself. Exact: eleven bits times six.
@@ -225,7 +230,7 @@ struct BlockScales {
       minimum[1] = -(m.y * 16777216.0f * n.y);
     } else if constexpr (DTYPE == IGNIS_Q6_K) {
       // Signed bytes with their top bit turned are value + 128; 0x6400 | u is 1024 + u in float16.
-      const uint32_t word = *reinterpret_cast<const uint32_t *>(scales + index * 4) ^ 0x80808080u;
+      const uint32_t word = word_of() ^ 0x80808080u;
       const float2 d = __half22float2(*reinterpret_cast<const __half2 *>(super + g * 4));
 #pragma unroll
       for (uint32_t i = 0; i < 2; i++) {
@@ -237,7 +242,7 @@ struct BlockScales {
     } else if constexpr (DTYPE == IGNIS_F8_E4M3) {
       scale[0] = scale[1] = *reinterpret_cast<const float *>(super);
     } else if constexpr (!weight_layout(DTYPE).has_row_scales) {
-      const float2 d = __half22float2(*reinterpret_cast<const __half2 *>(scales + index * 4));
+      const float2 d = float2_of(word_of());
       scale[0] = d.x;
       scale[1] = d.y;
     }
