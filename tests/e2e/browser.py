@@ -36,7 +36,7 @@ def opened_page(
     page.goto(origin + path)
     yield page
     context.close()
-    assert not complaints
+    assert not complaints, complaints
 
 
 def is_foreign(url: str, origin: str) -> bool:

@@ -89,7 +89,7 @@ def test_memory_is_drawn_as_the_plan_has_it(page: Page, story: Server) -> None:
     }
     assert shown["budget"] == story.metric("ignis_vram_budget_bytes")
     pages = story.metric("ignis_kv_pool_pages")
-    expect(page.locator(".tier")).to_contain_text(f"of {pages:,.0f}")
+    expect(page.locator(".tier").first).to_contain_text(f"of {pages:,.0f}")
 
 
 def test_a_pause_freezes_the_pictures_and_collecting_goes_on(page: Page, story: Server) -> None:
@@ -102,6 +102,20 @@ def test_a_pause_freezes_the_pictures_and_collecting_goes_on(page: Page, story: 
         expect(figure(page, "Lanes")).to_contain_text("0 of 8")
         page.get_by_role("button", name="Go on").click()
         expect(figure(page, "Lanes")).to_contain_text("2 of 8")
+
+
+def test_it_shows_what_was_before_it_was_opened(browser: Browser, story: Server) -> None:
+    page = browser.new_page()
+    page.goto(f"http://127.0.0.1:{story.port}/ui/#/chat")
+    expect(page.locator("#prompt")).to_be_visible()
+    page.wait_for_function("() => performance.getEntriesByName('whole').length > 0")
+    with answering(story, 2, 60):
+        wait_samples(page, 2)
+    page.evaluate("location.hash = '#/monitor'")
+    page.get_by_label("Requests as a table").click()
+    rows = page.get_by_role("region", name="Requests, numbers").locator("tbody tr")
+    expect(rows.filter(has=page.locator("td", has_text=re.compile("^2$")))).not_to_have_count(0)
+    page.close()
 
 
 def test_one_cursor_goes_over_all_charts(page: Page) -> None:

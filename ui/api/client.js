@@ -61,9 +61,10 @@ class Client {
 
   /**
    * Returns an answer that is no refusal; its body is unread.
-   * @param {string} path @param {RequestInit} [options]
+   * @param {string} path @param {RequestInit} [options] @param {boolean} [isAside] nobody waits for it: a lost connection
+   *   is left to be met by what somebody does
    */
-  async open(path, options = {}) {
+  async open(path, options = {}, isAside = false) {
     const headers = new Headers(options.headers);
     if (this.#key) headers.set("Authorization", `Bearer ${this.#key}`);
     let response;
@@ -71,7 +72,7 @@ class Client {
       response = await fetch(path, { ...options, headers });
     } catch (error) {
       if (isAbort(error)) throw error;
-      this.#onContact(false);
+      if (!isAside) this.#onContact(false);
       throw new ApiError("The server does not answer", { code: "unreachable" });
     }
     this.#onContact(true);

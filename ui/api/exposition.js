@@ -10,10 +10,10 @@ import { client } from "./client.js";
 
 /**
  * Throws an ApiError with status 404 where the server's metrics are off.
- * @param {AbortSignal} [signal]
+ * @param {AbortSignal} signal @param {boolean} isAside as Client.open has it
  */
-export async function readMetrics(signal) {
-  const response = await client.open("/ui/metrics", { signal });
+export async function readMetrics(signal, isAside) {
+  const response = await client.open("/ui/metrics", { signal }, isAside);
   return parse(await response.text());
 }
 

@@ -14,6 +14,7 @@ const PARTS = /** @type {const} */ ([
   { label: "KV pages", lines: ["kv_pool"], colour: 1 },
   { label: "Workspace", lines: ["workspace", "sampling", "decode_graph", "cuda_context"], colour: 3 },
   { label: "Lanes", lines: ["lane_state"], colour: 4 },
+  { label: "Host tier", lines: ["kv_ram"], colour: 5 },
 ]);
 const LEAST_SHARE = 0.004;
 

@@ -12,12 +12,18 @@ export function Tiers({ last }) {
   const pages = at("ignis_kv_pool_pages");
   const page = at("ignis_kv_page_bytes");
   const words = Number.isFinite(retained) ? `live ${count(used - retained)} · retained ${count(retained)}` : "those retained for reuse included";
+  const arena = at('ignis_kv_ram_arena_bytes{state="capacity"}');
+  const kept = at('ignis_kv_ram_arena_bytes{state="used"}');
+  const out = at('ignis_retained_state_spills_total{tier="device"}');
+  const back = at('ignis_retained_state_restores_total{tier="kv_ram"}');
   return html`<div class="tiers">
     <${Tier} label="KV pages in the pool" share=${used / pages} figure=${`${count(used)} of ${count(pages)}`} words=${pages > 0 ? words : "no model is loaded"} title=${page > 0 ? `${bytes(page)} a page` : ""} />
+    ${Number.isFinite(arena) && html`<${Tier} label="In host memory" share=${kept / arena} figure=${arena > 0 ? `${bytes(kept)} of ${bytes(arena)}` : "off"}
+      words=${arena > 0 ? (out > 0 ? `${count(out)} pages went out, ${count(back)} came back` : "never used") : html`<a href="#/server/config/reuse.kv_host_pool_bytes">reuse.kv_host_pool_bytes</a> gives it room`} />`}
   </div>`;
 }
 
-/** @param {{label: string, share: number, figure: string, words: string, title?: string}} properties */
+/** @param {{label: string, share: number, figure: string, words: unknown, title?: string}} properties */
 function Tier({ label, share, figure, words, title = "" }) {
   const value = Math.min(1, Math.max(0, share || 0));
   return html`<div class="tier" title=${title}>

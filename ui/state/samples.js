@@ -6,7 +6,7 @@ import { computed, signal } from "../vendor/signals-core.js";
 import { addMeasures } from "./measures.js";
 import { Ring } from "./ring.js";
 import { status, watch } from "./server.js";
-import { isConnected } from "./session.js";
+import { isConnected, route } from "./session.js";
 
 const PERIOD_MS = 2000;
 const CAPACITY = 1800;
@@ -14,6 +14,9 @@ const LIMIT_MS = 10_000;
 const OFF_PERIODS = 15;
 /** States of the server in which it has not been met yet, or does not let this page in. */
 const UNASKED = new Set(["", "away", "locked"]);
+
+/** The views that show samples. */
+const SEEN = new Set(["monitor", "server"]);
 
 export const ring = new Ring(CAPACITY);
 addMeasures(ring);
@@ -74,8 +77,9 @@ async function take() {
     return;
   }
   isAsking = true;
+  const isSeen = SEEN.has(route.value.view);
   try {
-    add(await readMetrics(AbortSignal.timeout(LIMIT_MS)));
+    add(await readMetrics(AbortSignal.timeout(LIMIT_MS), !isSeen));
     trouble.value = "";
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -83,7 +87,7 @@ async function take() {
     trouble.value = error.status === 404 ? "off" : error.message;
     if (error.status === 404) rest = OFF_PERIODS;
     // Finding the server again is the business of one alone, which tells when the next try is.
-    if (error.isLost) watch();
+    if (error.isLost && isSeen) watch();
   } finally {
     isAsking = false;
   }
