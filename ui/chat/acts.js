@@ -38,6 +38,14 @@ export async function copyTurn(turn) {
   return said;
 }
 
+/** Its words without the marks of Markdown. Returns what is to be said of it. @param {Turn} turn */
+export async function copyPlain(turn) {
+  const { plainOf } = await import("../text/plain.js");
+  const said = (await copy(plainOf(turn.record.text))) ? "Copied" : "No access";
+  announce(said);
+  return said;
+}
+
 /** With all that follows; the focus goes to what then stands there. @param {Turn} turn */
 export async function drop(turn) {
   const at = path.value.indexOf(turn);

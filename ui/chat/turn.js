@@ -3,12 +3,13 @@
 import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
+import { Menu } from "../parts/menu.js";
 import { Icon } from "../shell/icons.js";
 import { Thoughts } from "../shell/thoughts.js";
 import { settings } from "../state/settings.js";
 import { correct } from "../state/talk.js";
 import { editing, siblingsOf, turns } from "../state/tree.js";
-import { branchOff, copyTurn, drop, edit, regenerate, sameAgain } from "./acts.js";
+import { branchOff, copyPlain, copyTurn, drop, edit, regenerate, sameAgain } from "./acts.js";
 import { Branches } from "./branches.js";
 import { Editor } from "./editor.js";
 import { Ending } from "./ending.js";
@@ -91,24 +92,29 @@ function draw(turn, view) {
 function Foot({ turn }) {
   const [said, setSaid] = useState("");
   const { record } = turn;
-  const take = async () => {
-    setSaid(await copyTurn(turn));
+  const take = async (/** @type {typeof copyTurn} */ as) => {
+    setSaid(await as(turn));
     setTimeout(() => setSaid(""), 1500);
   };
   const act = (/** @type {string} */ name, /** @type {string} */ label, /** @type {import("../shell/icons.js").IconName} */ icon, /** @type {string} */ title, /** @type {() => unknown} */ run) =>
     html`<button type="button" class=${`icon-button ${name}`} aria-label=${label} title=${title} onClick=${run}><${Icon} name=${icon} /></button>`;
+  const more = [
+    { label: "Copy as Markdown", act: () => take(copyTurn) },
+    { label: "Copy as plain text", act: () => take(copyPlain) },
+  ];
   return html`<footer>
     <${Branches} turn=${turn} />
     ${record.isEdited && html`<span class="tag">edited</span>`}
     <${Readout} turn=${turn} />
     <span class="turn-actions">
       <span class="said-copied" role="status">${said}</span>
-      ${act("take", "Copy answer", "copy", "Copy (C)", take)}
+      ${act("take", "Copy answer", "copy", "Copy (C)", () => take(copyTurn))}
       ${act("again", "Regenerate", "again", "Another answer, new seed (R)", () => regenerate(turn))}
       ${record.seed !== null && act("same", "Same again", "same", "The same request with the same seed (S)", () => sameAgain(turn))}
       ${act("fork", "Branch into a new chat", "branch", "Branch into a new chat (B)", () => branchOff(turn))}
       ${act("edit", "Edit answer", "edit", "Edit (E)", () => edit(turn))}
       ${act("drop", "Delete answer", "bin", "Delete (D)", () => drop(turn))}
+      <${Menu} id=${`more-${turn.id}`} label="More of this answer" title="More" face=${html`<${Icon} name="more" />`} items=${more} />
     </span>
   </footer>`;
 }

@@ -1,0 +1,83 @@
+"""Copying works where the page is no secure context: over plain HTTP, on an address of the network."""
+
+import socket
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.browser import CHROMIUM, opened_page, started_browser
+from tests.e2e.conftest import free_port
+from tests.e2e.server import Server
+from tests.e2e.test_page_turns import keep
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+TEXT = """A **bold** word.
+
+- one
+- two
+  1. inner
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+```python
+x = 1
+```
+"""
+PLAIN = "A bold word.\n\n- one\n- two\n  1. inner\n\na\tb\n1\t2\n\nx = 1\n"
+
+
+def own_address() -> str:
+    """An address of this machine that is not the loopback's; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            pytest.skip("this machine has no address beside the loopback's")
+        return str(probe.getsockname()[0])
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started_browser() as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, start_server: Callable[..., Server]) -> Iterator[Page]:
+    address, port = own_address(), free_port()
+    with (
+        start_server(also_bind=[f"{address}:{port}"]),
+        # Which the browser keeps only where it trusts the origin, and says so.
+        opened_page(
+            browser, f"http://{address}:{port}", known="Cross-Origin-Opener-Policy header has been ignored"
+        ) as opened,
+    ):
+        yield opened
+
+
+def pasted(page: Page) -> str:
+    page.fill("#prompt", "")
+    page.focus("#prompt")
+    page.keyboard.press("Control+V")
+    return page.input_value("#prompt")
+
+
+def test_text_and_code_are_copied_over_plain_http(page: Page) -> None:
+    assert page.evaluate("[isSecureContext, navigator.clipboard]") == [False, None]
+    keep(page, {"text": TEXT})
+    page.click(".turn.answer .take")
+    expect(page.locator(".said-copied")).to_have_text("Copied")
+    assert pasted(page) == TEXT
+    page.click("figure.code .copy")
+    expect(page.locator("figure.code .copy")).to_have_text("Copied")
+    assert pasted(page) == "x = 1\n"
+    page.click("[aria-label='More of this answer']")
+    page.get_by_role("menuitem", name="Copy as plain text").click()
+    expect(page.locator(".said-copied")).to_have_text("Copied")
+    assert pasted(page) == PLAIN
+    # The label of a button goes back, and its width was there before.
+    expect(page.locator("figure.code .copy")).to_have_text("Copy")
