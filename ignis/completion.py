@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ignis.commands import COMMANDS, PROGRAM, Command
 from ignis.config_fields import PROFILES, Kind
+from ignis.config_profile import AUTO
 from ignis.config_slots import SLOTS
 
 _PATH_KINDS = frozenset({Kind.PATH, Kind.PATHS})
@@ -38,7 +39,7 @@ def _field_flags() -> Iterator[_Flag]:
         # A switch may stand bare, yet whoever asks what its value may be is told.
         yield _Flag(slot.flag, field.text, True, words, field.kind in _PATH_KINDS)
     yield _Flag("--config", "path of the configuration file", True, is_path=True)
-    yield _Flag("--profile", "name of the profile", True, tuple(PROFILES))
+    yield _Flag("--profile", "name of the profile", True, (AUTO, *PROFILES))
 
 
 def _own_flags(command: Command) -> Iterator[_Flag]:

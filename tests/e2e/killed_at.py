@@ -47,7 +47,7 @@ STAGES: dict[str, Callable[[], None]] = {
     "asked": lambda: _before(RunningConfig, "_make"),
     "torn down": lambda: _before(Engine, "load", 2),
     "in effect": lambda: _before(ConfigStore, "write"),
-    "new file made": lambda: _before(os, "fdopen"),
+    "new file made": lambda: _before(os, "fchmod"),
     "new file filled": lambda: _before(os, "fsync"),
     "new file on disk": lambda: _before(os, "replace"),
     "renamed": lambda: _after(os, "replace"),

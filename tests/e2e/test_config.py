@@ -19,6 +19,7 @@ import pytest
 from tests.e2e.client import Client
 from tests.e2e.killed_at import STAGES
 from tests.e2e.server import Server
+from tests.e2e.small_folder import write_small_folder
 
 HI = [{"role": "user", "content": "Hi"}]
 FILE = """\
@@ -41,6 +42,14 @@ def file(tmp_path: Path) -> Path:
 def configured(start_server: Any, file: Path) -> Iterator[Server]:
     with start_server("--config", str(file)) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that is loaded at once."""
+    folder = tmp_path_factory.mktemp("models") / "owner" / "small"
+    write_small_folder(folder)
+    return folder
 
 
 def patch(server: Server, document: Any, wait_s: int = 60) -> tuple[int, Any]:
@@ -89,8 +98,12 @@ def test_live_fields_change_what_the_server_does_at_once(configured: Server, fil
     )
 
 
-def test_a_reload_is_begun_and_told_or_waited_for(configured: Server) -> None:
-    server = configured
+def test_a_reload_is_begun_and_told_or_waited_for(start_server: Any, file: Path, small: Path) -> None:
+    with start_server("--config", str(file), model=small) as server:
+        _reload_twice(server)
+
+
+def _reload_twice(server: Server) -> None:
     name = server.client.json("GET", "/v1/models")["data"][0]["id"]
     status, _, content = server.client.request("PATCH", "/v1/config", LANES)
     assert (status, json.loads(content)) == (
@@ -179,17 +192,17 @@ def _end(client: Client, body: dict[str, Any], *, streams: bool) -> str:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_kill_at_any_stage_leaves_the_old_file_or_the_new_and_a_clean_start(
-    start_server: Any, file: Path, stage: str
+    start_server: Any, file: Path, small: Path, stage: str
 ) -> None:
     command = [sys.executable, "-m", "tests.e2e.killed_at", stage]
-    with start_server("--config", str(file), command=command) as server:
+    with start_server("--config", str(file), command=command, model=small) as server:
         with pytest.raises((http.client.HTTPException, OSError)):
             patch(server, {**LANES, "switch": {"max_wait": 9}, "server": {"ui": False}})
         assert server.process.wait(20) == -signal.SIGKILL
         server.process.returncode = 0
     is_new = stage in ("renamed", "written")
     assert (file.read_text() == FILE) is not is_new
-    with start_server("--config", str(file)) as server:
+    with start_server("--config", str(file), model=small) as server:
         found = config_of(server)
         assert (found["model"]["decode_lanes"], found["switch"]["max_wait"], found["server"]["ui"]) == (
             (2, 9, False) if is_new else (8, 300, True)
@@ -201,9 +214,9 @@ def test_a_kill_at_any_stage_leaves_the_old_file_or_the_new_and_a_clean_start(
         assert text.startswith("# of the test\n[model]\ndecode_share = 10  # per cent\n") and "max_wait = 10" in text
 
 
-def test_secrets_are_never_told(start_server: Any, file: Path) -> None:
+def test_secrets_are_never_told(start_server: Any, file: Path, small: Path) -> None:
     file.write_text(FILE + '[download]\ntoken = "hf-first"  # mine\n')
-    with start_server("--config", str(file), "--server-api-key", "sk-hidden") as server:
+    with start_server("--config", str(file), "--server-api-key", "sk-hidden", model=small) as server:
         server.client.key = "sk-hidden"
         texts = []
         for path in ("/v1/config", "/v1/config?format=toml", "/v1/config/fields", "/v1/config/origins"):
