@@ -16,6 +16,8 @@ from ignis.errors import ConfigError
 FILE_NAMES = ("ignis.config.toml", "ignis.config.json")
 USER_FILE_NAMES = ("config.toml", "config.json")
 YAML_SUFFIXES = (".yaml", ".yml")
+_MOST_SHOWN = 100
+"""Characters of a name that nobody knows: it may come from anybody, and to look for one like it takes time."""
 _LISTS = frozenset({Kind.BINDS, Kind.ORIGINS})
 """Kinds that a file may give as a list."""
 PROFILE, PROFILES = "profile", "profiles"
@@ -117,6 +119,7 @@ def slots_of(document: Mapping[str, Any], where: str) -> Iterator[tuple[Slot, An
     """Goes through groups of fields, and in a group through those of families. Raises as `read_document`."""
     for group, entries in document.items():
         if group not in GROUPS:
+            group = group[:_MOST_SHOWN]
             raise ConfigError(f"{where}unknown group {group}{nearest(group, GROUPS)}", param=group)
         if not isinstance(entries, dict):
             raise ConfigError(f"{where}{group} must be a group of fields, like [{group}]", param=group)
@@ -152,6 +155,7 @@ def _slot(key: str, where: str) -> Slot:
         family, _, name = rest.rpartition(".")
         if family and any(field.group == group and field.name == name for field in FIELDS):
             raise ConfigError(f"{where}{group}.{name} is the same for every family of models", param=key)
+        key = key[:_MOST_SHOWN]
         raise ConfigError(f"{where}unknown field {key}{nearest(key, SLOTS)}", param=key)
     return slot
 

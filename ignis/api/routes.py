@@ -117,7 +117,7 @@ def build_router(
     messages = Messages(orders, answering, metrics, limit)
     models = Models(serving, downloads, orders, shipped / "ui", limit)
     catalog = CatalogRoutes(downloads, serving.keeper.check_need, limit)
-    config = ConfigRoutes(running, limit)
+    config = ConfigRoutes(running, limit, has_key=settings.api_key is not None, origins=settings.origins)
     store = ResponseStore(settings.response_store_bytes, settings.response_store_ttl_s, monotonic_s)
     runs = ResponseRuns(orders, store)
     responses = Responses(orders, answering, runs, limit)

@@ -165,6 +165,8 @@ async def test_what_needs_a_restart_is_written_and_not_in_effect(bench: Bench) -
         ({"model": {"decode_lanes": True}}, "model.decode_lanes", "must be 1 to 8"),
         ({"model": {"decode_lanes": [1]}}, "model.decode_lanes", "must be 1 to 8"),
         ({"model": {"decode_lane": 1}}, "model.decode_lane", "did you mean model.decode_lanes?"),
+        ({"model": {"x" * 1_000_000: 1}}, f"model.{'x' * 94}", "unknown field model.xxx"),
+        ({"y" * 1_000_000: {}}, "y" * 100, "unknown group yyy"),
         ({"modell": {"decode_lanes": 1}}, "modell", "did you mean model?"),
         ({"model": 5}, "model", "model must be a group of fields"),
         ({"model": {"qwen3": {"idle_unload": 1}}}, "model.qwen3.idle_unload", "the same for every family"),

@@ -2,8 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import pytest
+import trio
 
 from ignis.config import Config, load_config
 from ignis.config_fields import FAMILIES, FIELDS, GROUPS, Effect, Kind
@@ -106,3 +109,26 @@ def test_who_may_reach_the_server_and_where_files_go_is_no_clients_choice() -> N
     paths = {field.key for field in FIELDS if field.kind in (Kind.PATH, Kind.ADDRESS, Kind.BINDS, Kind.ORIGINS)}
     assert paths | {"server.api_key", "download.endpoint", "download.enabled"} <= fixed
     assert all(field.effect is Effect.RESTART for field in FIELDS if not field.is_patchable)
+
+
+@pytest.mark.parametrize(
+    ("settings", "origin", "status"),
+    [
+        ({}, None, 200),
+        ({}, "http://me.example:8000", 200),
+        ({}, "https://elsewhere.example", 403),
+        ({"origins": frozenset({"https://elsewhere.example"})}, "https://elsewhere.example", 200),
+        ({"api_key": "sk-test"}, "https://elsewhere.example", 200),
+    ],
+)
+async def test_a_page_of_anybody_changes_no_server_without_a_key(
+    settings: dict[str, Any], origin: str | None, status: int
+) -> None:
+    rig = Rig(**settings)
+    headers = {"host": "me.example:8000", "authorization": "Bearer sk-test", **({"origin": origin} if origin else {})}
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(rig.running.run)
+        answer = await rig.answer("PATCH", "/v1/config", {"switch": {"max_wait": 1}}, headers=headers)
+        nursery.cancel_scope.cancel()
+    assert answer.status == status
+    assert (await rig.answer("GET", "/v1/config", headers=headers)).status == 200
