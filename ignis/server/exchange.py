@@ -195,9 +195,13 @@ class HttpExchange:
         data = events_head(headers, self.request_id, self.head.framing, closes=is_last)
         self.state, self.status, self.is_last = after, 200, is_last
         await self._send(data)
+        if self.head.is_head:
+            # The answer is whole, and a stream that only ends with its client would never give the connection back.
+            self.state = advance(_TABLE, self.state, AnswerEvent.CLOSE)
+            self.scope.cancel()
+            await trio.lowlevel.checkpoint()
         stream = SseStream(self._send_frame, self._end_events, self._transmit, self.head.framing)
-        if not self.head.is_head:
-            self._tasks.start_soon(stream.keep_alive, self._limits.keepalive_comment_s)
+        self._tasks.start_soon(stream.keep_alive, self._limits.keepalive_comment_s)
         return stream
 
     async def accept(self, limit_bytes: int, subprotocol: str | None = None) -> Socket:
@@ -216,13 +220,11 @@ class HttpExchange:
 
     async def _send_frame(self, frame: bytes) -> None:
         self.state = advance(_TABLE, self.state, AnswerEvent.FRAME)
-        if not self.head.is_head:
-            await self._send(frame)
+        await self._send(frame)
 
     async def _end_events(self, last: bytes) -> None:
         self.state = advance(_TABLE, self.state, AnswerEvent.CLOSE)
-        if not self.head.is_head:
-            await self._send(last)
+        await self._send(last)
 
     async def _send(self, data: bytes) -> None:
         if not await self._transmit(data):

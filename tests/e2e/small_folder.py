@@ -6,15 +6,18 @@ from pathlib import Path
 
 import tokenizers
 
-from tests.models.files import write_folder
-from tests.models.tiny import LLAMA, make
+from tests.models.files import rounded, write_folder
+from tests.models.tiny import LLAMA, TinyConfig, make
+
+SMALL = replace(LLAMA, name="small", vocab_size=260)
+"""The tokenizer has 258 of them."""
 
 
-def write_small_folder(path: Path) -> None:
+def write_small_folder(path: Path, config: TinyConfig = SMALL, dtype: str = "F32") -> None:
     """Random weights, a byte-level tokenizer and a template."""
     path.parent.mkdir(parents=True)
-    config = replace(LLAMA, name="small", vocab_size=260)
-    write_folder(make(config), path)
+    tiny = make(config)
+    write_folder(tiny if dtype == "F32" else rounded(tiny, dtype), path, dtype)
     alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {letter: number for number, letter in enumerate(alphabet)}
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, []))
