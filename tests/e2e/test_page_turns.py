@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.e2e.axe import fetch_axe, findings
 from tests.e2e.browser import CHROMIUM, opened_page, started_browser
 from tests.e2e.server import Server
 
@@ -29,6 +30,16 @@ KEEP = """async (fields) => {
   const kept = { id, title: "Kept", head: "a", settings: {}, created: 1, updated: Date.now(), preview: "", v: 1 };
   await conversations.save(kept);
   location.hash = "#/chat/kept";
+}"""
+
+# Gives the kept answer its tokens.
+LOGPROBS = """async () => {
+  const turns = await import("/ui/store/turns.js");
+  const answer = (await turns.readAll("kept")).find((turn) => turn.id === "a");
+  const other = [" that", -2.5];
+  const drawn = (token, logprob) => [token, logprob, [[token, logprob], other]];
+  answer.logprobs = [drawn("See", -0.01), drawn(" this", -0.4), ["!", -3, [other]]];
+  await turns.save(answer);
 }"""
 
 
@@ -219,3 +230,36 @@ def test_tokens_show_what_else_they_could_have_been(page: Page) -> None:
     page.click("#tab-turn")
     page.check("#logprobs")
     expect(tokens).to_have_count(8)
+
+
+@pytest.fixture(scope="session")
+def axe(pytestconfig: pytest.Config) -> str:
+    return fetch_axe(pytestconfig)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 360])
+def test_axe_finds_nothing_in_a_turn_with_all_there_is(
+    browser: Browser, server: Server, axe: str, scheme: Any, width: int
+) -> None:
+    server.wait_ready()
+    origin = f"http://127.0.0.1:{server.port}"
+    size = {"width": width, "height": 800}
+    with opened_page(browser, origin, viewport=size, color_scheme=scheme) as page:
+        code = "```python\nif x:\u202e # y\n```"
+        text = f"See [x](https://example.org).\n\n- [x] done\n\n| a | b |\n|--|--|\n| 1 | 2 |\n\n{code}"
+        call = {"name": "weather", "arguments": '{"city": "Cologne", "days": [1, true]}', "result": "line\n" * 9}
+        keep(page, {"text": text, "reasoning": "First. " * 400, "tools": [call]})
+        page.locator(".thinking > button").click()
+        file = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"Marks"}
+        page.set_input_files(".attach input", [file, {"name": "dot.png", "mimeType": "image/png", "buffer": PIXEL}])
+        expect(page.locator(".composer .attached li")).to_have_count(2)
+        page.evaluate(LOGPROBS)
+        expect(page.locator("figure.code .mark")).to_have_count(1)
+        assert findings(page, axe) == []
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        page.reload()
+        page.evaluate("import('/ui/state/settings.js').then(({ set }) => set({ logprobs: true }))")
+        page.locator(".tokens .drawn > span").nth(1).focus()
+        expect(page.locator(".choices")).to_be_visible()
+        assert findings(page, axe) == []
