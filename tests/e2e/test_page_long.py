@@ -66,3 +66,15 @@ def test_a_long_chat_opens_at_its_end_and_is_found_and_scrolled_whole(page: Page
     assert page.evaluate(SCROLL, [400, 4000]) <= 1
     page.evaluate("document.querySelector('.transcript').scrollTop = 0")
     expect(page.locator("#log h2:text-is('Part 0')")).to_be_in_viewport()
+
+
+def test_a_chat_is_at_its_end_also_where_what_draws_it_is_here_already(page: Page) -> None:
+    page.evaluate(KEEP, [long_text(60_000), 3])
+    page.reload()
+    page.locator(".list li a").click()
+    last = page.locator("#log .sheet").last
+    expect(last).to_be_in_viewport()
+    page.evaluate("location.hash = '#/compare'")
+    expect(page.locator("#log")).to_have_count(0)
+    page.evaluate("location.hash = '#/chat/long'")
+    expect(last).to_be_in_viewport()

@@ -1,6 +1,6 @@
 // The turns of the path that is shown, and the way to its end.
 
-import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
+import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { Fence } from "../shell/fence.js";
 import { Icon } from "../shell/icons.js";
@@ -15,7 +15,8 @@ import { UserTurn } from "./user-turn.js";
 export function Turns({ scroller }) {
   const follow = useRef(/** @type {Follow | null} */ (null));
   const [missed, setMissed] = useState(/** @type {number | null} */ (null));
-  useEffect(() => {
+  // Before the effects below, and before the frame in which text that is here already is drawn.
+  useLayoutEffect(() => {
     follow.current = new Follow(scroller, setMissed);
     document.addEventListener("keydown", pressed);
     return () => {
