@@ -218,6 +218,18 @@ def test_a_reload_is_announced_with_its_cost_and_done(page: Page, rig: Rig) -> N
     assert rig.server.metric("ignis_lanes", state="capacity") == 4
 
 
+def test_a_family_of_models_gets_a_value_of_its_own(page: Page, rig: Rig) -> None:
+    wanted = field_row(page, "model.max_context")
+    wanted.get_by_label("Another value of model.max_context for one family").select_option("llama")
+    page.fill("#find-field", "model.llama")
+    page.fill("[id='field-model.llama.max_context']", "512")
+    page.click("#apply")
+    expect(page.locator(".foot")).to_contain_text("One change applied, kept in", timeout=SLOW_MS)
+    expect(page.locator("[data-key='model.llama.max_context'] .tag.info")).to_have_text("file")
+    assert setting(rig, "model", "llama") == {"max_context": 512}
+    expect(page.get_by_label("Now serving", exact=True)).to_contain_text("512")
+
+
 def test_what_a_flag_says_is_locked_and_says_so(page: Page) -> None:
     wanted = field_row(page, "model.artifact")
     expect(wanted.locator("input")).to_be_disabled()

@@ -133,7 +133,9 @@ function roof(most) {
 
 /** @param {number} from @param {number} to */
 function instants(from, to) {
-  return [from, from + (to - from) / 3, from + (2 * (to - from)) / 3, to];
+  // Whole minutes, whether five, fifteen or sixty are shown.
+  const parts = !chosen.value && minutes.value % 3 ? 5 : 3;
+  return [...Array(parts + 1)].map((_, at) => from + ((to - from) * at) / parts);
 }
 
 /** @param {number} time */

@@ -40,7 +40,7 @@ export function Spread() {
 
 /** The word slides along the line, so that it stays inside at both ends. @param {{label: string, at: number}} properties */
 function Mark({ label, at }) {
-  return html`<div class=${`mark ${label}`} style=${{ transform: `translateX(${100 * at}%)` }}><span style=${{ transform: `translateX(${-100 * at}%)` }}>${label}</span></div>`;
+  return html`<div class=${`quantile ${label}`} style=${{ transform: `translateX(${100 * at}%)` }}><span style=${{ transform: `translateX(${-100 * at}%)` }}>${label}</span></div>`;
 }
 
 /** Without the empty ends, but for one bucket at each, and for a few where there is hardly any. @param {{bound: number, count: number}[]} all */

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
-import { check, discard, edit, edits, origins, textOf, values } from "../state/config.js";
+import { add, check, discard, edit, edits, origins, rows, textOf } from "../state/config.js";
 
 /** @typedef {import("../api/config.js").Field} Field */
 
@@ -23,10 +23,10 @@ export function ConfigField({ field, isNamed }) {
     <div class="about">
       <label for=${id} class="code" id=${`${id}-name`}>${field.key}</label>
       ${field.effect !== "live" && html` <span class=${`tag ${field.effect}`}>${field.effect}</span>`}
+      <${Families} field=${field} />
       <p id=${`${id}-text`}>${sentence(field.description)} <span class="rule">${ruleOf(field)}</span></p>
       ${locked && html`<p class="lock" id=${`${id}-lock`}>${locked}</p>`}
       ${found?.problem && html`<p class="problem" id=${`${id}-problem`} role="alert">${found.problem}</p>`}
-      <${Families} field=${field} />
     </div>
     <${Control} field=${field} id=${id} isLocked=${locked !== ""} describedBy=${`${id}-text${locked ? ` ${id}-lock` : ""}${found?.problem ? ` ${id}-problem` : ""}`} isWrong=${Boolean(found?.problem)} />
     <${From} field=${field} isChanged=${Boolean(found)} />
@@ -81,10 +81,18 @@ function Secret({ field, id, isLocked, describedBy }) {
     ${!isLocked && html`<button type="button" class="link" aria-label=${`${isSet ? "Replace" : "Set"} ${field.key}`} aria-describedby=${describedBy} onClick=${() => setOpen(true)}>${isSet ? "Replace" : "Set"}</button>`}</div>`;
 }
 
-/** What a family of models has of its own. @param {{field: Field}} properties */
+/** A family of models may have another value. @param {{field: Field}} properties */
 function Families({ field }) {
-  const own = field.families.map((family) => [family, values.value.get(`${field.group}.${family}.${field.name}`)]).filter(([, value]) => value !== undefined && value !== null);
-  return own.length > 0 && html`<p class="families">${own.map(([family, value]) => html`<span class="tag" key=${family}>${family}: ${String(value)}</span> `)}</p>`;
+  const free = field.families.filter((family) => !rows.value.some(({ key }) => key === `${field.group}.${family}.${field.name}`));
+  if (!free.length) return null;
+  const pick = (/** @type {any} */ event) => {
+    add(field, event.target.value);
+    event.target.value = "";
+  };
+  return html`<select class="families" aria-label=${`Another value of ${field.key} for one family`} onChange=${pick}>
+    <option value="">for one family…</option>
+    ${free.map((family) => html`<option key=${family} value=${family}>${family}</option>`)}
+  </select>`;
 }
 
 /** @param {{field: Field, isChanged: boolean}} properties */
@@ -93,10 +101,11 @@ function From({ field, isChanged }) {
   if (isChanged) {
     return html`<div class="origin"><button type="button" class="tag changed" title="Put back what is in effect" aria-label=${`changed: put ${field.key} back`} onClick=${() => discard(field.key)}>changed</button></div>`;
   }
-  const source = origin?.source ?? "default";
+  if (!origin) return html`<div class="origin"><button type="button" class="link" aria-label=${`Leave ${field.key} out`} onClick=${() => discard(field.key)}>Leave out</button></div>`;
+  const source = origin.source;
   return html`<div class="origin">
-    <span class=${`tag ${source === "default" ? "" : "info"}`} title=${origin?.place ?? ""}>${source === "changed" ? "this run" : source === "profile" ? origin?.place : source}</span>
-    ${origin?.pending && html`<span class="tag restart" title="The file says otherwise">next start</span>`}
+    <span class=${`tag ${source === "default" ? "" : "info"}`} title=${origin.place}>${source === "changed" ? "this run" : source === "profile" ? origin.place : source}</span>
+    ${origin.pending && html`<span class="tag restart" title="The file says otherwise">next start</span>`}
   </div>`;
 }
 

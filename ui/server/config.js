@@ -3,7 +3,7 @@
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { Icon } from "../shell/icons.js";
-import { changed, cost, differing, discard, applyAll, applyLive, fields, file, groups, isApplying, load, outcome, trouble } from "../state/config.js";
+import { changed, cost, differing, discard, applyAll, applyLive, fields, file, groups, isApplying, load, outcome, rows, trouble } from "../state/config.js";
 import { route } from "../state/session.js";
 import { ConfigField } from "./config-field.js";
 import { ConfigFile } from "./config-file.js";
@@ -35,7 +35,7 @@ export function Config() {
     document.getElementById(`config-${next.name}`)?.focus();
   };
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = words.length ? fields.value.filter((field) => words.every((word) => `${field.key} ${field.description}`.toLowerCase().includes(word))) : null;
+  const found = words.length ? rows.value.filter((field) => words.every((word) => `${field.key} ${field.description}`.toLowerCase().includes(word))) : null;
   return html`<section class="card config" aria-label="Configuration">
     <header>
       <h2>Configuration</h2>
@@ -52,7 +52,7 @@ export function Config() {
     <div class="config-body" role="tabpanel" id="config-body" aria-labelledby=${`config-${tab}`}>
       ${trouble.value && html`<p class="note bad" role="alert">The configuration cannot be had: ${trouble.value} <button type="button" class="link" onClick=${load}>Try again</button></p>`}
       ${tab === "form" && !found && html`<${Groups} open=${group} onOpen=${setGroup} />`}
-      ${tab === "form" && html`<${Rows} key=${found ? "found" : group} of=${found ?? fields.value.filter((field) => field.group === group)} named=${named} none="No field has that in its name or text." />`}
+      ${tab === "form" && html`<${Rows} key=${found ? "found" : group} of=${found ?? rows.value.filter((field) => field.group === group)} named=${named} none="No field has that in its name or text." />`}
       ${tab === "file" && html`<${ConfigFile} />`}
       ${tab === "differing" && html`<${Rows} of=${differing.value} named=${named} none="Every field has its default." />`}
     </div>

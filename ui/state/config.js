@@ -25,8 +25,20 @@ export const trouble = signal("");
 export const outcome = signal({ text: "", isBad: false });
 export const isApplying = signal(false);
 
-export const changed = computed(() => fields.value.filter(({ key }) => edits.value.has(key)));
-export const differing = computed(() => fields.value.filter(({ key }) => !["default", undefined].includes(origins.value.get(key)?.source)));
+/** Of families' own fields, by key: those that were asked for here and have no value yet. */
+export const added = signal(/** @type {Set<string>} */ (new Set()));
+
+/** Every field, and after it those that a family of models has of its own. */
+export const rows = computed(() =>
+  fields.value.flatMap((field) => [
+    field,
+    ...field.families
+      .map((family) => ({ ...field, key: `${field.group}.${family}.${field.name}`, families: [], default: null }))
+      .filter(({ key }) => (values.value.get(key) ?? null) !== null || edits.value.has(key) || added.value.has(key)),
+  ]),
+);
+export const changed = computed(() => rows.value.filter(({ key }) => edits.value.has(key)));
+export const differing = computed(() => rows.value.filter(({ key }) => !["default", undefined].includes(origins.value.get(key)?.source)));
 /** What the changes cost. */
 export const cost = computed(() => ({
   live: changed.value.filter(({ effect }) => effect === "live").length,
@@ -79,6 +91,11 @@ export function edit(field, text) {
   outcome.value = { text: "", isBad: false };
 }
 
+/** Gives a family of models a field of its own. @param {Field} field @param {string} family */
+export function add(field, family) {
+  added.value = new Set(added.value).add(`${field.group}.${family}.${field.name}`);
+}
+
 /** Says what is wrong with a field that is left. @param {Field} field */
 export function check(field) {
   const found = edits.value.get(field.key);
@@ -90,6 +107,7 @@ export function discard(key) {
   const next = new Map(key ? edits.value : []);
   if (key) next.delete(key);
   edits.value = next;
+  added.value = new Set([...added.value].filter((each) => key !== undefined && each !== key));
   outcome.value = { text: "", isBad: false };
 }
 
