@@ -21,6 +21,11 @@ PROMPT = "Tell me about the sea, " + "the harbour and the boats in it, " * 12 + 
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 # Texts of what is marked under that name.
 MARKED = "(name) => [...(CSS.highlights.get(name) ?? [])].map((range) => range.toString())"
+# The text of each, block by block; what is skipped in drawing has no inner text.
+WORDS = """(all) => all.map((prose) => {
+  const blocks = [...prose.querySelectorAll("p, h1, h2, h3, h4, pre, li:not(:has(p))")];
+  return blocks.map((block) => block.textContent.trim()).join("\\n");
+})"""
 # Keeps a comparison with those answers, as an earlier page would have; returns its id.
 KEEP = """async (texts) => {
   const { save } = await import("/ui/store/runs.js");
@@ -104,7 +109,8 @@ def run(page: Page, prompt: str = PROMPT) -> None:
 def ended(page: Page) -> list[str]:
     """Waits until nothing runs; returns the texts of the lanes."""
     expect(page.locator("#run-all")).to_be_visible(timeout=60_000)
-    return [text.strip() for text in page.locator(".lane .prose").all_inner_texts()]
+    texts: list[str] = page.locator(".lane .prose").evaluate_all(WORDS)
+    return texts
 
 
 def first_difference(one: str, other: str) -> int:
@@ -451,3 +457,24 @@ def test_lanes_cut_by_the_death_of_the_server_say_the_same_once_it_is_back(brows
         expect(lane(page, "A")).to_have_attribute("data-state", "DONE")
         assert lane(page, "A").locator(".prose").inner_text().startswith(kept)
         page.context.close()
+
+
+def test_a_prompt_typed_over_answers_is_kept_and_they_are_marked_as_older(paced_page: Page) -> None:
+    page = paced_page
+    run(page, "Say exactly: one")
+    ended(page)
+    page.fill("#prompt", "Say exactly: two")
+    expect(lane(page, "A").locator("footer")).to_contain_text("changed since")
+    page.wait_for_function(
+        """async () => { const drafts = await import("/ui/store/database.js");
+        return (await drafts.get("drafts", location.hash.split("/")[2]))?.text === "Say exactly: two"; }"""
+    )
+    page.reload()
+    expect(page.locator("#prompt")).to_have_value("Say exactly: two")
+    before = page.url
+    page.click("#run-all")
+    expect(page).not_to_have_url(before)
+    assert ended(page) == ["two"] * 2
+    page.go_back()
+    expect(page.locator("#prompt")).to_have_value("Say exactly: one")
+    assert ended(page) == ["one"] * 2

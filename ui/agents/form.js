@@ -5,7 +5,7 @@ import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { NumberBox } from "../parts/number.js";
 import { Icon } from "../shell/icons.js";
-import { open, run, set, tasksIn, type, useExample } from "../state/agents.js";
+import { open, run, set, shelf, tasksIn, useExample } from "../state/agents.js";
 import { MAX_LANES } from "../state/series.js";
 import { fields, loaded } from "../state/server.js";
 
@@ -44,7 +44,7 @@ export function Form() {
     </div>
     <div class="box">
       <label class="reader" for="prompt">Tasks, one a line</label>
-      <textarea id="prompt" rows="3" placeholder="One task a line. With an empty line between them, a task may have several." value=${text} onInput=${(/** @type {any} */ event) => type(event.target.value)}></textarea>
+      <textarea id="prompt" rows="3" placeholder="One task a line. With an empty line between them, a task may have several." value=${text} onInput=${(/** @type {any} */ event) => shelf.type(event.target.value)}></textarea>
       <div class="under">
         <${Limit} name="max_completion_tokens" label="Max tokens" value=${values.max_completion_tokens} />
         <${Limit} name="temperature" label="Temperature" value=${values.temperature} />

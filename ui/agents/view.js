@@ -6,7 +6,7 @@ import { rename, go } from "../router.js";
 import { Earlier } from "../shell/earlier.js";
 import { Icon } from "../shell/icons.js";
 import { ModelChip } from "../shell/model-chip.js";
-import { open, runAgain, shelf, start } from "../state/agents.js";
+import { open, runAgain, shelf } from "../state/agents.js";
 import { route } from "../state/session.js";
 import { Detail } from "./detail.js";
 import { Form } from "./form.js";
@@ -19,7 +19,7 @@ export function AgentsView() {
   const lanes = series.lanes.value;
   const id = route.value.path[0];
   useEffect(() => {
-    start();
+    shelf.start();
   }, []);
   useEffect(() => {
     shelf.show(id);
@@ -30,14 +30,19 @@ export function AgentsView() {
   }, [series, series.title.value, series.hasAnswers.value, id]);
   const isRunning = series.isRunning.value;
   const shown = lanes.find((lane) => lane.id === chosen) ?? null;
-  const keys = (/** @type {KeyboardEvent} */ event) => {
-    if (event.key !== "Escape") return;
-    if (isRunning) series.stop();
-    else choose(null);
-  };
+  useEffect(() => {
+    const escape = (/** @type {KeyboardEvent} */ event) => {
+      const isInside = event.target instanceof HTMLElement && event.target.closest("dialog, [popover]");
+      if (event.key !== "Escape" || isInside) return;
+      if (series.isRunning.value) series.stop();
+      else choose(null);
+    };
+    document.addEventListener("keydown", escape);
+    return () => document.removeEventListener("keydown", escape);
+  }, [series]);
   const startNew = () => (shelf.startNew(), choose(null), go("agents"), document.getElementById("prompt")?.focus());
   const isAllDone = lanes.length > 0 && lanes.every((lane) => lane.turn.value && !lane.isRunning);
-  return html`<div class=${`agents ${shown ? "with-detail" : ""}`} onKeyDown=${keys}>
+  return html`<div class=${`agents ${shown ? "with-detail" : ""}`}>
     <main class="tasks">
       <header class="bar">
         <${Earlier} label="Earlier lists" shelf=${shelf} place="agents" unit="tasks" />

@@ -4,7 +4,7 @@ import { countTokens } from "../api/tokenize.js";
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { isSending } from "../parts/sending.js";
-import { open, type } from "../state/compare.js";
+import { open, shelf } from "../state/compare.js";
 
 const PAUSE_MS = 250;
 
@@ -29,7 +29,7 @@ export function Prompt({ onRun }) {
     ${numBefore > 0 && html`<p class="about before">After ${numBefore} earlier ${numBefore === 1 ? "message" : "messages"} of a chat</p>`}
     <label class="reader" for="prompt">Prompt of all lanes</label>
     <textarea id="prompt" ref=${area} rows="1" placeholder="One prompt for all lanes" autocomplete="off" value=${text}
-      onInput=${(/** @type {any} */ event) => type(event.target.value)} onKeyDown=${press}></textarea>
+      onInput=${(/** @type {any} */ event) => shelf.type(event.target.value)} onKeyDown=${press}></textarea>
     <p class="counts" id="prompt-counts"><span>${count === null ? "" : `${count.toLocaleString("en")} ${count === 1 ? "token" : "tokens"}`}</span><${Shared} /></p>
   </div>`;
 }

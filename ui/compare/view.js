@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { go, rename } from "../router.js";
 import { askTheSame, varied } from "../state/asked.js";
-import { open, runAll, shelf, start } from "../state/compare.js";
+import { open, runAll, shelf } from "../state/compare.js";
 import { route } from "../state/session.js";
 import { Bar } from "./bar.js";
 import { LaneCard } from "./lane.js";
@@ -24,7 +24,7 @@ export function CompareView() {
   const lanes = series.lanes.value;
   const id = route.value.path[0];
   useEffect(() => {
-    start();
+    shelf.start();
     return () => marks.close();
   }, []);
   useEffect(() => {
@@ -41,12 +41,17 @@ export function CompareView() {
   const run = () => {
     if (series.prompt.value.trim() && !series.isRunning.value) go("compare", runAll());
   };
-  const keys = (/** @type {KeyboardEvent} */ event) => {
-    if (event.key === "Escape" && series.isRunning.value) series.stop();
-  };
+  useEffect(() => {
+    const escape = (/** @type {KeyboardEvent} */ event) => {
+      const isInside = event.target instanceof HTMLElement && event.target.closest("dialog, [popover]");
+      if (event.key === "Escape" && !isInside) series.stop();
+    };
+    document.addEventListener("keydown", escape);
+    return () => document.removeEventListener("keydown", escape);
+  }, [series]);
   const names = varied(series);
   const edited = lanes.find((lane) => lane.id === dialog);
-  return html`<main class="compare" onKeyDown=${keys}>
+  return html`<main class="compare">
     <${Bar} onRun=${run} onVary=${() => setDialog("vary")} onValues=${() => setDialog("all")} />
     <div class="compare-body">
       <${Prompt} onRun=${run} />

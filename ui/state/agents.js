@@ -1,33 +1,15 @@
 // Lists of tasks for agents: each a request of its own on the class of agents, without history and without tools.
 
-import * as drafts from "../store/drafts.js";
 import { newSeed } from "./ids.js";
 import { Lane } from "./lane.js";
 import { FIRST_CAP, Series } from "./series.js";
-import { keeping, offerUndo } from "./session.js";
+import { offerUndo } from "./session.js";
 import { Shelf } from "./shelf.js";
-
-const DRAFT = "agents";
 
 export const shelf = new Shelf("agents", () => Series.fresh("agents", { values: { max_completion_tokens: FIRST_CAP } }, []));
 export const open = shelf.open;
 
-// --- Lifecycle
-
-export async function start() {
-  const series = open.value;
-  const draft = (await keeping(() => drafts.read(DRAFT))) ?? "";
-  if (!series.prompt.value && !series.hasAnswers.value) series.prompt.value = draft;
-  await shelf.refresh();
-}
-
 // --- Actions
-
-/** @param {string} text tasks that are not in the list yet */
-export function type(text) {
-  open.value.prompt.value = text;
-  return keeping(() => drafts.save(DRAFT, text));
-}
 
 /** Puts what was typed under the tasks, and runs all that have not been done. */
 export function run() {
@@ -35,7 +17,7 @@ export function run() {
   const added = tasksIn(series.prompt.value).map((text) => Lane.fresh({ seed: newSeed() }, text));
   series.lanes.value = [...series.lanes.value, ...added];
   if (!series.title.value && series.lanes.value.length) series.nameAfter(series.lanes.value[0].prompt.value);
-  type("");
+  shelf.type("");
   const waiting = series.lanes.value.filter((lane) => !lane.isRunning && lane.turn.value?.state.value !== "DONE");
   return ask(series, waiting);
 }
@@ -78,7 +60,7 @@ export function set(name, value) {
 /** A list to begin with. @param {{system: string, tasks: string[]}} example */
 export function useExample({ system, tasks }) {
   set("system", system || undefined);
-  type(tasks.join("\n"));
+  shelf.type(tasks.join("\n"));
 }
 
 // --- Questions

@@ -1,46 +1,34 @@
 // Comparisons: one prompt in several lanes that differ in what they ask, and what is done with them.
 
-import * as drafts from "../store/drafts.js";
 import { requestFor, valuesOf } from "./asked.js";
 import { newId } from "./ids.js";
 import { Lane } from "./lane.js";
 import { FIRST_CAP, MAX_LANES, Series } from "./series.js";
-import { keeping, offerUndo } from "./session.js";
+import { offerUndo } from "./session.js";
 import { Shelf } from "./shelf.js";
 
 /** @typedef {import("./asked.js").Values} Values */
 /** @typedef {import("./turn.js").Turn} Turn */
 
-const DRAFT = "compare";
 // A seed that a person can say aloud; which one it is has no meaning.
 const SEED_RANGE = 1000;
 
 export const shelf = new Shelf("compare", blank);
 export const open = shelf.open;
 
-// --- Lifecycle
-
-export async function start() {
-  const series = open.value;
-  const draft = (await keeping(() => drafts.read(DRAFT))) ?? "";
-  if (!series.prompt.value && !series.hasAnswers.value) series.prompt.value = draft;
-  await shelf.refresh();
-}
-
 // --- Actions
-
-/** @param {string} text */
-export function type(text) {
-  open.value.prompt.value = text;
-  return keeping(() => drafts.save(DRAFT, text));
-}
 
 /** Asks all lanes. Answers that are there stay as a comparison of their own. Returns the id of this one. */
 export function runAll() {
+  const { prompt } = open.value;
+  const text = prompt.value;
   const series = open.value.hasAnswers.value ? again(open.value) : open.value;
-  series.nameAfter(series.prompt.value);
+  // From now on the run itself has it.
+  shelf.type("");
+  prompt.value = open.value.asked;
+  series.prompt.value = text;
+  series.nameAfter(text);
   shelf.take(series);
-  keeping(() => drafts.save(DRAFT, ""));
   // A model at a time, so that each is loaded once.
   const lanes = series.lanes.value;
   const models = [...new Set(lanes.map((lane) => valuesOf(series, lane).model ?? ""))];

@@ -56,7 +56,10 @@ export class Lane {
 
   /** @returns {LaneRecord} */
   toRecord() {
-    return { id: this.id, prompt: this.prompt.value, values: this.values.value, turn: this.turn.value?.record ?? null };
+    const turn = this.turn.value;
+    // What an answer under way has is in its pieces, and nowhere twice.
+    const record = turn?.isRunning ? { ...turn.record, text: "", reasoning: "" } : (turn?.record ?? null);
+    return { id: this.id, prompt: this.prompt.value, values: this.values.value, turn: record };
   }
 
   // --- Actions

@@ -1,5 +1,6 @@
 // The runs of one kind: those that are kept, and the one that is open. One that still runs stays alive when another is opened.
 
+import * as drafts from "../store/drafts.js";
 import * as stored from "../store/runs.js";
 import { signal } from "../vendor/signals-core.js";
 import { Series } from "./series.js";
@@ -27,7 +28,19 @@ export class Shelf {
     this.open = signal(blank());
   }
 
+  /** What was typed before the page was here is typed again. */
+  async start() {
+    await this.#fill(this.open.value);
+    await this.refresh();
+  }
+
   // --- Actions
+
+  /** What the editor of the open one has, kept with each key. @param {string} text */
+  type(text) {
+    this.open.value.prompt.value = text;
+    return keeping(() => drafts.save(this.#draftOf(this.open.value), text));
+  }
 
   /** Reads what is kept. */
   async refresh() {
@@ -41,6 +54,7 @@ export class Shelf {
     if (!id || id === this.open.value.id) return;
     const record = this.#alive.has(id) ? undefined : await keeping(() => stored.read(id));
     const series = this.#alive.get(id) ?? (record?.kind === this.#kind ? await Series.revive(record) : this.#blank());
+    if (!this.#alive.has(id)) await this.#fill(series);
     // Another one may have been asked for meanwhile.
     if (this.#wanted === id) this.take(series);
   }
@@ -70,5 +84,18 @@ export class Shelf {
       await keeping(() => stored.save(record));
       await this.refresh();
     });
+  }
+
+  // --- Internal
+
+  /** @param {Series} series */
+  async #fill(series) {
+    const draft = (await keeping(() => drafts.read(this.#draftOf(series)))) ?? "";
+    if (draft && series.prompt.value === series.asked) series.prompt.value = draft;
+  }
+
+  /** What is not kept as a run yet has one draft for all. @param {Series} series */
+  #draftOf(series) {
+    return series.hasAnswers.value ? series.id : this.#kind;
   }
 }
