@@ -48,8 +48,8 @@ function Progress({ entry, download }) {
   const { done_bytes: done, total_bytes: total, bytes_per_second: rate, state } = download;
   const share = total > 0 ? Math.floor((100 * done) / total) : 0;
   const left = rate > 0 ? ` · ${span((total - done) / rate)} left` : "";
-  return html`<div class="download">
-    <p><span>${state === "waiting" ? "waits for another" : `${share} %${left}`}</span><span class="quiet">${state === "running" && `${bytes(rate)}/s`}</span>
+  return html`<div class="download" title=${`${bytes(done)} of ${bytes(total)}, ${bytes(rate)} a second`}>
+    <p><span>${state === "waiting" ? "waits for another" : `${share} %${left}`}</span>
       <button type="button" class="link" aria-label=${`Pause the download of ${entry.id}`} onClick=${() => stopFetching(entry.id)}>Pause</button></p>
     <progress max=${total || 1} value=${done} aria-label=${`Download of ${entry.id}`}></progress>
   </div>`;
