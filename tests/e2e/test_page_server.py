@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 from tests.e2e.axe import findings
 from tests.e2e.browser import CHROMIUM, opened_page
 from tests.e2e.conftest import free_port
+from tests.e2e.playground import paced
 from tests.e2e.server import Server
 from tests.e2e.small_folder import write_small_folder
 from tests.fakes.mirror import Handler, Mirror, serving
@@ -325,6 +326,24 @@ def test_names_values_and_lines_that_are_markup_are_text(browser: Browser, rig: 
     assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
     assert page.evaluate("window.hasRun ?? 0") == 0
     page.context.close()
+
+
+def test_the_key_is_asked_for_once_and_then_all_of_it_comes(
+    browser: Browser, start_server: Callable[..., Server]
+) -> None:
+    with start_server("--server-api-key", "sk-open-sesame", command=paced(100)) as server:
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{server.port}/ui/#/server")
+        page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+        page.wait_for_timeout(3500)
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        page.evaluate("async () => (await import('/ui/state/session.js')).isKeyWanted.value = true")
+        page.fill("#key-input", "sk-open-sesame")
+        page.keyboard.press("Enter")
+        expect(page.locator(".field-row").first).to_be_visible()
+        expect(page.locator(".log .line").first).to_be_visible()
+        expect(page.locator(".models tbody tr").first).to_be_visible()
+        page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

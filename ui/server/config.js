@@ -4,7 +4,8 @@ import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { Icon } from "../shell/icons.js";
 import { changed, cost, differing, discard, applyAll, applyLive, fields, file, groups, isApplying, load, outcome, rows, trouble } from "../state/config.js";
-import { route } from "../state/session.js";
+import { status } from "../state/server.js";
+import { hasKey, isConnected, route } from "../state/session.js";
 import { ConfigField } from "./config-field.js";
 import { ConfigFile } from "./config-file.js";
 
@@ -14,8 +15,9 @@ export function Config() {
   const named = route.value.path[0] === "config" ? (route.value.path[1] ?? "") : "";
   const [group, setGroup] = useState(named.split(".")[0] || "model");
   useEffect(() => {
-    load();
-  }, []);
+    // A server that came back, or that has the key now, may say otherwise.
+    if (isConnected.value && !["", "away", "locked"].includes(status.value)) load();
+  }, [isConnected.value, hasKey.value, ["", "away", "locked"].includes(status.value)]);
   useEffect(() => {
     if (!named) return;
     setTab("form");

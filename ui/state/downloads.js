@@ -63,6 +63,11 @@ export function isMoving(download) {
 /** @param {AbortSignal} signal */
 async function follow(signal) {
   while (!signal.aborted) {
+    // Without the key it would be asked for at each attempt.
+    if (status.value === "locked") {
+      await pause(RETRY_MS, signal);
+      continue;
+    }
     try {
       catalog.value = await readCatalog();
       // What a server that died was fetching is gone on with.

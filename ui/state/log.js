@@ -2,13 +2,18 @@
 
 import { ApiError, isAbort } from "../api/errors.js";
 import { readLog } from "../api/log.js";
+import { pause } from "../api/pause.js";
 import { signal } from "../vendor/signals-core.js";
+import { status } from "./server.js";
+import { isConnected } from "./session.js";
 
 /** @typedef {import("../api/log.js").LogLine} LogLine */
 
 const MOST_LINES = 2000;
 const FIRST_LINES = 500;
 const RETRY_MS = 2000;
+const LOOK_MS = 250;
+const UNASKED = new Set(["", "away", "locked"]);
 const RANKS = { debug: 0, info: 1, warning: 2, error: 3 };
 
 /** Not shown before the view asks: they come faster than it draws. @type {LogLine[]} */
@@ -63,6 +68,11 @@ export function timeOf(line) {
 /** @param {AbortSignal} stopped */
 async function read(stopped) {
   while (!stopped.aborted) {
+    // A server that is away, or asks for a key, is found again by one alone.
+    if (!isConnected.value || UNASKED.has(status.value)) {
+      await pause(LOOK_MS, stopped);
+      continue;
+    }
     try {
       let isFirst = true;
       for await (const line of readLog(FIRST_LINES, stopped)) {
@@ -80,7 +90,7 @@ async function read(stopped) {
       if (!(error instanceof ApiError)) throw error;
       trouble.value = error.message;
     }
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    await pause(RETRY_MS, stopped);
   }
 }
 
