@@ -16,7 +16,7 @@ app.replaceChildren();
 render(html`<${Frame} views=${VIEWS} first=${First} />`, app);
 performance.mark("usable");
 chats.start();
-server.watch();
+server.start();
 // Meanwhile the model may have been unloaded, or another client may have asked for another one.
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) server.watch();

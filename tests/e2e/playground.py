@@ -10,6 +10,8 @@ from playwright.sync_api import Page, expect
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 LIMIT_MS = 20_000
+# A network that lets no WebSocket through.
+NO_SOCKET = "window.WebSocket = class { constructor() { queueMicrotask(() => this.onclose?.()); } close() {} }"
 
 
 def paced(tokens_s: float, *options: str) -> list[str]:

@@ -19,7 +19,7 @@ def test_what_is_sent_while_an_answer_runs_goes_after_it_as_it_was_edited(
     context: BrowserContext, story_server: Server
 ) -> None:
     page = open_page(context, story_server.port)
-    ask(page, "Say exactly: " + "one two three " * 20)
+    ask(page, "Say exactly: " + "one two three " * 150)
     grown(page, 4)
     ask(page, "Say exactly: Wrong.")
     ask(page, "Say exactly: Last.")
@@ -35,7 +35,7 @@ def test_what_is_sent_while_an_answer_runs_goes_after_it_as_it_was_edited(
 
 def test_a_message_that_waits_can_be_dropped(context: BrowserContext, story_server: Server) -> None:
     page = open_page(context, story_server.port)
-    ask(page, "Say exactly: " + "one two three " * 10)
+    ask(page, "Say exactly: " + "one two three " * 60)
     grown(page, 4)
     ask(page, "Never sent")
     page.click(".queue .drop")

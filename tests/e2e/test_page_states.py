@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.e2e.playground import CHROMIUM, LIMIT_MS, Start, answered, ask, grown, open_page, paced
+from tests.e2e.playground import CHROMIUM, LIMIT_MS, NO_SOCKET, Start, answered, ask, grown, open_page, paced
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -57,13 +57,14 @@ def test_a_switch_is_said_where_the_message_is_held(context: BrowserContext, sle
 
 
 def test_a_full_server_is_asked_again_until_it_has_a_lane(context: BrowserContext, sleepy: Server) -> None:
+    context.add_init_script(NO_SOCKET)
     page = open_page(context, sleepy.port)
     ask(page, "A story")
     grown(page)
     page.click("#new-chat")
     expect(page.locator("#suggestions")).to_be_visible()
     ask(page, "Say exactly: My turn.")
-    expect(page.locator(".turn .waiting")).to_contain_text("Waits for a lane")
+    expect(page.locator(".turn .waiting")).to_contain_text("Waits for a lane, asked for again in")
     page.click(".list li:not(.open) a")
     expect(page.locator("#stop")).to_be_visible()
     page.click("#stop")
@@ -181,15 +182,15 @@ def test_a_part_that_throws_says_so_and_the_rest_lives(context: BrowserContext, 
     page.evaluate(
         """async () => { const { path } = await import("/ui/state/tree.js");
         const answer = path.value[1];
-        window.kept = answer.record.tools;
-        answer.record.tools = null;
+        window.kept = answer.record.times;
+        answer.record.times = null;
         answer.resumptions.value += 1; }"""
     )
     expect(page.locator(".failed-part")).to_contain_text("This part of the page failed")
     expect(page.locator(".turn.user")).to_be_visible()
     page.evaluate(
         """async () => { const { path } = await import("/ui/state/tree.js");
-        path.value[1].record.tools = window.kept; }"""
+        path.value[1].record.times = window.kept; }"""
     )
     page.click(".failed-part button >> text=Reload it")
     assert answered(page) == ["One."]

@@ -14,6 +14,7 @@ from tests.e2e.npm import install, run
 ROOT = Path(__file__).resolve().parents[2]
 UI = ROOT / "ui"
 VIEWS = ("chat", "compare", "agents", "decide", "images", "monitor", "server")
+MAX_FIRST_MODULES = 40
 LAYERS = ("main.js", "views.js", *VIEWS, "shell", "router.js", "text", "parts", "state", "store", "api", "vendor")
 # Markup or script from a string; the browser refuses most of it too, where it knows Trusted Types.
 FORBIDDEN = re.compile(
@@ -96,6 +97,7 @@ def test_the_page_asks_at_once_for_every_module_of_its_first_view() -> None:
         if file not in needed:
             needed.add(file)
             waiting.extend(imports(file))
+    assert len(needed) <= MAX_FIRST_MODULES
     preloaded = re.findall(r'rel="modulepreload" href="([^"]+)"', (UI / "index.html").read_text())
     assert {"main.js", *preloaded} == {file.relative_to(UI).as_posix() for file in needed}
     assert not {"markdown-it.js", "katex.js", "core.js"} & {file.name for file in needed}

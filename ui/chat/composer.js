@@ -47,14 +47,17 @@ export function Composer() {
     const files = attached.value;
     if (!text.trim() && !files.length) return;
     if (obstacle) return setProblem(obstacle);
+    // What is typed from here on is the next message already; this one stays in the store's draft until it is on its way.
+    setText("");
     try {
       const { send } = await import("../state/talk.js");
       await send(text.trim(), isNow, await read(files));
       clear(id);
       setProblem("");
-      type("");
+      keepDraft(id, area.current?.value ?? "");
       if (isTouch.matches) area.current?.blur();
     } catch (error) {
+      setText((typed) => (typed ? `${text}\n${typed}` : text));
       // The schema of the panel is written by hand; a module that did not come is told as a TypeError.
       if (error instanceof SyntaxError) setProblem(`The schema is no JSON: ${error.message}`);
       else if (error instanceof TypeError) setProblem("The server went away before this page was whole. Your message stays here.");

@@ -32,9 +32,14 @@ function Chip({ record }) {
     area.current?.focus();
     return () => release(record.conversation);
   }, [isEditing]);
+  // Enter takes the focus away, and that must not write a second time what may be on its way by then.
+  const isKept = useRef(false);
   const keep = async () => {
+    if (isKept.current) return;
+    isKept.current = true;
     if (draft?.trim()) await rewrite(record.id, draft.trim());
     setDraft(null);
+    isKept.current = false;
     document.getElementById("prompt")?.focus();
   };
   const press = (/** @type {KeyboardEvent} */ event) => {

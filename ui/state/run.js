@@ -1,7 +1,7 @@
 // An answer under way: it writes to its own turn, whichever chat is open, into the store as it comes, and tells other tabs.
 
 import { ApiError, isAbort } from "../api/errors.js";
-import { generate } from "../api/generate.js";
+import { generateBeside } from "../api/beside.js";
 import { hear, tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
 import { Replay } from "./replay.js";
@@ -70,7 +70,7 @@ export class Run {
   // --- Internal
 
   async #read() {
-    for await (const event of generate(this.turn.record.request, this.#abort.signal)) {
+    for await (const event of generateBeside(this.turn.record.request, this.#abort.signal)) {
       const now = performance.timeOrigin + performance.now();
       if (event.kind === "text" || event.kind === "reasoning") {
         event.text = this.#replay.take(event.kind, event.text);

@@ -3,7 +3,7 @@
 import { ApiError, isAbort } from "../api/errors.js";
 import { readModels, switchTo, unloadModel } from "../api/models.js";
 import { pause } from "../api/pause.js";
-import { computed, signal } from "../vendor/signals-core.js";
+import { computed, effect, signal } from "../vendor/signals-core.js";
 import { isConnected } from "./session.js";
 
 const BUSY_PAUSE_MS = 1000;
@@ -34,6 +34,16 @@ export const fields = signal(/** @type {Map<string, import("../api/openapi.js").
 let watching = null;
 /** Of the server that this page came from. */
 let build = "";
+
+// --- Lifecycle
+
+/** Asks from now on, and at once when the connection is lost. */
+export function start() {
+  watch();
+  effect(() => {
+    if (!isConnected.value) queueMicrotask(watch);
+  });
+}
 
 // --- Actions
 

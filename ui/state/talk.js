@@ -22,6 +22,8 @@ const RAISE = 2;
 const urged = new Set();
 /** Those whose message is on its way out. @type {Set<string>} */
 const leaving = new Set();
+/** Those of them in which something ended meanwhile, a short answer even before its question was kept. @type {Set<string>} */
+const recalled = new Set();
 
 // --- Lifecycle
 
@@ -152,13 +154,13 @@ function fork(turn, text, reasoning) {
 
 /** Sends the first message that waits there, if the answer before it is one to go on from. @param {string} chat */
 async function flush(chat) {
-  if (leaving.has(chat)) return;
+  if (leaving.has(chat)) return void recalled.add(chat);
   leaving.add(chat);
   try {
     const place = await placeOf(chat);
     const last = place?.head ? place.turns.get(place.head) : undefined;
     const record = waiting.value.find((each) => each.conversation === chat);
-    const isHeld = runIn(chat) || held.value.has(chat);
+    const isHeld = !canAsk() || runIn(chat) || held.value.has(chat);
     if (!place || !record || isHeld || (last && last.record.state !== "DONE" && !urged.has(chat))) return;
     urged.delete(chat);
     const question = new Turn({ ...record, parent: place.head, created: Date.now() });
@@ -175,6 +177,7 @@ async function flush(chat) {
     announce(`The schema is no JSON: ${error.message}`, true);
   } finally {
     leaving.delete(chat);
+    if (recalled.delete(chat)) queueMicrotask(() => flush(chat));
   }
 }
 
