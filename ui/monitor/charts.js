@@ -69,7 +69,7 @@ const CHARTS = {
       ],
     },
     {
-      title: "Prompt tokens each second",
+      title: "Prompt tokens",
       words: count,
       least: 3,
       lines: [
@@ -78,7 +78,7 @@ const CHARTS = {
       ],
     },
     {
-      title: "Process and device memory",
+      title: "Memory in use",
       words: bytes,
       lines: [
         { label: "process", colour: 1, read: of("ignis_process_resident_bytes"), isFilled: true },

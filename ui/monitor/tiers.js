@@ -16,10 +16,11 @@ export function Tiers({ last }) {
   const kept = at('ignis_kv_ram_arena_bytes{state="used"}');
   const out = at('ignis_retained_state_spills_total{tier="device"}');
   const back = at('ignis_retained_state_restores_total{tier="kv_ram"}');
+  const parks = at("ignis_kv_lane_parks_total");
   return html`<div class="tiers">
     <${Tier} label="KV pages in the pool" share=${used / pages} figure=${`${count(used)} of ${count(pages)}`} words=${pages > 0 ? words : "no model is loaded"} title=${page > 0 ? `${bytes(page)} a page` : ""} />
     ${Number.isFinite(arena) && html`<${Tier} label="In host memory" share=${kept / arena} figure=${arena > 0 ? `${bytes(kept)} of ${bytes(arena)}` : "off"}
-      words=${arena > 0 ? (out > 0 ? `${count(out)} pages went out, ${count(back)} came back` : "never used") : html`<a href="#/server/config/reuse.kv_host_pool_bytes">reuse.kv_host_pool_bytes</a> gives it room`} />`}
+      words=${arena > 0 ? (out > 0 || parks > 0 ? `${count(parks)} parked · ${count(out)} pages out, ${count(back)} back` : "never used") : html`<a href="#/server/config/reuse.kv_host_pool_bytes">reuse.kv_host_pool_bytes</a> gives it room`} />`}
   </div>`;
 }
 
