@@ -12,6 +12,8 @@ from typing import Annotated, Any
 import msgspec
 
 from ignis import bundle
+from ignis.config_fields import FIELDS, Kind
+from ignis.config_values import rule
 from ignis.download import WantedFile
 from ignis.errors import ConfigError, ModelFileError
 from ignis.hub import HubFile, is_repository
@@ -22,7 +24,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _OWN_ENDINGS = (".part", ".verified", ".wheel")
 """Of files that a download writes beside the ones that are wanted."""
 
+_SAMPLING = {field.name: field for field in FIELDS if field.group == "sampling"}
+
 _Name = Annotated[str, msgspec.Meta(min_length=1)]
+_Count = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+"""Every reader of JSON has it whole."""
 
 
 class Presence(enum.Enum):
@@ -119,7 +125,7 @@ class Catalog:
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     name: _Name
-    bytes: Annotated[int, msgspec.Meta(ge=1)]
+    bytes: _Count
     sha256: Annotated[str, msgspec.Meta(pattern="^[0-9a-fA-F]{64}$")]
 
 
@@ -140,9 +146,9 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     licence: str = ""
     architecture: str = ""
     format: str = ""
-    parameters: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    context_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    needs_bytes: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    parameters: _Count | None = None
+    context_tokens: _Count | None = None
+    needs_bytes: _Count | None = None
     sampling: dict[str, float] = {}
 
 
@@ -191,7 +197,7 @@ def _read(file: Path) -> _Document:
 
 
 def _add(models: dict[str, CatalogModel], entries: Iterable[_Entry], *, is_built_in: bool) -> None:
-    """Raises ValueError when an entry contradicts itself, or another one."""
+    """Raises ValueError when an entry contradicts itself, or another one, or says what no model has."""
     ids = {id.lower() for id in models}
     # Where each file will lie: two entries may share one, but not have two of one place.
     places = {_place(model, file.name): file.sha256 for model in models.values() for file in model.files}
@@ -202,6 +208,9 @@ def _add(models: dict[str, CatalogModel], entries: Iterable[_Entry], *, is_built
         if entry.id.lower() in ids:
             raise ValueError(f"{where}: there is another of that id")
         ids.add(entry.id.lower())
+        if not all(map(str.isprintable, (entry.title, entry.licence, entry.architecture, entry.format))):
+            raise ValueError(f"{where}: has characters that cannot be printed")
+        _check_sampling(entry, where)
         model = CatalogModel(
             id=entry.id,
             files=tuple(_pinned(entry, file, where) for file in entry.files),
@@ -222,6 +231,18 @@ def _add(models: dict[str, CatalogModel], entries: Iterable[_Entry], *, is_built
             if places.setdefault(_place(model, pinned.name), pinned.sha256) != pinned.sha256:
                 raise ValueError(f"{where}: another entry has a file {pinned.name!r} with another content")
         models[entry.id] = model
+
+
+def _check_sampling(entry: _Entry, where: str) -> None:
+    """Raises ValueError where something recommended is not what a configuration may have."""
+    for name, value in entry.sampling.items():
+        field = _SAMPLING.get(name)
+        if field is None:
+            raise ValueError(f"{where}: there is no sampling.{name}; there are {', '.join(_SAMPLING)}")
+        # Not-a-number is in no range.
+        is_in_range = (field.minimum or 0) <= value <= (field.maximum or 0)
+        if not is_in_range or (field.kind is Kind.INTEGER and not value.is_integer()):
+            raise ValueError(f"{where}: sampling.{name} {value:g}: must be {rule(field)}")
 
 
 def _place(model: CatalogModel, name: str) -> str:

@@ -1,9 +1,11 @@
 """The command line: which command is meant, its answer and its exit status. Serving itself is app's."""
 
+import errno
 import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from ignis import app, bundle
 from ignis.bench.options import help_text, read_options
 from ignis.bench.report import as_json, as_text
 from ignis.bench.run import run as run_bench
-from ignis.commands import BY_WORDS, SHELLS, below, spoken, usage, usage_of
+from ignis.commands import BY_WORDS, COMMANDS, SHELLS, below, spoken, usage, usage_of
 from ignis.completion import script
 from ignis.config import Config, load_config
 from ignis.config_commands import CONFIG_COMMANDS, run_config_command
@@ -41,7 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         status = _run(words)
-        sys.stdout.flush()
+        # There is none where it was closed before the start.
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return status
     except ConfigError as error:
         print(f"ignis-server: {error.message}", file=sys.stderr)
@@ -54,8 +58,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # Whoever read our output left, as `help --fields | head` does. The interpreter would complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go_of_output()
         return 1
+    except OSError as error:
+        # Such as an output on a disk that is full.
+        print(f"ignis-server: {error}", file=sys.stderr)
+        _let_go_of_output()
+        return 1
+
+
+def _let_go_of_output() -> None:
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(words: list[str]) -> int:
@@ -69,6 +83,8 @@ def _run(words: list[str]) -> int:
         return _help([] if meant == ["serve"] else meant)
     if command is None:
         raise ConfigError(_unknown(words))
+    if sys.stdout is None and command.words != "serve":
+        raise OSError(errno.EBADF, "standard output is closed")
     return HANDLERS[command.words](rest)
 
 
@@ -121,12 +137,18 @@ def _help(words: list[str]) -> int:
         print(json.dumps(describe_fields(), indent=2) if style == "json" else _fields_text())
         return 0
     command, rest = spoken(words)
-    if command is None and len(words) == 1 and below(words[0]):
-        print("\n\n".join(f"{command.usage}\n    {command.text}" for command in below(words[0])))
-        return 0
-    if command is None and words:
+    group = below(words[0]) if command is None and len(words) == 1 else ()
+    if command is None and words and not group:
         raise ConfigError(_unknown(words))
-    _refuse_rest("help", rest)
+    if not group:
+        _refuse_rest("help", rest)
+    if style == "json":
+        meant = group or (COMMANDS if command is None else (command,))
+        print(json.dumps([asdict(command) | {"usage": command.usage} for command in meant], indent=2))
+        return 0
+    if group:
+        print("\n\n".join(f"{command.usage}\n    {command.text}" for command in group))
+        return 0
     if command is not None and command.words == "bench":
         print(help_text())
     else:

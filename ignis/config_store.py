@@ -5,6 +5,7 @@ moment, a crash included, finds the old text or the new one.
 """
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -63,6 +64,9 @@ class ConfigStore:
         """
         # What a symbolic link leads to is replaced, not the link.
         file = Path(os.path.realpath(self.file))
+        if file.exists() and not file.is_file():
+            # Taking its name would be the end of a device or a pipe, for the whole machine.
+            raise OSError(errno.EINVAL, "it is no regular file")
         beside = self._beside()
         with contextlib.suppress(FileNotFoundError):
             beside.unlink()

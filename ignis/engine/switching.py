@@ -102,8 +102,13 @@ class PingPong:
         self.num_returns = 0
 
     def is_return(self, switch: Switch) -> bool:
-        """Takes a switch from one model to another; whether it came back to one that had only just left."""
+        """Takes a switch from one model to another; whether it came back to one that had only just left.
+
+        A reload, of one model to itself, is nobody's going to and fro.
+        """
         assert switch.before is not None and switch.to is not None
+        if switch.before == switch.to:
+            return False
         now = self._clock()
         is_back = now - self._left_at_s.get(switch.to, float("-inf")) < _PING_PONG_S
         self._left_at_s = {name: at for name, at in self._left_at_s.items() if now - at < _PING_PONG_S}

@@ -127,6 +127,12 @@ Change = Callable[[dict[str, Any]], Any]
         (lambda entry: entry.update(artifact="other.gguf"), "is none of its files"),
         (lambda entry: entry.update(source={"package": "p", "version": "1", "member": "m"}), "one of them is meant"),
         (lambda entry: entry.update(sampling={"temperature": "hot"}), "Expected `float`"),
+        (lambda entry: entry.update(sampling={"temperature": 99}), "temperature 99: must be 0 to 2"),
+        (lambda entry: entry.update(sampling={"temperature": float("nan")}), "temperature nan: must be 0 to 2"),
+        (lambda entry: entry.update(sampling={"top_k": 1.5}), "top_k 1.5: must be 0 to"),
+        (lambda entry: entry.update(sampling={"heat": 1}), "no sampling.heat; there are temperature, top_p"),
+        (lambda entry: entry.update(files=[FILE | {"bytes": 10**26}]), "Expected `int` <="),
+        (lambda entry: entry.update(title="\x1b[31mred"), "cannot be printed"),
     ],
 )
 def test_what_is_no_entry_is_refused(tmp_path: Path, change: Change, words: str) -> None:

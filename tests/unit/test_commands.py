@@ -53,11 +53,16 @@ def test_what_a_machine_reads_is_one_json_document(
     for command in COMMANDS:
         if "--json" in {option.flag for option in command.options} and command.words != "bench":
             assert main([*command.words.split(), "--json"]) in (0, 1)
-            found = capsys.readouterr().out
-            if command.words == "help":
-                assert main(["help", "--fields", "--json"]) == 0
-                found = capsys.readouterr().out
-            json.loads(found)
+            json.loads(capsys.readouterr().out)
+    assert main(["help", "--fields", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["key"] == "server.bind"
+    for words, expected in (
+        ([], [command.words for command in COMMANDS]),
+        (["config"], ["config generate", "config print", "config patch"]),
+        (["model", "list"], ["model list"]),
+    ):
+        assert main(["help", *words, "--json"]) == 0
+        assert [command["words"] for command in json.loads(capsys.readouterr().out)] == expected
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"ignis-server {VERSION}\n"
     assert main(["model", "list", "--ids"]) == 0
@@ -98,6 +103,13 @@ def test_a_command_ends_with_the_status_of_the_table(words: list[str], status: i
     assert ran.returncode == status, ran.stderr
     assert says in ran.stderr and "Traceback" not in ran.stderr
     assert status != 2 or ran.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("output", "says"), [("/dev/full", "No space left on device"), ("&-", "output is closed")])
+def test_an_output_that_takes_nothing_is_status_1(output: str, says: str) -> None:
+    command = f"{sys.executable} -m ignis version >{output}"
+    ran = subprocess.run(["sh", "-c", command], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert ran.returncode == 1 and ran.stderr.count("\n") == 1 and says in ran.stderr
 
 
 def test_ctrl_c_before_anybody_listens_for_it_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,6 +110,14 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
     assert file.read_text() == "old" and os.listdir(tmp_path) == ["ignis.config.toml"]
 
 
+def test_what_is_no_regular_file_is_never_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.toml"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="no regular file"):
+        ConfigStore(pipe).write("new")
+    assert pipe.is_fifo() and os.listdir(tmp_path) == ["pipe.toml"]
+
+
 def test_what_a_broken_write_left_is_removed_and_is_in_nobodys_way(tmp_path: Path) -> None:
     file, beside = tmp_path / "ignis.config.toml", tmp_path / ".ignis.config.toml.new"
     file.write_text("old")

@@ -372,6 +372,8 @@ async def test_a_reload_goes_by_new_settings_and_comes_back_to_the_old_ones(benc
     assert await bench.answer("a") == "a"
     await reload.over.wait()
     assert reload.error is None and bench.loaded == ["a", "a"]
+    # Clients that name two models in turn are what a person is warned of.
+    assert bench.metric("ignis_model_ping_pongs_total") == 0 and not bench.logged("ignis.model.ping_pong")
     assert await bench.answer(None) == "a" and bench.engine.num_lanes == 2
     bench.leaf.load_faults["reading"] = DeviceLoadError("the card is full")
     reload = bench.keeper.ask_reload(LoadSettings(replace(old, decode_lanes=3)))
