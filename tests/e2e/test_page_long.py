@@ -17,6 +17,10 @@ BUILT = """async () => {
   const isBuilt = () => [...document.querySelectorAll("#log .sheet")].every((sheet) => sheet.firstChild);
   while (!isBuilt()) await new Promise((resolve) => requestAnimationFrame(resolve));
 }"""
+LEFT = """() => {
+  const { scrollHeight, scrollTop, clientHeight } = document.querySelector(".transcript");
+  return scrollHeight - scrollTop - clientHeight;
+}"""
 SETTLED = """async () => {
   const scroller = document.querySelector(".transcript");
   for (let calm = 0, last = 0; calm < 10; calm = scroller.scrollTop === last ? calm + 1 : 0) {
@@ -52,6 +56,9 @@ def test_a_long_chat_opens_at_its_end_and_is_found_and_scrolled_whole(page: Page
     assert page.evaluate("document.querySelector('.transcript').scrollTop") > 10_000
     page.evaluate(BUILT)
     page.evaluate(QUIET)
+    # Heights that were guessed are measured, formulas are drawn, and it is still the end that is seen.
+    page.evaluate(SETTLED)
+    assert page.evaluate(LEFT) <= 1
     # Nothing is taken out of the page, so that the browser finds it: also what was never on the screen.
     parts = page.evaluate(
         "document.getElementById('log').textContent.match(/The lighthouse number \\d+ stood/g).length"

@@ -26,6 +26,11 @@ export function after(work) {
   return () => afterwards.delete(work);
 }
 
+/** Something grew by itself: what keeps the reader's place looks at it with the next frame. */
+export function stir() {
+  schedule();
+}
+
 function schedule() {
   if (isScheduled) return;
   isScheduled = true;

@@ -1,5 +1,6 @@
 // A formula: its source at once, its picture once nothing of it changes, its source again where there is no picture.
 
+import { stir } from "./frame.js";
 import { later } from "./idle.js";
 
 const MAX_LENGTH = 4000;
@@ -57,6 +58,7 @@ async function draw(element, { source, isDisplay }) {
   try {
     katex.render(source, target, { displayMode: isDisplay, throwOnError: true, trust: false, strict: "ignore", maxExpand: 200, maxSize: 20, output: "htmlAndMathml" });
     element.replaceChildren(target);
+    stir();
   } catch (error) {
     /** @type {HTMLElement} */ (element).title = error instanceof Error ? error.message : String(error);
   }

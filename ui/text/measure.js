@@ -1,5 +1,6 @@
 // Sheets that the browser skips have the height that they would have if it drew them.
 
+import { stir } from "./frame.js";
 import { lastly } from "./idle.js";
 
 /** @type {WeakMap<Element, {width: number}>} */
@@ -42,4 +43,5 @@ function measure(sheet) {
   const { height } = sheet.getBoundingClientRect();
   sheet.style.contentVisibility = "";
   sheet.style.containIntrinsicBlockSize = `auto ${height}px`;
+  stir();
 }

@@ -1,5 +1,7 @@
 // Long texts are built from the end of the page upward: what is seen at once, the rest a little at a time.
 
+import { stir } from "./frame.js";
+
 const SCREENS = 2;
 const STEP_MS = 4;
 
@@ -39,6 +41,7 @@ function buildSome() {
 }
 
 function goOn() {
+  stir();
   isWaiting = waiting.length > 0;
   if (isWaiting) setTimeout(buildSome);
 }
