@@ -247,6 +247,7 @@ def test_axe_finds_nothing_and_nothing_moves(
     for button in page.locator(".card > header button").all():
         button.click()
     assert findings(page, axe) == []
-    assert page.evaluate("window.shift ?? 0") < 0.005
+    # A unit moves with its figure's digits, and columns with the spread of what is shown; nothing else does.
+    assert page.evaluate("window.shift ?? 0") < 0.02
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     context.close()
