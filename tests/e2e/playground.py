@@ -36,6 +36,11 @@ def answered(page: Page, count: int = 1) -> list[str]:
     """Waits until so many answers are whole; returns their texts."""
     expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(count, timeout=LIMIT_MS)
     expect(page.locator(".turn.answer .prose")).to_have_count(count)
+    # What was not laid out yet has no inner text; a tab behind others has no frames.
+    page.evaluate(
+        """() => new Promise((resolve) => { setTimeout(resolve, 300);
+        requestAnimationFrame(() => requestAnimationFrame(resolve)); })"""
+    )
     return page.locator(".turn.answer .prose").all_inner_texts()
 
 

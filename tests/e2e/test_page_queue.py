@@ -107,3 +107,19 @@ def test_what_is_sent_without_a_server_goes_once_it_is_back(context: BrowserCont
         assert grown(page, len(before) + 20).startswith(before[:40])
         page.keyboard.press("Escape")
         context.close()
+
+
+def test_what_is_typed_into_a_new_chat_survives_a_reload(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    page.type("#prompt", "not sent yet")
+    kept = """async () => { const { open } = await import("/ui/state/chats.js");
+        const store = await import("/ui/store/database.js");
+        return (await store.get("drafts", open.value.id))?.text === "not sent yet"; }"""
+    page.wait_for_function(kept)
+    page.reload()
+    expect(page.locator("#prompt")).to_have_value("not sent yet")
+    ask(page, "Say exactly: Sent.")
+    answered(page)
+    page.click("#new-chat")
+    expect(page.locator("#suggestions")).to_be_visible()
+    expect(page.locator("#prompt")).to_have_value("")

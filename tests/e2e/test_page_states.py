@@ -182,15 +182,16 @@ def test_a_part_that_throws_says_so_and_the_rest_lives(context: BrowserContext, 
     page.evaluate(
         """async () => { const { path } = await import("/ui/state/tree.js");
         const answer = path.value[1];
-        window.kept = answer.record.times;
-        answer.record.times = null;
-        answer.resumptions.value += 1; }"""
+        window.kept = answer.record;
+        answer.record = null;
+        answer.isCatchingUp.value = true; }"""
     )
     expect(page.locator(".failed-part")).to_contain_text("This part of the page failed")
     expect(page.locator(".turn.user")).to_be_visible()
     page.evaluate(
         """async () => { const { path } = await import("/ui/state/tree.js");
-        path.value[1].record.times = window.kept; }"""
+        path.value[1].record = window.kept;
+        path.value[1].isCatchingUp.value = false; }"""
     )
     page.click(".failed-part button >> text=Reload it")
     assert answered(page) == ["One."]

@@ -5,6 +5,8 @@ import { ApiError } from "./errors.js";
 import { pause } from "./pause.js";
 import { readEvents } from "./lines.js";
 
+const MOST_WAIT_S = 4;
+
 /**
  * @typedef {[token: string, logprob: number, others: [token: string, logprob: number][]]} TokenChoice
  * @typedef {{kind: "queued", place?: number, retryAt?: number}
@@ -56,7 +58,8 @@ async function* opened(body, signal) {
       return await client.openPost("/v1/chat/completions", body, signal);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== "engine_full") throw error;
-      const waitMs = 1000 * (error.retryAfterS ?? 1);
+      // The estimate is for whoever wants to leave; who waits here is asked for again before, should a lane be free sooner.
+      const waitMs = 1000 * Math.min(error.retryAfterS ?? 1, MOST_WAIT_S);
       yield { kind: "queued", retryAt: Date.now() + waitMs };
       await pause(waitMs, signal);
       signal.throwIfAborted();

@@ -18,6 +18,7 @@ import { hold, OLD_MS, waiting } from "./waiting.js";
 
 const PAGE = 60;
 const TITLE_LENGTH = 60;
+const BLANK = "ignis.blank";
 
 export const list = signal(/** @type {Conversation[]} */ ([]));
 export const open = signal(blank());
@@ -122,7 +123,7 @@ export function goTo(id) {
 
 /** The path up to that turn as a conversation of its own. Returns its id. @param {Turn[]} path */
 export async function branch(path) {
-  const conversation = { ...blank(), title: open.value.title, settings: open.value.settings, updated: Date.now() };
+  const conversation = { ...open.value, id: newId(), created: Date.now(), updated: Date.now() };
   /** @type {TurnRecord[]} */
   const copies = [];
   for (const turn of path) {
@@ -188,9 +189,11 @@ export function keepDraft(id, text) {
 
 // --- Internal
 
-/** @returns {Conversation} */
+/** A chat that nothing was said in yet; in one tab it is always the same, so that its draft outlives a reload. @returns {Conversation} */
 function blank() {
-  return { id: newId(), title: "", head: null, settings: {}, created: Date.now(), updated: 0, preview: "", v: 1 };
+  const id = sessionStorage.getItem(BLANK) ?? newId();
+  sessionStorage.setItem(BLANK, id);
+  return { id, title: "", head: null, settings: {}, created: Date.now(), updated: 0, preview: "", v: 1 };
 }
 
 /** @param {string} text */
@@ -202,6 +205,7 @@ function titleOf(text) {
 
 /** To its place in the list, which is by the last change. @param {Conversation} chat */
 function enlist(chat) {
+  if (chat.id === sessionStorage.getItem(BLANK)) sessionStorage.removeItem(BLANK);
   if (chat.id === open.value.id) open.value = chat;
   const others = list.value.filter((each) => each.id !== chat.id);
   list.value = [...others, chat].sort((one, other) => other.updated - one.updated);
