@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/machine.h"
 #include "../base/status.h"
+#include "../base/thread_pool.h"
 #include "context.h"
 #include "device.h"
 #include "inputs.h"
@@ -127,9 +129,24 @@ void memory_close(Device &device, Arena *arena) {
   *arena = Arena{};
 }
 
+// Has the system give an arena its memory, which one thread zeroes at 4 GB/s.
+static void touch(const Arena &arena) {
+  static constexpr uint64_t PART_BYTES = 32 << 20, STRIDE = 4096;
+  static constexpr uint32_t MAX_THREADS = 8;
+  const uint32_t cores = usable_cores();
+  ThreadPool *pool = thread_pool_start(cores < MAX_THREADS ? cores : MAX_THREADS);
+  if (!pool) return;  // then the driver's one thread does it
+  parallel(*pool, static_cast<uint32_t>((arena.size_bytes + PART_BYTES - 1) / PART_BYTES), [&](uint32_t part, uint32_t) {
+    const uint64_t first = part * PART_BYTES, rest = arena.size_bytes - first;
+    for (uint64_t at = 0; at < (rest < PART_BYTES ? rest : PART_BYTES); at += STRIDE) *(volatile uint8_t *)(arena.base + first + at) = 0;
+  });
+  thread_pool_stop(pool);
+}
+
 // Ordinary memory in large pages, pinned afterwards: half the time of the driver's own.
 bool host_open(Device &, Arena *arena, uint64_t size_bytes) {
   if (!arena_open(arena, size_bytes)) return false;
+  touch(*arena);
   if (size_bytes == 0 || cudaHostRegister(arena->base, size_bytes, cudaHostRegisterDefault) == cudaSuccess) return true;
   cudaGetLastError();
   arena_close(arena);
