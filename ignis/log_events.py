@@ -339,6 +339,29 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.request.evicted": (
+        "info",
+        frozenset(
+            {
+                "request_id",
+                "sequence",
+                "lane",
+                "tokens",
+            }
+        ),
+    ),
+    "ignis.request.restored": (
+        "info",
+        frozenset(
+            {
+                "request_id",
+                "sequence",
+                "lane",
+                "tokens",
+                "parked_ms",
+            }
+        ),
+    ),
     "ignis.request.ttft": (
         "debug",
         frozenset(

@@ -188,6 +188,10 @@ FAMILIES: dict[str, Family] = {
         kind="counter",
         text="Retained pages that the device gave up for new ones.",
     ),
+    "ignis_kv_lane_parks": Family(
+        kind="counter",
+        text="Requests that gave their pages up for one of a higher class and waited in host memory.",
+    ),
     "ignis_kv_ram_arena_bytes": Family(
         kind="gauge",
         text="Host memory for KV pages that the device gives up.",

@@ -27,7 +27,7 @@ from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.models.base import Checkpoint
 from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, MovePages, PrefillSpan
-from ignis.scheduler.request import Admitted, FinishReason, Submission, TokenEvent
+from ignis.scheduler.request import Admitted, FinishReason, Parked, Restored, Submission, TokenEvent
 from ignis.scheduler.reuse_counts import ReuseCounts
 from ignis.scheduler.scheduler import Scheduler, SchedulerSettings
 
@@ -397,6 +397,8 @@ class Engine:
             if isinstance(event, Admitted):
                 flight.lane = event.lane
                 self._account.admitted(event, flight)
+            elif isinstance(event, Parked | Restored):
+                self._account.moved(event, flight)
             else:
                 num_drawn += self._take_event(flight, event, now)
         if num_drawn:

@@ -4,7 +4,17 @@ from ignis.engine.loop import TurnTimes
 from ignis.engine.mailbox import Mailbox
 from ignis.log import Log
 from ignis.metrics import Metrics
-from ignis.scheduler.request import Admitted, FinishReason, ReasoningRecord, RequestClass, Submission, TokenEvent, Usage
+from ignis.scheduler.request import (
+    Admitted,
+    FinishReason,
+    Parked,
+    ReasoningRecord,
+    RequestClass,
+    Restored,
+    Submission,
+    TokenEvent,
+    Usage,
+)
 from ignis.scheduler.reuse_counts import ReuseCounts
 
 
@@ -125,6 +135,27 @@ class Account:
             restored_tokens=event.restored_tokens or None,
             queued_ms=_ms(event.queued_s),
         )
+
+    def moved(self, event: Parked | Restored, flight: Flight) -> None:
+        """The request went to host memory, or is back."""
+        if isinstance(event, Parked):
+            self._metrics.count("ignis_kv_lane_parks")
+            self._log.emit(
+                "ignis.request.evicted",
+                request_id=flight.submission.trace,
+                sequence=event.request_id,
+                lane=flight.lane,
+                tokens=event.tokens,
+            )
+        else:
+            self._log.emit(
+                "ignis.request.restored",
+                request_id=flight.submission.trace,
+                sequence=event.request_id,
+                lane=flight.lane,
+                tokens=event.tokens,
+                parked_ms=_ms(event.parked_s),
+            )
 
     def begun(self, request_id: int, flight: Flight, now_s: float) -> None:
         """The first token is there."""

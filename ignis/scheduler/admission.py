@@ -24,6 +24,11 @@ class Admission:
     def remove(self, live: Live) -> None:
         self._waiting.remove(live)
 
+    @property
+    def head(self) -> Live | None:
+        """Who is next."""
+        return self._waiting[0] if self._waiting else None
+
     def pop(self) -> Live | None:
         """Takes the head out if its bound fits now; its pages are reserved then."""
         if not self._waiting:

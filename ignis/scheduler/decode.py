@@ -1,5 +1,7 @@
 """The decode lanes: who holds which, how each draws, and the round that names those that decode and are not late."""
 
+from collections.abc import Sequence
+
 from ignis._core import SamplingTable
 from ignis.scheduler.live import Live
 from ignis.scheduler.plan import DecodeRound
@@ -26,6 +28,10 @@ class DecodeLanes:
         return len(self._decoding)
 
     @property
+    def decoding(self) -> Sequence[Live]:
+        return self._decoding
+
+    @property
     def num_late(self) -> int:
         """Of the decoding ones, those whose constraint is worked on."""
         return self._num_late
@@ -50,8 +56,9 @@ class DecodeLanes:
             self.sampling.permit(live.lane, live.constraint.permitted)
 
     def join(self, live: Live) -> None:
-        """The prompt is done: the next round has its row."""
+        """The prompt is done, or all pages are back: the next round has its row."""
         self._decoding.append(live)
+        self._num_late += live.is_late
         self._decoding.sort(key=lambda decoding: decoding.lane)
         self._round = None
 
@@ -72,18 +79,22 @@ class DecodeLanes:
         assert live.constraint is not None
         if live.is_late:
             live.is_late = False
-            self._num_late -= 1
+            if live in self._decoding:
+                self._num_late -= 1
             self._round = None
         self.sampling.permit(live.lane, live.constraint.permitted)
 
+    def park(self, live: Live) -> None:
+        """Leaves a lane out of rounds that stays its request's, with all that the device has counted for it."""
+        self._decoding.remove(live)
+        self._num_late -= live.is_late
+        self._round = None
+
     def leave(self, live: Live) -> None:
         """Frees the lane of a request that ended, whether it decoded or not."""
-        if live.is_late:
-            live.is_late = False
-            self._num_late -= 1
         if live in self._decoding:
-            self._decoding.remove(live)
-            self._round = None
+            self.park(live)
+        live.is_late = False
         if live in self._replaced:
             self._replaced.remove(live)
         self._free.append(live.lane)
@@ -93,7 +104,7 @@ class DecodeLanes:
         """The round of all lanes that are ready. The same object until one joins, leaves, is late or no longer so."""
         if self._round is None:
             lives = tuple(live for live in self._decoding if not live.is_late)
-            replaced = tuple(live for live in self._replaced if not live.is_late)
+            replaced = tuple(live for live in self._replaced if live in lives)
             self._round = DecodeRound(lives, tuple(live.row for live in lives), self.sampling, replaced)
         return self._round
 

@@ -12,6 +12,9 @@ from ignis.scheduler.request import (
     Usage,
 )
 
+Name = bytes | tuple[int, int]
+"""Of a page in host memory: what it holds (PrefixIndex.name), or, of a parked request's own, (request id, index)."""
+
 _FINISHERS = {
     FinishReason.STOP: RequestEvent.STOP,
     FinishReason.LENGTH: RequestEvent.LENGTH,
@@ -43,9 +46,12 @@ class Live:
         "entered_pages",
         "finish",
         "first_token_at_s",
+        "has_room",
         "is_late",
         "is_shared",
         "lane",
+        "parked_at_s",
+        "parked_tokens",
         "rank",
         "request_id",
         "restored_tokens",
@@ -86,8 +92,14 @@ class Live:
         """Of the cached ones, those in pages that another request held when they were claimed."""
         self.restored_tokens = 0
         """Of the cached ones, those in pages that come back from host memory."""
-        self.returning: list[bytes] = []
-        """The names of those pages that are still there, in order. They are held until they are back."""
+        self.returning: list[Name] = []
+        """The names of the pages that are still in host memory and belong behind its own, in order. They are held there
+        until they are back."""
+        self.has_room = False
+        """What its bound needs is reserved."""
+        self.parked_tokens = 0
+        """While it is parked, where its positions end: `filled` tells how many are back."""
+        self.parked_at_s = 0.0
         self.source: int | None = None
         """The cached page whose head its last page gets by a copy. Held until that is done, within one step."""
         self.scores: list[TokenLogprob] = []
@@ -122,6 +134,10 @@ class Live:
     @property
     def bound_pages(self) -> int:
         return self.table.capacity
+
+    @property
+    def is_parked(self) -> bool:
+        return self.state is RequestState.PARKED
 
     @property
     def is_finished(self) -> bool:

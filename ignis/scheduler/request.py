@@ -90,6 +90,7 @@ class RequestState(enum.Enum):
     QUEUED = "queued"
     PREFILLING = "prefilling"
     DECODING = "decoding"
+    PARKED = "parked"
     FINISHED = "finished"
 
 
@@ -100,6 +101,8 @@ class RequestEvent(enum.Enum):
     SPAN = "span"
     PROMPT_DONE = "prompt_done"
     TOKENS = "tokens"
+    PARK = "park"
+    RESTORE = "restore"
     STOP = "stop"
     LENGTH = "length"
     EXPIRE = "expire"
@@ -125,8 +128,16 @@ TABLE: machine.Table[RequestState, RequestEvent] = {
     },
     RequestState.DECODING: {
         RequestEvent.TOKENS: RequestState.DECODING,
+        RequestEvent.PARK: RequestState.PARKED,
         RequestEvent.STOP: RequestState.FINISHED,
         RequestEvent.LENGTH: RequestState.FINISHED,
+        RequestEvent.EXPIRE: RequestState.FINISHED,
+        RequestEvent.CANCEL: RequestState.FINISHED,
+        RequestEvent.FAULT: RequestState.FINISHED,
+    },
+    RequestState.PARKED: {
+        RequestEvent.RESTORE: RequestState.DECODING,
+        RequestEvent.STOP: RequestState.FINISHED,
         RequestEvent.EXPIRE: RequestState.FINISHED,
         RequestEvent.CANCEL: RequestState.FINISHED,
         RequestEvent.FAULT: RequestState.FINISHED,
@@ -170,6 +181,24 @@ class Admitted:
     queued_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A request gave its pages up for one of a higher class: what it had is in host memory, and it waits."""
+
+    request_id: int
+    tokens: int
+    """In its pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A parked request has its pages back and goes on."""
+
+    request_id: int
+    tokens: int
+    parked_s: float
+
+
 @dataclass(slots=True)
 class TokenEvent:
     """What one commit means for one request. The last one has `finish` and `usage`.
@@ -191,5 +220,5 @@ class TokenEvent:
     """Of the prompt's tokens but the first, with the first drawn one; empty where not asked for."""
 
 
-Event = Admitted | TokenEvent
-"""What the scheduler tells of a request: one Admitted at most, then tokens."""
+Event = Admitted | Parked | Restored | TokenEvent
+"""What the scheduler tells of a request: one Admitted at most, then tokens, and between them that it was moved."""

@@ -12,7 +12,7 @@ A prompt's positions have the bits of prefill, wherever they come from. On a dev
 comes back as a part of the next prompt.
 
 Where there is host memory for pages (kv_ram), a full page that is given up goes there first, and a prompt that claims
-the pages before it has it brought back (ADR 26).
+the pages before it has it brought back (ADR 27).
 
 A bound is reserved as a number; pages are taken one by one, so that memory which no token reached stays untouched.
 Always: reserved <= free + idle.
@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from ignis._core import PAGE_TOKENS, ROOT_NAME, PagePool, PrefixIndex, name_after
 from ignis.scheduler.kv_ram import KvRam
-from ignis.scheduler.live import Live, pages_of
+from ignis.scheduler.live import Live, Name, pages_of
 from ignis.scheduler.plan import CopyPage, MovePages
 from ignis.scheduler.reuse_counts import ReuseCounts
 
@@ -40,11 +40,13 @@ class Residency:
         self._needy: Live | None = None
         """For whom pages go out to host memory before the next step."""
         self._outs: list[tuple[int, int]] = []
-        self._leaving: list[bytes] = []
+        self._leaving: list[Name] = []
         """The names of those that are going, until they are there."""
         self.index = PrefixIndex(self.pool)
         self._has_prefix_cache = has_prefix_cache
         self._phases_agree = phases_agree
+        self.missing = 0
+        """Pages that the last one who was refused lacked."""
         self.reserved = 0
         """Pages promised to admitted requests and not taken yet."""
         self.releases = 0
@@ -58,18 +60,26 @@ class Residency:
     def admit(self, live: Live) -> bool:
         """Claims the longest cached prefix and reserves the rest of the bound; False, and nothing is held, where the
         room is missing now. At least one prompt token is left to prefill, since a draw needs its logits. Where a source
-        is claimed, its copy is the next step."""
+        is claimed, its copy is the next step. A parked one claims what is still there of what it had."""
         may_claim = self._has_prefix_cache and live.submission.prompt_logprobs is None
-        claim = self.index.match(live.tokens, (live.prompt_tokens - 1) // PAGE_TOKENS) if may_claim else []
+        most_pages = (live.prompt_tokens - 1) // PAGE_TOKENS
+        if live.is_parked:
+            may_claim, most_pages = live.entered_pages > 0, live.entered_pages
+        claim = self.index.match(live.tokens, most_pages) if may_claim else []
         num_idle = sum(map(self.index.is_idle, claim))
         for page in claim:
             self.index.retain(page)
             live.table.append(page)
         wanted = live.bound_pages - len(claim)
-        if self.reserved + wanted > self.pool.num_free + self.index.num_idle:
+        self.missing = self.reserved + wanted - self.pool.num_free - self.index.num_idle
+        if self.missing > 0:
             self.index.release_all(live.table)
             return False
         self.reserved += wanted
+        live.has_room = True
+        if live.is_parked:
+            self._take_back(live, len(claim))
+            return True
         live.entered_pages = len(claim)
         live.filled = live.cached_tokens = len(claim) * PAGE_TOKENS
         live.shared_tokens = live.cached_tokens - num_idle * PAGE_TOKENS
@@ -80,13 +90,63 @@ class Residency:
             self.counts.note(live, has_kv_ram=self.kv_ram.num_places > 0)
         return True
 
-    def _claim_returning(self, live: Live) -> None:
-        """Holds the pages in host memory that go on where the claim ends."""
-        for name in self._names_behind(live):
-            if name not in self.kv_ram:
-                break
+    def _take_back(self, live: Live, num_claimed: int) -> None:
+        """Of a parked request's pages these are on the device: the others are in host memory."""
+        for name in live.returning[:num_claimed]:
+            self.kv_ram.release(name)
+        del live.returning[:num_claimed]
+        live.entered_pages = num_claimed
+        live.filled = num_claimed * PAGE_TOKENS
+
+    def gain(self, live: Live) -> int:
+        """How many pages another one could have if a request were parked."""
+        own = sum(
+            self.pool.references(live.table[index]) - self.index.is_indexed(live.table[index]) == 1
+            for index in range(len(live.table))
+        )
+        return own + live.bound_pages - len(live.table)
+
+    def park(self, live: Live) -> MovePages:
+        """Gives all that a request holds to others; says what of it goes out to host memory, which has the room."""
+        outs = []
+        for index in range(pages_of(live.filled)):
+            page = live.table[index]
+            own_name = self.index.name(page) if index < live.entered_pages else None
+            name: Name = (live.request_id, index) if own_name is None else own_name
+            if name in self.kv_ram:
+                self.kv_ram.touch(name)
+            else:
+                place = self.kv_ram.put(name)
+                assert place is not None, "the caller has counted the room"
+                outs.append((page, place))
+                self._leaving.append(name)
             self.kv_ram.hold(name)
             live.returning.append(name)
+        self.counts.host_discards = self.kv_ram.discards
+        live.parked_tokens = live.filled
+        self._give_back(live)
+        return MovePages(live, tuple(outs), (), live.filled)
+
+    def _give_back(self, live: Live) -> None:
+        """Gives back the pages and the rest of the reservation."""
+        self.reserved -= live.bound_pages - len(live.table)
+        self.index.release_all(live.table)
+        self.releases += 1
+        live.has_room = False
+
+    def let_go(self, live: Live) -> None:
+        """Gives up what host memory holds for a request."""
+        for name in live.returning:
+            self.kv_ram.release(name)
+        live.returning.clear()
+
+    def _claim_returning(self, live: Live) -> None:
+        """Holds the pages in host memory that go on where the claim ends."""
+        for own_name in self._names_behind(live):
+            if own_name not in self.kv_ram:
+                break
+            self.kv_ram.hold(own_name)
+            live.returning.append(own_name)
         # The last page first, so that it is the older one: what is left of a path is always its beginning.
         for name in reversed(live.returning):
             self.kv_ram.touch(name)
@@ -108,6 +168,8 @@ class Residency:
         """Says which of a request's pages come back next, and what goes out for them."""
         names = live.returning[:most_pages]
         first, stop = live.filled // PAGE_TOKENS, live.filled + len(names) * PAGE_TOKENS
+        if live.is_parked:
+            stop = min(stop, live.parked_tokens)
         self.extend(live, stop)
         ins = tuple((live.table[first + index], self.kv_ram.place(name)) for index, name in enumerate(names))
         outs, self._outs = tuple(self._outs), []
@@ -136,7 +198,9 @@ class Residency:
     def forget_moves(self) -> None:
         """The step that was to move pages failed: what is in host memory is not what it is called."""
         for name in self._leaving:
-            self.kv_ram.forget(name)
+            # A parked request has ended by now, and has forgotten its own.
+            if name in self.kv_ram:
+                self.kv_ram.forget(name)
         self._leaving.clear()
         self._outs.clear()
 
@@ -224,15 +288,11 @@ class Residency:
         """Gives back a request's pages and the rest of its reservation. The index keeps the page after the entered
         ones, too, as far as it may be shared."""
         self.end_copy(live)
-        for name in live.returning:
-            self.kv_ram.release(name)
-        live.returning.clear()
+        self.let_go(live)
         num_tail = self._shared_stop(live) - live.entered_pages * PAGE_TOKENS
         if self._has_prefix_cache and live.is_shared and num_tail:
             self.index.enter_tail(live.tokens, live.table, live.entered_pages, num_tail)
-        self.reserved -= live.bound_pages - len(live.table)
-        self.index.release_all(live.table)
-        self.releases += 1
+        self._give_back(live)
 
     def check(self, lives: list[Live]) -> None:
         """Asserts that pages are conserved among the admitted requests, the index and the free list."""
@@ -257,7 +317,9 @@ class Residency:
                 f"page {page} has a stray reference"
             )
             assert count <= 1 or self.index.is_indexed(page), f"page {page} is shared and may still be written"
-        assert self.reserved == sum(live.bound_pages - len(live.table) for live in lives), "reservations differ"
+        assert self.reserved == sum(live.bound_pages - len(live.table) for live in lives if live.has_room), (
+            "reservations differ"
+        )
         assert self.reserved <= self.pool.num_free + self.index.num_idle + num_sources, "pages are promised twice"
         self.kv_ram.check([name for live in lives for name in live.returning])
         assert not self._outs and not self._leaving, "pages are on their way between two steps"

@@ -14,7 +14,17 @@ from ignis.scheduler.decode import DecodeLanes
 from ignis.scheduler.live import Live, pages_of
 from ignis.scheduler.plan import DecodeRound, Idle, MovePages, PrefillSpan, Step
 from ignis.scheduler.prefill import PrefillLane
-from ignis.scheduler.request import Admitted, Event, FinishReason, RequestEvent, Submission, TokenEvent, TokenLogprob
+from ignis.scheduler.request import (
+    Admitted,
+    Event,
+    FinishReason,
+    Parked,
+    RequestEvent,
+    Restored,
+    Submission,
+    TokenEvent,
+    TokenLogprob,
+)
 from ignis.scheduler.residency import Residency
 
 _NO_TOKEN = "the logits of this request give no token: all are -infinity, or some are NaN or infinite"
@@ -56,6 +66,8 @@ class Scheduler:
         """What happened outside a commit; the next one tells it."""
         self._late: list[Live] = []
         """Whose constraint became late since `take_late`."""
+        self._no_victims: tuple[int, int, int, int] | None = None
+        """Of the last look for victims that found too few: it stands until something changes."""
         self._standing: DecodeRound | None = None
         """The round that comes again unless something happens: nobody waits, no prompt runs, no lane is late, and each
         row has room in its page. Planning and committing it touch as little memory as they can, which after the
@@ -116,9 +128,9 @@ class Scheduler:
 
     def fail(self, request_ids: Iterable[int], fault: str, now: float) -> list[Event]:
         """Ends requests with FAULT; returns their events and those that waited for a commit."""
-        self.residency.forget_moves()
         for request_id in request_ids:
             self._end(self._lives[request_id], FinishReason.FAULT, now, fault)
+        self.residency.forget_moves()
         return self._take_untold()
 
     def request_ids(self) -> list[int]:
@@ -138,8 +150,8 @@ class Scheduler:
     def _plan(self, now: float) -> Step:
         if not self._lanes.num_decoding or self._prefill.may_run(now):
             # Not before its first step can run: whoever comes until then may be of a higher rank.
-            if self._prefill.live is None:
-                self._admit(now)
+            if self._prefill.live is None and (moves := self._admit(now)) is not None:
+                return moves
             if self._prefill.live is not None:
                 if self._prefill.live.source is not None:
                     return self.residency.copy(self._prefill.live)
@@ -180,8 +192,7 @@ class Scheduler:
         elif isinstance(step, MovePages):
             self.residency.end_moves(step)
             if step.ins:
-                self._prefill.end(now, is_last=False)
-                step.live.advance(RequestEvent.SPAN)
+                self._end_bringing(step.live, now)
         else:
             step.live.filled = step.stop
             self.residency.end_copy(step.live)
@@ -232,18 +243,78 @@ class Scheduler:
         assert self._lanes.num_free + len(self._lives) == self._lanes.sampling.num_lanes, "a lane is lost"
         assert len({live.lane for live in self._lives.values()}) == len(self._lives), "a lane is shared"
 
-    def _admit(self, now: float) -> None:
+    def _admit(self, now: float) -> MovePages | None:
+        """Lets the head of the queue in; returns what has to go out to host memory before it may be."""
         live = self._admission.pop()
-        if live is not None:
+        if live is None:
+            victim = self._victim()
+            return None if victim is None else self._park(victim, now)
+        if live.is_parked:
+            self._prefill.live = live
+            if not live.returning:
+                self._restore(live, now)
+        else:
             live.admitted_at_s = now
             live.advance(RequestEvent.ADMIT)
             self._prefill.live = live
-            queued_s = now - live.submitted_at_s
             self._untold.append(
                 Admitted(
-                    live.request_id, live.lane, live.cached_tokens, live.shared_tokens, live.restored_tokens, queued_s
+                    live.request_id,
+                    live.lane,
+                    live.cached_tokens,
+                    live.shared_tokens,
+                    live.restored_tokens,
+                    now - live.submitted_at_s,
                 )
             )
+        return None
+
+    def _end_bringing(self, live: Live, now: float) -> None:
+        """Some pages have come back from host memory."""
+        self._prefill.end(now, is_last=False)
+        if not live.is_parked:
+            live.advance(RequestEvent.SPAN)
+        elif not live.returning:
+            self._restore(live, now)
+
+    def _victim(self) -> Live | None:
+        """Who gives its room up for the head of the queue next: of a lower class, and decoding; the latest one first.
+        None where all of them together are not enough, or host memory does not take them."""
+        head = self._admission.head
+        if head is None:
+            return None
+        lower = [live for live in self._lanes.decoding if live.rank[0] > head.rank[0]]
+        looked = (head.request_id, self.residency.releases, len(lower), self.residency.kv_ram.room)
+        if not lower or looked == self._no_victims:
+            return None
+        missing, room = self.residency.missing, self.residency.kv_ram.room
+        lower.sort(key=lambda live: live.rank, reverse=True)
+        for live in lower:
+            missing -= self.residency.gain(live)
+            room -= pages_of(live.filled)
+            if room < 0:
+                break
+            if missing <= 0:
+                return lower[0]
+        self._no_victims = looked
+        return None
+
+    def _park(self, live: Live, now: float) -> MovePages:
+        live.advance(RequestEvent.PARK)
+        live.parked_at_s = now
+        self._lanes.park(live)
+        self._untold.append(Parked(live.request_id, live.filled))
+        moves = self.residency.park(live)
+        self._admission.push(live)
+        return moves
+
+    def _restore(self, live: Live, now: float) -> None:
+        """All pages are back."""
+        assert live.filled == live.parked_tokens
+        live.advance(RequestEvent.RESTORE)
+        self._prefill.live = None
+        self._lanes.join(live)
+        self._untold.append(Restored(live.request_id, live.filled, now - live.parked_at_s))
 
     def _plan_span(self, live: Live, now: float) -> PrefillSpan:
         start, stop = self._prefill.start(now)
@@ -324,10 +395,11 @@ class Scheduler:
 
     def _leave(self, live: Live, reason: FinishReason) -> None:
         self._standing = None
-        if live.admitted_at_s is None:
-            self._admission.remove(live)
-        else:
+        if live.has_room:
             self.residency.release(live)
+        else:
+            self._admission.remove(live)
+            self.residency.let_go(live)
         if self._prefill.live is live:
             self._prefill.leave()
         self._lanes.leave(live)

@@ -10,6 +10,8 @@ from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, MovePages, Prefill
 from ignis.scheduler.request import (
     Event,
     FinishReason,
+    Parked,
+    RequestClass,
     SamplingParams,
     Submission,
     TokenEvent,
@@ -60,6 +62,7 @@ class Player:
                 phases_agree=leaf.probe().phases_agree,
             )
         )
+        self.num_parked = 0
         self._answers: dict[int, Answer] = {}
         self._late: list[tuple[float, Live]] = []
         """Whose constraint is to be worked out, from when on."""
@@ -73,6 +76,7 @@ class Player:
         *,
         constraint: Constraint | None = None,
         prompt_logprobs: int | None = None,
+        request_class: RequestClass = RequestClass.INTERACTIVE,
     ) -> int:
         request_id = len(self._answers)
         self._answers[request_id] = Answer()
@@ -81,6 +85,7 @@ class Player:
             max_tokens,
             sampling,
             frozenset(),
+            request_class,
             constraint=constraint,
             prompt_logprobs=prompt_logprobs,
         )
@@ -113,6 +118,10 @@ class Player:
             self._late.append((self._now + (live.request_id + live.num_drawn) % 3, live))
         self._scheduler.check()
         return True
+
+    def num_tokens(self, request_id: int) -> int:
+        """Of its answer, so far."""
+        return len(self._answers[request_id].tokens)
 
     def run(self, request_id: int) -> Answer:
         """Steps until the request has ended."""
@@ -152,6 +161,7 @@ class Player:
 
     def _take(self, events: Iterable[Event]) -> None:
         for event in events:
+            self.num_parked += isinstance(event, Parked)
             if not isinstance(event, TokenEvent):
                 continue
             answer = self._answers[event.request_id]

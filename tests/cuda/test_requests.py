@@ -16,7 +16,7 @@ from ignis.config_fields import ModelKvFormat  # noqa: E402
 from ignis.engine.leaf import Layout, NativeLeaf  # noqa: E402
 from ignis.models.registry import open_weights  # noqa: E402
 from ignis.scheduler.constraint import Constraint  # noqa: E402
-from ignis.scheduler.request import SamplingParams  # noqa: E402
+from ignis.scheduler.request import RequestClass, SamplingParams  # noqa: E402
 from tests.cuda.player import Answer, Player  # noqa: E402
 from tests.fakes.constraint import Replacing, Rewinding, RuledConstraint  # noqa: E402
 from tests.models import files, tiny  # noqa: E402
@@ -150,6 +150,25 @@ def test_a_prompt_whose_pages_were_in_host_memory_has_the_digest_of_a_cold_one(
     assert beside.cached_tokens == 320
     player.run(other)
     assert alone.digest == beside.digest == cold.digest
+
+
+@pytest.mark.parametrize("sampling", [GREEDY, SEEDED], ids=["greedy", "seeded"])
+@pytest.mark.parametrize("after", [1, 30, 60])
+def test_a_request_that_was_parked_has_the_digest_of_one_that_was_not(
+    leaf: NativeLeaf, config: tiny.TinyConfig, sampling: SamplingParams, after: int
+) -> None:
+    wanted = prompt(config, 333)
+    alone = Player(leaf, num_pages=NUM_PAGES).answer(wanted, COUNT, sampling)
+    player = Player(leaf, num_pages=12, num_host_pages=NUM_HOST_PAGES)
+    agent = player.submit(wanted, COUNT, sampling, request_class=RequestClass.AGENT)
+    for seed in (1, 2):
+        goal = after + 20 * (seed - 1)
+        while player.num_tokens(agent) < goal:
+            player.step()
+        # Seven pages hold the agent, and nine the user.
+        player.answer(prompt(config, 500, seed=seed), 40, SEEDED)
+        assert player.num_parked == seed
+    assert player.run(agent).digest == alone.digest
 
 
 def test_eight_equal_requests_have_one_answer(leaf: NativeLeaf, config: tiny.TinyConfig) -> None:

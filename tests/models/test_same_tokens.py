@@ -19,7 +19,7 @@ from ignis.log import open_log
 from ignis.metrics import Metrics
 from ignis.models.base import Checkpoint
 from ignis.models.registry import open_checkpoint
-from ignis.scheduler.request import ReasoningRecord, SamplingParams, Submission, TokenLogprob
+from ignis.scheduler.request import ReasoningRecord, RequestClass, SamplingParams, Submission, TokenLogprob
 from ignis.tokenizer import Tokenizer, load_tokenizer
 from ignis.units import PoolSize
 from tests.settings import engine_settings
@@ -70,13 +70,16 @@ class Bench:
         self.checkpoint = checkpoint
         self.tokenizer = tokenizer
         self.nursery = nursery
+        self.metrics = Metrics("test")
+        """Of the engine that started last."""
 
     async def start(self, **settings: Any) -> Engine:
+        self.metrics = Metrics("test")
         engine = Engine(
             engine_settings(max_context=2048, **settings),
             lambda: NativeLeaf(bundle.library("libignis_cpu.so")),
             open_log(io.StringIO()),
-            Metrics("test"),
+            self.metrics,
         )
         await self.nursery.start(engine.run)
         await engine.load(self.checkpoint)
@@ -209,6 +212,29 @@ async def test_a_prompt_resumed_inside_a_page_is_the_prompt_prefilled(bench: Ben
         again = await answer(engine, wanted)
         assert (warm[2], cold[2], again[2]) == (shared, 0, len(prompt) - 1)
         assert warm[:2] == cold[:2] == again[:2]
+
+
+@pytest.mark.parametrize("sampling", [GREEDY, SEEDED], ids=["greedy", "seeded"])
+async def test_a_request_that_was_parked_has_the_tokens_of_one_that_was_not(
+    bench: Bench, sampling: SamplingParams
+) -> None:
+    asked = bench.ask(f"Write a story about {PLACES}.", sampling, 100)
+    asked = replace(asked, request_class=RequestClass.AGENT, stop_ids=frozenset())
+    alone = await answer(await bench.start(), asked)
+    engine = await bench.start(kv_pool=PoolSize(tokens=2048), kv_host_bytes=256 << 20)
+    tokens: tuple[int, ...] = ()
+    logprobs: tuple[TokenLogprob, ...] = ()
+    # With its bound beside it there is no room for a user's prompt.
+    (agent,) = engine.submit([replace(asked, max_tokens=1200)])
+    with agent:
+        for place in (30, 70, 100):
+            while len(tokens) < place:
+                event = await agent.receive()
+                tokens, logprobs = tokens + event.tokens, logprobs + event.logprobs
+            user = bench.ask(f"Now {place} other things.", SamplingParams(seed=place), 12)
+            await answer(engine, replace(user, prompt=user.prompt * 30))
+    assert "ignis_kv_lane_parks_total 3.0" in bench.metrics.expose().decode()
+    assert (tokens[:100], logprobs[:100]) == alone[:2]
 
 
 class _At:

@@ -37,7 +37,7 @@ from ignis.metric_families import FAMILIES
 from ignis.metrics import Metrics
 from ignis.models.base import Checkpoint
 from ignis.scheduler.constraint import ConstraintError
-from ignis.scheduler.request import FinishReason, SamplingParams, Submission, TokenEvent
+from ignis.scheduler.request import FinishReason, RequestClass, SamplingParams, Submission, TokenEvent
 from ignis.units import PoolSize
 from tests.fakes.constraint import RuledConstraint, ends_in
 from tests.fakes.leaf import PHASES, ScriptedLeaf, bare_checkpoint, saying
@@ -770,6 +770,28 @@ async def test_the_metrics_tell_what_became_of_pages_that_the_device_gave_up(nur
     assert spills - discards == bench.metric('ignis_kv_ram_arena_bytes{state="used"}') / 64
     assert bench.metric("ignis_kv_cache_evictions_total") == spills + lost > spills > 4
     assert bench.metric('ignis_engine_steps_total{kind="move"}') >= 4
+
+
+async def test_a_request_that_was_parked_is_told_in_the_log_and_counted(nursery: trio.Nursery) -> None:
+    settings = engine_settings(
+        prefill_chunk=128, max_context=512, kv_pool=PoolSize(tokens=512), kv_host_bytes=64 * 8, decode_lanes=2
+    )
+    bench = Bench(ScriptedLeaf(), settings)
+    await nursery.start(bench.engine.run)
+    await bench.engine.load(bare_checkpoint())
+    (agent,) = bench.engine.submit([ask(range(100), 300, request_class=RequestClass.AGENT, trace="the agent's")])
+    await agent.receive()
+    (user,) = bench.engine.submit([ask(range(500, 600), 200)])
+    _, first_end = await read(user)
+    assert bench.metric("ignis_kv_lane_parks_total") == 1
+    tokens, last = await read(agent)
+    assert (first_end.finish, last.finish, len(tokens)) == (FinishReason.LENGTH, FinishReason.LENGTH, 299)
+    evicted, restored = (
+        [event for event in logged(bench) if event["event"] == f"ignis.request.{name}"]
+        for name in ("evicted", "restored")
+    )
+    assert evicted[0]["request_id"] == restored[0]["request_id"] == "the agent's"
+    assert evicted[0]["tokens"] == restored[0]["tokens"] >= 100
 
 
 async def answered(bench: Bench, prompt: range) -> None:

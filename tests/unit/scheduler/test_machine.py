@@ -14,8 +14,10 @@ from ignis.scheduler.request import (
     Admitted,
     Event,
     FinishReason,
+    Parked,
     ReasoningRecord,
     RequestClass,
+    Restored,
     SamplingParams,
     Submission,
 )
@@ -40,12 +42,17 @@ class Expected:
     tokens: list[int] = field(default_factory=list)
     finish: FinishReason | None = None
     has_begun: bool = False
+    """It has had a step."""
+    has_span: bool = False
     resumes_at: int = 0
     """Where its copied page ends; 0 where none was copied."""
     digit: int | None = None
     """What its constraint has each token end with."""
     loop: tuple[int, int, int] | None = None
     """A place where its constraint gives the answer another token and lets so many before it go."""
+    times_parked: int = 0
+    is_parked: bool = False
+    is_returning: bool = False
     was_admitted: bool = False
     was_told: FinishReason | None = None
 
@@ -239,21 +246,36 @@ class SchedulerMachine(RuleBasedStateMachine):
 
     def check_copy(self, step: CopyPage) -> None:
         request = self.requests[step.live.request_id]
-        assert not request.has_begun, "a copy after the first span"
-        self.check_rank(request)
+        assert not request.has_span, "a copy after the first span"
+        if not request.has_begun:
+            self.check_rank(request)
         assert 0 < step.stop < len(request.submission.prompt)
         request.resumes_at = step.stop
 
     def check_moves(self, step: MovePages) -> None:
         assert self.num_host_pages and step.outs + step.ins
         request = self.requests[step.live.request_id]
+        if step.live.is_parked:
+            self.check_parked(step, request)
+            return
+        if not request.has_begun:
+            self.check_rank(request)
         if not step.ins:
             return
         assert len(step.ins) <= CHUNK // 64
-        if not request.has_begun:
-            self.check_rank(request)
         assert step.stop < len(request.submission.prompt), "no token of the prompt is left to compute"
         request.resumes_at = step.stop
+
+    def check_parked(self, step: MovePages, request: Expected) -> None:
+        waiting = [other for other in self.open().values() if not other.was_admitted and not self.is_late(other)]
+        if step.ins:
+            # Whoever comes while its pages come back waits for them as for a prompt.
+            assert request.is_returning or all(other.rank > request.rank for other in waiting), "it passed another"
+            request.is_returning = True
+        else:
+            head = min(other.rank for other in waiting)
+            assert head[0] < request.rank[0], "parked for nobody of a higher class"
+            request.times_parked += 1
 
     def check_rank(self, request: Expected) -> None:
         """Of its first step, a copy or a span: it was the head of the queue."""
@@ -263,6 +285,7 @@ class SchedulerMachine(RuleBasedStateMachine):
 
     def check_span(self, step: PrefillSpan, *, is_beside_others: bool) -> None:
         request = self.requests[step.live.request_id]
+        request.has_span = True
         assert step.stop - step.start <= CHUNK
         assert step.stop % CHUNK == 0 or step.is_last
         if request.resumes_at:
@@ -287,6 +310,12 @@ class SchedulerMachine(RuleBasedStateMachine):
                 assert not request.was_admitted and not request.tokens and request.finish is None
                 request.was_admitted = True
                 continue
+            if isinstance(event, Parked | Restored):
+                assert request.was_admitted and request.finish is None
+                assert isinstance(event, Parked) is not request.is_parked, "it was told twice"
+                request.is_parked, request.is_returning = isinstance(event, Parked), False
+                continue
+            assert not (request.is_parked and event.tokens), "a token of a parked request"
             assert request.was_admitted or not event.tokens, "a token before its request left the queue"
             assert request.finish is None, "something came after the end"
             request.tokens += event.tokens
@@ -324,9 +353,39 @@ class TwoPhaseMachine(SchedulerMachine):
 
 
 class HostMemoryMachine(SchedulerMachine):
-    """Pages that the device gives up go to host memory, which is soon full."""
+    """Pages that the device gives up go to host memory, which is soon full, and agents give theirs up for users."""
 
-    num_host_pages = 5
+    num_host_pages = 9
+
+    @rule(
+        prompts=strategies.tuples(prompts, prompts),
+        max_tokens=strategies.tuples(strategies.integers(60, 100), strategies.integers(1, 100)),
+        num_steps=strategies.integers(3, 60),
+        digit=strategies.none() | strategies.integers(0, 9),
+        is_slow=strategies.booleans(),
+        loop=strategies.none() | loops,
+    )
+    def displace(
+        self,
+        prompts: tuple[tuple[int, ...], tuple[int, ...]],
+        max_tokens: tuple[int, int],
+        num_steps: int,
+        digit: int | None,
+        is_slow: bool,
+        loop: tuple[int, int, int] | None,
+    ) -> None:
+        """A user comes some steps after an agent."""
+        self.submit(prompts[0], max_tokens[0], RequestClass.AGENT, None, digit, is_slow, loop)
+        for _ in range(num_steps):
+            self.step(0.1)
+        self.submit(prompts[1], max_tokens[1], RequestClass.INTERACTIVE, None, None, False, None)
+
+    @rule(choice=strategies.integers(0, 100))
+    def ask_again(self, choice: int) -> None:
+        """A prompt that was asked before."""
+        if self.requests:
+            submission = self.requests[choice % len(self.requests) + 1].submission
+            self.submit(submission.prompt, 20, submission.request_class, None, None, False, None)
 
 
 class TwoPhaseHostMemoryMachine(HostMemoryMachine):

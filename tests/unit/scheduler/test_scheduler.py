@@ -10,7 +10,9 @@ from ignis.scheduler.request import (
     Admitted,
     Event,
     FinishReason,
+    Parked,
     RequestClass,
+    Restored,
     SamplingParams,
     Submission,
     TokenEvent,
@@ -42,6 +44,7 @@ class Player:
         self.leaf.prepare(residency.pool.num_pages, residency.kv_ram.num_places)
         self.now = 0.0
         self.admitted: list[Admitted] = []
+        self.moved: list[Parked | Restored] = []
         self.events: list[TokenEvent] = []
         self._next_id = 1
 
@@ -90,6 +93,8 @@ class Player:
         for event in events:
             if isinstance(event, Admitted):
                 self.admitted.append(event)
+            elif isinstance(event, Parked | Restored):
+                self.moved.append(event)
             else:
                 self.events.append(event)
 
@@ -103,6 +108,12 @@ class Player:
     def last(self, request_id: int) -> TokenEvent:
         (last,) = [event for event in self.events if event.request_id == request_id and event.finish is not None]
         return last
+
+    @property
+    def last_ended(self) -> int | None:
+        """The request that ended last."""
+        ended = [event.request_id for event in self.events if event.finish is not None]
+        return ended[-1] if ended else None
 
     def usage(self, request_id: int) -> Usage:
         usage = self.last(request_id).usage
