@@ -106,7 +106,7 @@ class CatalogModel:
                 if (folder / file.name).stat().st_size != file.size_bytes:
                     return Presence.FOREIGN
                 num_whole += 1
-            except FileNotFoundError:
+            except (FileNotFoundError, NotADirectoryError):
                 is_begun |= any((folder / f"{file.name}{end}").exists() for end in (".part", ".wheel.part"))
             except OSError as error:
                 raise ModelFileError(f"{folder / file.name} cannot be read: {error}") from error

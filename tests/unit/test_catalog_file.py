@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ignis.catalog import load_catalog
+from ignis.catalog import Presence, load_catalog
 from ignis.download import WantedFile
 from ignis.errors import ConfigError
 from ignis.hub import HubFile
@@ -170,3 +170,9 @@ def test_what_is_no_catalog_is_refused(tmp_path: Path, name: str, text: str, wor
 def test_a_catalog_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file"):
         load_catalog(tmp_path / "nowhere.toml")
+
+
+def test_a_file_in_the_place_of_a_folder_is_no_model_and_takes_no_other_one_away(tmp_path: Path) -> None:
+    entry = load_catalog(write(tmp_path, ENTRY)).models["tiny"]
+    (tmp_path / "models").touch()
+    assert entry.presence(tmp_path / "models") is Presence.ABSENT
