@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ignis.config_fields import ENVIRONMENT, Kind
-from ignis.config_slots import SLOTS, Given, Origin, Source
-from ignis.config_values import FALSE_WORDS, TRUE_WORDS, nearest, rule
+from ignis.config_slots import SLOTS, Given, Origin, Slot, Source
+from ignis.config_values import FALSE_WORDS, TRUE_WORDS, rule
 from ignis.errors import ConfigError
 
 # Options of llama-server and vLLM, and what they are called here.
@@ -119,9 +119,22 @@ def read_environment(environ: Mapping[str, str], folder: Path) -> dict[str, Give
         if name.startswith("IGNIS_") and name not in ENVIRONMENT and value:
             slot = known.get(name)
             if slot is None:
-                raise ConfigError(f"unknown environment variable {name}{nearest(name, [*known, *ENVIRONMENT])}")
+                raise ConfigError(f"unknown environment variable {name}{_meant_variable(name, known)}")
             given[slot.key] = Given(value, Origin(Source.ENVIRONMENT, name), folder)
     return given
+
+
+def _meant_variable(name: str, known: Mapping[str, Slot]) -> str:
+    """As `_meant`, for a variable: `IGNIS_PORT` is meant as `--port` is."""
+    bare = name.removeprefix("IGNIS_")
+    flag = FOREIGN_FLAGS.get("--" + bare.lower().replace("_", "-"))
+    whole = next((env for env, slot in known.items() if slot.flag == flag), None)
+    if whole is None:
+        # Without the prefix, which every variable has in common.
+        names = [env.removeprefix("IGNIS_") for env in [*known, *ENVIRONMENT]]
+        close = difflib.get_close_matches(bare, names, n=1, cutoff=0.6)
+        whole = f"IGNIS_{close[0]}" if close else None
+    return f"; did you mean {whole}?" if whole is not None else "; help --fields lists them all"
 
 
 def _meant(flag: str, known: Sequence[str]) -> str:

@@ -176,6 +176,20 @@ def test_an_unknown_variable_names_the_nearest() -> None:
     assert message == "unknown environment variable IGNIS_SERVER_BIN; did you mean IGNIS_SERVER_BIND?"
 
 
+def test_a_variable_of_another_server_names_ours() -> None:
+    assert (
+        refusal(environ={"IGNIS_PORT": "1"})
+        == "unknown environment variable IGNIS_PORT; did you mean IGNIS_SERVER_BIND?"
+    )
+
+
+def test_a_variable_like_none_gets_no_guess() -> None:
+    assert (
+        refusal(environ={"IGNIS_BOGUS": "1"})
+        == "unknown environment variable IGNIS_BOGUS; help --fields lists them all"
+    )
+
+
 def test_variables_that_are_no_fields_are_known() -> None:
     load_config([], {"IGNIS_ISA": "avx2", "IGNIS_SELF": "./ignis-server"}, NOWHERE)
 
