@@ -17,9 +17,8 @@ from ignis.api.schema.models import Switching
 from ignis.config_fields import GROUP_TEXTS
 from ignis.config_table import describe_fields, document_of, origins_of
 from ignis.config_values import join_words
-from ignis.errors import InvalidRequestError, OriginNotAllowedError
+from ignis.errors import InvalidRequestError
 from ignis.exchange import Exchange
-from ignis.origins import may_use
 from ignis.running import RunningConfig
 
 _ACCEPTED = 202
@@ -38,13 +37,8 @@ _FIELDS = msgspec.json.encode(
 class ConfigRoutes:
     """The endpoints."""
 
-    def __init__(
-        self, running: RunningConfig, max_body_bytes: int, *, has_key: bool, origins: frozenset[str] | None
-    ) -> None:
-        """origins: whose pages may use the API; None: any page's."""
+    def __init__(self, running: RunningConfig, max_body_bytes: int) -> None:
         self._running = running
-        # Any page may ask a model, but without a key none that its visitor merely came upon may change the server.
-        self._origins = origins if has_key or origins is not None else frozenset[str]()
         self._max_body_bytes = max_body_bytes
 
     async def show(self, exchange: Exchange) -> None:
@@ -62,12 +56,6 @@ class ConfigRoutes:
         await exchange.respond(200, msgspec.json.encode(document))
 
     async def patch(self, exchange: Exchange) -> None:
-        origin = exchange.headers.get("origin")
-        if not may_use(origin, exchange.headers.get("host", ""), self._origins):
-            raise OriginNotAllowedError(
-                f"pages of {(origin or '')[:200]} may not change this server's configuration: it has no API key, and "
-                "server.origins does not name them"
-            )
         document = await read_json(exchange, self._max_body_bytes)
         course = self._running.course
         before = course.home

@@ -18,6 +18,7 @@ from ignis.api.messages import Messages
 from ignis.api.metrics import MetricsPage
 from ignis.api.models import Models
 from ignis.api.order import Orders, OrderSettings
+from ignis.api.own_pages import OwnPages
 from ignis.api.prompt import Prompts
 from ignis.api.response_run import ResponseRuns
 from ignis.api.response_socket import ResponseSocket
@@ -117,7 +118,8 @@ def build_router(
     messages = Messages(orders, answering, metrics, limit)
     models = Models(serving, downloads, orders, shipped / "ui", limit)
     catalog = CatalogRoutes(downloads, serving.keeper.check_need, limit)
-    config = ConfigRoutes(running, limit, has_key=settings.api_key is not None, origins=settings.origins)
+    config = ConfigRoutes(running, limit)
+    pages = OwnPages(settings.origins, has_key=settings.api_key is not None)
     store = ResponseStore(settings.response_store_bytes, settings.response_store_ttl_s, monotonic_s)
     runs = ResponseRuns(orders, store)
     responses = Responses(orders, answering, runs, limit)
@@ -147,15 +149,15 @@ def build_router(
         _route(operations.CANCEL_RESPONSE, responses.cancel),
         _route(operations.LIST_RESPONSE_INPUT, responses.list_input),
         _route(operations.LIST_MODELS, models.list),
-        _route(operations.SWITCH_MODEL, models.switch),
-        _route(operations.UNLOAD_MODEL, models.unload),
+        _route(operations.SWITCH_MODEL, pages.only(models.switch)),
+        _route(operations.UNLOAD_MODEL, pages.only(models.unload)),
         _route(operations.SHOW_CATALOG, catalog.show),
-        _route(operations.START_DOWNLOAD, catalog.start),
-        _route(operations.STOP_DOWNLOAD, catalog.stop),
+        _route(operations.START_DOWNLOAD, pages.only(catalog.start)),
+        _route(operations.STOP_DOWNLOAD, pages.only(catalog.stop)),
         _route(operations.MODEL_EVENTS, models.events),
         _route(operations.SHOW_MODEL, models.show),
         _route(operations.SHOW_CONFIG, config.show),
-        _route(operations.PATCH_CONFIG, config.patch),
+        _route(operations.PATCH_CONFIG, pages.only(config.patch)),
         _route(operations.SHOW_CONFIG_FIELDS, config.fields),
         _route(operations.SHOW_CONFIG_ORIGINS, config.origins),
         _route(operations.TOKENIZE, tokenize.tokenize),

@@ -131,4 +131,12 @@ async def test_a_page_of_anybody_changes_no_server_without_a_key(
         answer = await rig.answer("PATCH", "/v1/config", {"switch": {"max_wait": 1}}, headers=headers)
         nursery.cancel_scope.cancel()
     assert answer.status == status
+    for method, path, body in (
+        ("POST", "/v1/models/unload", None),
+        ("POST", "/v1/models/switch", {"model": "none"}),
+        ("POST", "/v1/models/download", {"model": "none"}),
+        ("DELETE", "/v1/models/download/none", None),
+    ):
+        answer = await rig.answer(method, path, body, headers=headers)
+        assert (answer.status == 403) is (status == 403), path
     assert (await rig.answer("GET", "/v1/config", headers=headers)).status == 200
