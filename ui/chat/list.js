@@ -2,12 +2,14 @@
 
 import { useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
+import { later } from "../parts/later.js";
 import { go } from "../router.js";
 import { Icon } from "../shell/icons.js";
 import { list, open, remove } from "../state/chats.js";
 import { running } from "../state/running.js";
 import { offerUndo } from "../state/session.js";
 
+const Transfer = later(async () => (await import("./transfer.js")).Transfer);
 const DAY_MS = 86_400_000;
 
 export function List() {
@@ -29,6 +31,7 @@ export function List() {
       )}
       ${!found.length && html`<p class="none">${wanted ? "No chat has that in its title." : "Your chats will be here, in this browser only."}</p>`}
     </div>
+    <footer class="shelf"><${Transfer} /></footer>
   </aside>`;
 }
 

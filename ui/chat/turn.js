@@ -101,6 +101,7 @@ function Foot({ turn }) {
   const more = [
     { label: "Copy as Markdown", act: () => take(copyTurn) },
     { label: "Copy as plain text", act: () => take(copyPlain) },
+    { label: "Export up to here as Markdown", act: async () => (await import("../state/transfer.js")).exportBranch(turn), isApart: true },
   ];
   return html`<footer>
     <${Branches} turn=${turn} />

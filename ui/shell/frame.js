@@ -13,7 +13,7 @@ import { Rail } from "./rail.js";
  * @typedef {{name: string, label: string, icon: import("./icons.js").IconName, load: () => Promise<ViewType>}} Place
  */
 
-const Announcer = later(async () => (await import("./announcer.js")).Announcer);
+const Over = later(async () => (await import("./over.js")).Over);
 const KeyPrompt = later(async () => (await import("./key-prompt.js")).KeyPrompt);
 const Toast = later(async () => (await import("./toast.js")).Toast);
 
@@ -27,7 +27,7 @@ export function Frame({ views, first }) {
     <div id="view"><${Fence} key=${place.name}><${View} place=${place} first=${isChat ? first : null} /><//></div>
     ${isKeyWanted.value && html`<${KeyPrompt} />`}
     ${undoable.value && html`<${Toast} />`}
-    <${Announcer} />`;
+    <${Over} />`;
 }
 
 /** The view of that place once it is here. @param {{place: Place, first: ViewType | null}} properties */

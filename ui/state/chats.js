@@ -137,6 +137,13 @@ export async function branch(path) {
   return kept.id;
 }
 
+/** Shows what came from a file and is kept already. @param {Conversation} conversation @param {TurnRecord[]} records */
+export function received(conversation, records) {
+  const message = records.length ? { kind: "turns", chat: conversation, records } : { kind: "chat", chat: conversation };
+  take(message);
+  tell(message);
+}
+
 /** Removes it with its turns. Returns what brings it back. @param {string} id */
 export async function remove(id) {
   runIn(id)?.stop();

@@ -1,0 +1,129 @@
+// Chats as files: what is written is read again, what is newer here stays, what no page wrote is refused.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { asMarkdown, fileName } from "../../ui/store/as-markdown.js";
+import { readFile, Refused } from "../../ui/store/incoming.js";
+import { compared, written } from "../../ui/store/transfer.js";
+
+const PARAMETERS = new Set(["temperature", "seed"]);
+const times = { sent: 1, thought: null, first: 2, text: 2, last: 3 };
+const chat = (fields = {}) => ({ id: "chat-1", title: "Tides", head: "a1", settings: { system: "Be brief", sampling: { temperature: 0.5 } }, created: 1, updated: 9, preview: "Why", v: 1, ...fields });
+const turn = (id, parent, fields = {}) => ({
+  id, conversation: "chat-1", parent, role: parent ? "assistant" : "user", text: `text of ${id}`, reasoning: "", tools: [], state: "DONE",
+  request: null, model: "m", seed: 7, finish: "stop", failure: null, usage: null, timings: null, times, isEdited: false, created: 5, v: 1, ...fields,
+});
+const question = turn("q1", null);
+const answer = turn("a1", "q1", { usage: { prompt_tokens: 3, completion_tokens: 4, prompt_tokens_details: { cached_tokens: 1 } }, request: { messages: [], seed: 7 }, logprobs: [["a", -0.1, [["b", -2]]]] });
+
+const whole = async (chats, turns) => {
+  let text = "";
+  for await (const part of written(chats, async (id) => turns.filter((each) => each.conversation === id))) text += part;
+  return text;
+};
+const file = (fields = {}) => JSON.stringify({ ignis_export: 1, conversations: [chat()], turns: [question, answer], ...fields });
+const read = (text) => readFile(text, PARAMETERS);
+const here = (conversation, turns) => async () => ({ conversation, turns });
+
+test("what was written is read as it was", async () => {
+  const second = chat({ id: "chat-2", head: null, title: "Empty" });
+  const picture = { name: "a.png", type: "image/png", size: 3, url: "data:image/png;base64,AAAA" };
+  const asked = { ...question, attachments: [picture, { name: "n.txt", type: "text/plain", size: 1, text: "x" }] };
+  const found = read(await whole([chat(), second], [asked, answer]));
+  assert.deepEqual(found, { conversations: [chat(), second], turns: [asked, answer] });
+  assert.deepEqual(read(await whole([], [])), { conversations: [], turns: [] });
+});
+
+test("what comes from a file is new, newer or left alone", async () => {
+  const incoming = read(file());
+  const [fresh] = await compared(incoming, here(undefined, []));
+  assert.deepEqual([fresh.isKnown, fresh.numNew, fresh.numNewer, fresh.numKept, fresh.conversation.head], [false, 2, 0, 0, "a1"]);
+  const [same] = await compared(incoming, here(chat(), [question, answer]));
+  assert.deepEqual([same.isKnown, same.turns, same.numKept], [true, [], 2]);
+});
+
+test("nothing that is newer here is written over", async () => {
+  const grown = { ...answer, text: "went on", times: { ...times, last: 1e6 } };
+  const after = turn("q2", "a1", { role: "user" });
+  const [merge] = await compared(read(file()), here(chat({ title: "Renamed", updated: 20, head: "q2" }), [question, grown, after]));
+  assert.deepEqual([merge.turns, merge.conversation.title, merge.conversation.head], [[], "Renamed", "q2"]);
+  // The other way about: the older one here gives way.
+  const [back] = await compared(read(file({ turns: [question, grown] })), here(chat({ updated: 1 }), [question, answer]));
+  assert.deepEqual([back.turns.map((each) => each.text), back.numNewer, back.conversation.updated], [["went on"], 1, 9]);
+});
+
+test("an answer that streams here is not touched", async () => {
+  const newer = { ...answer, times: { ...times, last: 1e6 } };
+  const [merge] = await compared(read(file({ turns: [question, newer] })), here(chat(), [question, { ...answer, state: "WRITING" }]));
+  assert.deepEqual(merge.turns, []);
+});
+
+test("files that no page wrote are refused, and say where", () => {
+  const cases = {
+    "": /no JSON/,
+    "[]": /no file of chats/,
+    '{"a": 1}': /no file of chats/,
+    [file({ ignis_export: 2 })]: /version 2; this page reads version 1/,
+    [file({ conversations: {} })]: /“conversations” is no list/,
+    [file({ turns: [null] })]: /turns\[0\] is no object/,
+    [file({ turns: [{ ...question, text: 5 }] })]: /turns\[0\]\.text should be text, and is 5/,
+    [file({ turns: [{ ...question, role: "system" }] })]: /turns\[0\]\.role should be user or assistant/,
+    [file({ turns: [{ ...question, state: "WAITING" }] })]: /turns\[0\]\.state should be DONE/,
+    [file({ turns: [{ ...question, id: "../x" }] })]: /turns\[0\]\.id should be an id/,
+    [file({ turns: [{ ...question, conversation: "other" }] })]: /belongs to a chat that is not in the file/,
+    [file({ turns: [question, question] })]: /same id twice/,
+    [file({ turns: [{ ...question, attachments: [{ name: "x", type: "", size: 1, url: "https://example.test/x.png" }] }] })]: /url is no picture/,
+    [file({ turns: [{ ...question, attachments: [{ name: "x", type: "", size: 1, url: "data:image/svg+xml;base64,AAAA" }] }] })]: /url is no picture/,
+    [file({ turns: [{ ...question, tools: [{ name: "x", arguments: {} }] }] })]: /tools\[0\]\.arguments should be text/,
+    [file({ turns: [{ ...answer, logprobs: [["a", "b", []]] }] })]: /logprobs is no list/,
+    [file({ conversations: [chat({ updated: "now" })] })]: /conversations\[0\]\.updated should be a number/,
+    [file({ conversations: [chat({ settings: [] })] })]: /settings is no object/,
+  };
+  for (const [text, words] of Object.entries(cases)) assert.throws(() => read(text), (error) => error instanceof Refused && words.test(error.message), text.slice(0, 200));
+});
+
+test("fields that the page does not know stay outside", () => {
+  const hostile = file({
+    conversations: [{ ...chat(), extra: 1, settings: { sampling: { temperature: 1, messages: [], model: "x" }, other: 2 } }],
+    turns: [{ ...question, onclick: "x", usage: "<b>", timings: { queued_ms: "x", total_ms: 4 } }],
+  }).replace('"extra":1', '"__proto__":{"polluted":true},"extra":1');
+  const { conversations, turns } = read(hostile);
+  assert.deepEqual(conversations[0].settings, { sampling: { temperature: 1 } });
+  assert(!("extra" in conversations[0]) && !("polluted" in conversations[0]) && !("onclick" in turns[0]));
+  assert.deepEqual([turns[0].usage, turns[0].timings], [null, { total_ms: 4 }]);
+});
+
+test("what is nested beyond all use is refused", () => {
+  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  const text = file({ turns: [{ ...answer, request: { messages: "@" } }] }).replace('"@"', deep);
+  assert.throws(() => read(text), (error) => error instanceof Refused && /nested/.test(error.message));
+});
+
+test("a tree that is none is refused", async () => {
+  const loop = file({ turns: [turn("x", "y"), turn("y", "x")] });
+  await assert.rejects(compared(read(loop), here(undefined, [])), /comes before itself/);
+  // The other half of a loop may be here already.
+  await assert.rejects(compared(read(file({ turns: [turn("x", "y")] })), here(chat(), [turn("y", "x")])), /comes before itself/);
+});
+
+test("a head that is not there becomes the newest turn", async () => {
+  const [merge] = await compared(read(file({ conversations: [chat({ head: "gone" })] })), here(undefined, []));
+  assert.equal(merge.conversation.head, "a1");
+});
+
+test("a branch as Markdown has its settings and seeds in front", () => {
+  const call = { name: "wea_ther", arguments: '{"a": "```"}', result: "sunny" };
+  const text = asMarkdown(chat({ title: 'A "quoted": title' }), [question, { ...answer, reasoning: "one\ntwo", tools: [call] }]);
+  const [, front, body] = text.split("---\n");
+  const fields = Object.fromEntries(front.trim().split("\n").map((line) => [line.split(": ")[0], JSON.parse(line.slice(line.indexOf(": ") + 2))]));
+  assert.equal(fields.title, 'A "quoted": title');
+  assert.deepEqual([fields.settings, fields.seeds, fields.models], [chat().settings, [7], ["m"]]);
+  assert.match(body, /^\n## You\n\ntext of q1\n\n## Answer\n\n> one\n> two\n\ntext of a1\n\n\*Called wea\\_ther\*\n\n````json\n/);
+  assert.match(body, /````\n\n```\nsunny\n```\n$/);
+});
+
+test("a file's name has letters and figures only", () => {
+  assert.equal(fileName("../Wärme & Licht?"), "Wärme-Licht");
+  assert.equal(fileName("…"), "chat");
+});

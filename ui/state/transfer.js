@@ -1,0 +1,120 @@
+// Chats as files: what is written of them, and what a file would bring before it does.
+
+import * as transfer from "../store/transfer.js";
+import { readFile, Refused } from "../store/incoming.js";
+import { asMarkdown, fileName } from "../store/as-markdown.js";
+import { computed, signal } from "../vendor/signals-core.js";
+import { open, received } from "./chats.js";
+import { OFFERED } from "./offered.js";
+import { keeping } from "./session.js";
+import { path } from "./tree.js";
+
+/** A file as large as the page reads at once. */
+const MAX_BYTES = 512_000_000;
+/** Pieces are given to the browser when so much has come, which then may put them on its disk. */
+const PIECE_CHARACTERS = 1_000_000;
+
+/** What was chosen to come in: still read, refused in words, or what it would change. */
+export const incoming = signal(/** @type {{name: string, problem?: string, merges?: import("../store/transfer.js").Merge[], isTaking?: boolean} | null} */ (null));
+export const summary = computed(() => summed(incoming.value?.merges ?? []));
+
+// --- Actions
+
+export async function exportAll() {
+  const all = await keeping(transfer.readConversations);
+  if (all) await download(`ignis-chats-${new Date().toISOString().slice(0, 10)}.json`, transfer.written(all));
+}
+
+/** How many chats this browser keeps, and in how many bytes, 0 where it does not say. */
+export function measure() {
+  return keeping(async () => {
+    const [numChats, estimate] = await Promise.all([transfer.countConversations(), navigator.storage?.estimate?.()]);
+    return { numChats, numBytes: numChats ? (estimate?.usage ?? 0) : 0 };
+  });
+}
+
+/** The open chat with all its branches. */
+export function exportChat() {
+  return download(`${fileName(open.value.title)}.json`, transfer.written([open.value]));
+}
+
+/** The shown branch of the open chat, up to that turn where one is given. @param {import("./turn.js").Turn} [last] */
+export function exportBranch(last) {
+  const turns = last ? path.value.slice(0, path.value.indexOf(last) + 1) : path.value;
+  save(`${fileName(open.value.title)}.md`, new Blob([asMarkdown(open.value, turns.map((turn) => turn.record))], { type: "text/markdown" }));
+}
+
+/** Reads what is in a file; nothing is kept of it yet. @param {File} file */
+export async function look(file) {
+  const chosen = (incoming.value = { name: file.name });
+  /** @type {typeof incoming.value} */
+  let found;
+  try {
+    if (file.size > MAX_BYTES) throw new Refused(`It is larger than ${MAX_BYTES / 1e6} MB.`);
+    found = { ...chosen, merges: await transfer.compared(readFile(await file.text(), new Set(OFFERED.map(({ name }) => name)))) };
+  } catch (error) {
+    found = { ...chosen, problem: inWords(error) };
+  }
+  // Another file may have been chosen meanwhile, or none.
+  if (incoming.value === chosen) incoming.value = found;
+}
+
+/** Keeps what was looked at. Returns whether all of it is in. */
+export async function take() {
+  const chosen = incoming.value;
+  if (!chosen?.merges || chosen.isTaking) return false;
+  incoming.value = { ...chosen, isTaking: true };
+  try {
+    for (const merge of chosen.merges) {
+      await transfer.keep(merge);
+      received(merge.conversation, merge.turns);
+    }
+  } catch (error) {
+    incoming.value = { name: chosen.name, problem: `Not all of it could be kept: ${inWords(error)}` };
+    return false;
+  }
+  incoming.value = null;
+  return true;
+}
+
+export function dismiss() {
+  incoming.value = null;
+}
+
+// --- Internal
+
+/** @param {import("../store/transfer.js").Merge[]} merges */
+function summed(merges) {
+  const sum = (/** @type {"numNew" | "numNewer" | "numKept"} */ name) => merges.reduce((total, merge) => total + merge[name], 0);
+  return { numChats: merges.length, numKnown: merges.filter((merge) => merge.isKnown).length, numNew: sum("numNew"), numNewer: sum("numNewer"), numKept: sum("numKept") };
+}
+
+/** @param {unknown} error */
+function inWords(error) {
+  if (error instanceof Refused || error instanceof DOMException) return error.message;
+  throw error;
+}
+
+/** @param {string} name @param {AsyncIterable<string>} text */
+async function download(name, text) {
+  /** @type {Blob[]} */
+  const pieces = [];
+  let piece = "";
+  const shut = () => (pieces.push(new Blob([piece])), (piece = ""));
+  const isWhole = await keeping(async () => {
+    for await (const part of text) if ((piece += part).length > PIECE_CHARACTERS) shut();
+    return true;
+  });
+  shut();
+  if (isWhole) save(name, new Blob(pieces, { type: "application/json" }));
+}
+
+/** @param {string} name @param {Blob} content */
+function save(name, content) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  // The browser reads it after the click has returned.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
