@@ -52,7 +52,7 @@ def test_chats_come_back_from_their_file(
     # Nothing is here before one says so.
     expect(page.locator(".list li")).to_have_count(0)
     assert findings(page, axe) == []
-    page.click("#import")
+    page.click("#take-in")
     expect(page.locator("dialog")).to_have_count(0)
     page.click(".list li a")
     assert answered(page) == ["The tide turns."]
@@ -61,7 +61,7 @@ def test_chats_come_back_from_their_file(
     page.press(".bar .title", "Tab")
     choose(page, tmp_path / name)
     expect(page.locator(".facts")).to_contain_text("stay as they are")
-    page.click("#import")
+    page.click("#take-in")
     expect(page.locator(".list li .name")).to_have_text("Renamed")
 
 
@@ -75,7 +75,7 @@ def test_a_hostile_file_brings_nothing(context: BrowserContext, story_server: Se
     choose(page, path)
     expect(page.locator("dialog [role=alert]")).to_contain_text("Nothing was imported. The turn a comes before itself.")
     expect(page.locator("dialog p.about")).to_have_text(path.name)
-    expect(page.locator("#import")).to_have_count(0)
+    expect(page.locator("#take-in")).to_have_count(0)
     page.locator("dialog").get_by_text("Close").click()
     expect(page.locator(".list li")).to_have_count(0)
     page.reload()

@@ -30,7 +30,7 @@ export function Incoming() {
       </ul>`}
     <div class="actions">
       <button type="button" class="button" onClick=${dismiss}>${problem ? "Close" : "Cancel"}</button>
-      ${merges && html`<button type="button" class="button main" id="import" disabled=${isTaking || !(numNew + numNewer + merges.length)} onClick=${finish}>Import</button>`}
+      ${merges && html`<button type="button" class="button main" id="take-in" disabled=${isTaking} onClick=${finish}>Import</button>`}
     </div>
   <//>`;
 }
