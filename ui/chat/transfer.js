@@ -22,5 +22,5 @@ export function Transfer() {
     { label: "Import chats…", act: chooseChats, isApart: true },
   ];
   return html`<span>${kept.numChats > 0 && `${count(kept.numChats)} ${kept.numChats === 1 ? "chat" : "chats"}`}${kept.numBytes > 0 && ` · ${bytes(kept.numBytes)}`}</span>
-    <${Menu} id="transfer" label="Export and import" face=${html`<${Icon} name="download" />`} items=${items} />`;
+    <${Menu} id="transfer" label="Chats as files" face=${html`<${Icon} name="download" />`} items=${items} />`;
 }
