@@ -12,6 +12,8 @@ import { patchChildren } from "./patch.js";
 import { byBlock, lineStarts, openFence, split } from "./split.js";
 
 const SHEET_LENGTH = 6000;
+/** No prose has a paragraph that long: until it closes, its words are shown as they come and not read anew each time. */
+const MAX_READ_LENGTH = 32_000;
 
 export class AnswerText {
   element = document.createElement("div");
@@ -179,8 +181,10 @@ export class AnswerText {
     if (!isList) this.#items = null;
     else if (!this.#drawItems(groups[0])) return this.#drawOpen(outline(this.#open, scratch(this.#env)));
     const rest = isList ? groups.slice(1).flat() : blocks;
-    patchChildren(this.#sheet, build(read(rest, scratch(this.#env))), this.#numClosed + (isList ? 1 : 0));
     const fence = openFence(this.#open, blocks);
+    const isTooLong = blocks[0]?.type === "paragraph_open" && this.#open.length > MAX_READ_LENGTH;
+    const wanted = isTooLong ? unread(this.#open) : build(read(rest, scratch(this.#env)));
+    patchChildren(this.#sheet, wanted, this.#numClosed + (isList ? 1 : 0));
     const figure = this.#sheet.childNodes[this.#numClosed];
     if (fence && figure instanceof Element) this.#fence = new OpenFence(figure, fence.isClosing, this.#open.slice(fence.start));
   }
@@ -212,4 +216,13 @@ export class AnswerText {
       for (const node of sheet.childNodes) finish(node);
     }
   }
+}
+
+/** @param {string} text */
+function unread(text) {
+  const paragraph = document.createElement("p");
+  paragraph.textContent = text;
+  const into = document.createDocumentFragment();
+  into.append(paragraph);
+  return into;
 }
