@@ -107,7 +107,7 @@ def main() -> int:
     if flags[:1] == ["--load-s"]:
         load_s, flags = float(flags[1]), flags[2:]
     # The one place where the server learns of a device.
-    app.open_leaf = lambda _kind, _log: PacedLeaf(tokens_s, load_s)  # type: ignore[attr-defined, return-value]
+    app.open_leaf = lambda _kind, _log: PacedLeaf(tokens_s, load_s)  # type: ignore[assignment, attr-defined, return-value]
     return app.run(load_config(flags, os.environ, Path.cwd()))
 
 

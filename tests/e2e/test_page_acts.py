@@ -1,0 +1,158 @@
+"""What is done with turns: same again, continue, edit, delete and undo, by buttons and by keys alone."""
+
+import re
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.playground import CHROMIUM, answered, ask, cap, grown, open_page
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+
+@pytest.fixture
+def page(context: BrowserContext, story_server: Server) -> Page:
+    return open_page(context, story_server.port)
+
+
+def focused(page: Page) -> str:
+    """The text of the turn that has the focus."""
+    return str(
+        page.evaluate("() => document.activeElement.closest('.turn')?.querySelector('.said, .prose')?.innerText")
+    )
+
+
+def test_same_again_says_identical_and_otherwise_from_which_word(page: Page) -> None:
+    cap(page, 30)
+    ask(page, "A story")
+    answered(page)
+    page.click(".turn.answer .same")
+    expect(page.locator(".same-as")).to_have_text("Identical")
+    # Another server may say something else: the kept answer is given another word.
+    page.evaluate(
+        """async () => { const { turns } = await import("/ui/state/tree.js");
+        const first = [...turns.value.values()].find((turn) => turn.record.role === "assistant");
+        first.record.text = first.record.text.replace(/^The \\w+ \\w+/, "The ship sinks"); }"""
+    )
+    page.click(".turn.answer .same")
+    expect(page.locator(".branches")).to_contain_text("3 / 3")
+    expect(page.locator(".same-as")).to_have_text("Identical")
+    page.click("[aria-label='Earlier version']")
+    expect(page.locator(".same-as")).to_contain_text("Differs from word 2")
+    page.click(".same-as button")
+    page.wait_for_function("() => getSelection().toString()")
+    assert page.evaluate("() => getSelection().toString()") == answered(page)[0].split()[1]
+
+
+def test_an_answer_that_reached_its_limit_is_continued(page: Page) -> None:
+    cap(page, 12)
+    ask(page, "A story")
+    (first,) = answered(page)
+    page.click(".go-on")
+    expect(page.locator(".ending")).to_contain_text("Reached the limit of 24 tokens")
+    (longer,) = answered(page)
+    assert longer.startswith(first.rstrip()) and len(longer) > len(first)
+
+
+def test_an_edited_answer_is_a_sibling_and_history(page: Page) -> None:
+    ask(page, "Say exactly: It is green.")
+    answered(page)
+    page.click(".turn.answer .edit")
+    page.fill(".turn.answer textarea", "It is blue.")
+    page.press(".turn.answer textarea", "Control+Enter")
+    expect(page.locator(".turn.answer .tag")).to_have_text("edited")
+    assert answered(page) == ["It is blue."]
+    ask(page, "Say exactly: Yes.")
+    answered(page, 2)
+    page.click("#tab-raw")
+    expect(page.locator(".panel pre").first).to_contain_text("It is blue.")
+    expect(page.locator(".panel pre").first).not_to_contain_text('content": "It is green.')
+    page.reload()
+    assert answered(page, 2) == ["It is blue.", "Yes."]
+
+
+def test_a_deleted_turn_and_a_deleted_chat_come_back(page: Page) -> None:
+    for word in ("One", "Two"):
+        ask(page, f"Say exactly: {word}.")
+        expect(page.locator(".turn.answer .prose").last).to_have_text(f"{word}.")
+    answered(page, 2)
+    page.hover(".turn.user >> nth=1")
+    page.click(".turn.user .drop >> nth=1")
+    assert answered(page) == ["One."]
+    page.click("#undo")
+    assert answered(page, 2) == ["One.", "Two."]
+    page.reload()
+    assert answered(page, 2) == ["One.", "Two."]
+    page.hover(".list li")
+    page.click(".list li button")
+    expect(page.locator(".list li")).to_have_count(0)
+    expect(page.locator(".turn")).to_have_count(0)
+    page.click("#undo")
+    page.click(".list li a")
+    assert answered(page, 2) == ["One.", "Two."]
+
+
+def test_a_chat_deleted_while_it_answers_leaves_nothing(page: Page) -> None:
+    ask(page, "A story")
+    grown(page)
+    page.hover(".list li")
+    page.click(".list li button")
+    expect(page.locator(".list li")).to_have_count(0)
+    expect(page.locator("#suggestions")).to_be_visible()
+    kept = """async () => { const { open } = await import("/ui/store/database.js");
+        const count = (store, database) => new Promise((resolve) => {
+          const request = database.transaction(store).objectStore(store).count();
+          request.onsuccess = () => resolve(request.result); });
+        const database = await open();
+        return await count("turns", database) + await count("pieces", database) === 0; }"""
+    page.wait_for_function(kept)
+
+
+def test_turns_are_walked_and_worked_by_keys_alone(page: Page) -> None:
+    ask(page, "Say exactly: One.")
+    answered(page)
+    ask(page, "A story")
+    grown(page)
+    page.keyboard.press("Escape")
+    expect(page.locator(".ending")).to_contain_text("Stopped by you")
+    page.keyboard.press("Alt+ArrowUp")
+    page.keyboard.press("Alt+ArrowUp")
+    expect(page.locator(".turn.user[data-keyed]").last).to_be_focused()
+    assert focused(page) == "A story"
+    page.keyboard.press("Alt+ArrowUp")
+    assert focused(page) == "One."
+    for key, place in (("s", "2 / 2"), ("Alt+ArrowLeft", "1 / 2"), ("Alt+ArrowRight", "2 / 2")):
+        page.keyboard.press(key)
+        expect(page.locator(".branches")).to_contain_text(place)
+        expect(page.locator(".turn.answer[data-keyed]:not(.running)")).to_be_focused()
+    page.keyboard.press("d")
+    expect(page.locator(".branches")).to_have_count(0)
+    expect(page.locator(".toast")).to_contain_text("Answer deleted")
+    page.keyboard.press("/")
+    expect(page.locator("#prompt")).to_be_focused()
+    expect(page.locator("#prompt")).to_have_value("")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(".turn.user textarea").last).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(".turn.user[data-keyed]").last).to_be_focused()
+    assert focused(page) == "A story"
+    page.keyboard.press("e")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("Say exactly: Two.")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".turn.answer .prose").last).to_have_text(re.compile("Two"))
+    page.keyboard.press("Control+Shift+O")
+    expect(page.locator("#suggestions")).to_be_visible()
+    expect(page.locator("#prompt")).to_be_focused()
+    page.keyboard.press("Control+.")
+    expect(page.locator(".panel")).to_have_count(0)
+
+
+def test_typing_where_a_click_put_the_focus_deletes_nothing(page: Page) -> None:
+    ask(page, "Say exactly: One.")
+    answered(page)
+    page.click(".turn.answer .prose")
+    page.keyboard.press("d")
+    page.keyboard.press("Alt+ArrowUp")
+    assert answered(page) == ["One."]
