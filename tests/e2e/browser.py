@@ -41,5 +41,18 @@ def opened_page(
     assert unknown == [], unknown
 
 
+def wait_until(page: Page, ask: str) -> None:
+    """Waits until an async function of the page answers true: wait_for_function takes its promise for the answer."""
+    page.evaluate(
+        f"""async () => {{
+          const ask = {ask};
+          for (const end = performance.now() + {LIMIT_MS}; !(await ask()); ) {{
+            if (performance.now() > end) throw new Error("this never came true: " + ask);
+            await new Promise((next) => setTimeout(next, 30));
+          }}
+        }}"""
+    )
+
+
 def is_foreign(url: str, origin: str) -> bool:
     return not url.startswith((f"{origin}/", f"blob:{origin}/", "data:"))

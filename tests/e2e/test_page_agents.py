@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.axe import fetch_axe, findings
-from tests.e2e.browser import CHROMIUM, LIMIT_MS, opened_page, started_browser
+from tests.e2e.browser import CHROMIUM, LIMIT_MS, opened_page, started_browser, wait_until
 from tests.e2e.server import Server, parse_events
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -161,9 +161,12 @@ def test_tasks_are_kept_with_what_came_when_the_page_died(paced_page: Page) -> N
     page = paced_page
     run(page, ["One", "Two"])
     expect(row(page, 1)).to_contain_text("writing")
-    page.wait_for_function(
+    wait_until(
+        page,
         """async () => { const { open } = await import("/ui/state/agents.js");
-        return open.value.lanes.value.every((lane) => lane.turn.value?.record.text.length > 60); }"""
+        const { readPieces } = await import("/ui/store/turns.js");
+        const kept = open.value.lanes.value.map((lane) => readPieces(lane.turn.value.id));
+        return (await Promise.all(kept)).every((pieces) => pieces.map(({ text }) => text).join("").length > 30); }""",
     )
     page.reload()
     expect(row(page, 1)).to_contain_text("cut off")
@@ -179,9 +182,10 @@ def test_what_is_typed_is_kept_and_an_empty_line_parts_longer_tasks(paced_page: 
     page = paced_page
     page.fill("#prompt", "First line\nof one task\n\nA second task")
     expect(page.locator("#run")).to_have_text("Run 2")
-    page.wait_for_function(
+    wait_until(
+        page,
         """async () => { const store = await import("/ui/store/drafts.js");
-        return String(await store.read("agents")).endsWith("second task"); }"""
+        return String(await store.read("agents")).endsWith("second task"); }""",
     )
     page.reload()
     expect(page.locator("#prompt")).to_have_value("First line\nof one task\n\nA second task")

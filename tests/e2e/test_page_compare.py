@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.axe import fetch_axe, findings
-from tests.e2e.browser import CHROMIUM, LIMIT_MS, opened_page, started_browser
+from tests.e2e.browser import CHROMIUM, LIMIT_MS, opened_page, started_browser, wait_until
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -415,7 +415,7 @@ def test_both_transports_give_the_same_text_and_counts(page: Page) -> None:
             }
             return found;
           }));
-        }"""
+        }""",
     )
     assert one == other
     assert one["text"]
@@ -465,9 +465,10 @@ def test_a_prompt_typed_over_answers_is_kept_and_they_are_marked_as_older(paced_
     ended(page)
     page.fill("#prompt", "Say exactly: two")
     expect(lane(page, "A").locator("footer")).to_contain_text("changed since")
-    page.wait_for_function(
+    wait_until(
+        page,
         """async () => { const drafts = await import("/ui/store/database.js");
-        return (await drafts.get("drafts", location.hash.split("/")[2]))?.text === "Say exactly: two"; }"""
+        return (await drafts.get("drafts", location.hash.split("/")[2]))?.text === "Say exactly: two"; }""",
     )
     page.reload()
     expect(page.locator("#prompt")).to_have_value("Say exactly: two")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.e2e.browser import wait_until
 from tests.e2e.npm import install
 from tests.e2e.playground import CHROMIUM, answered, ask, cap
 from tests.e2e.server import Server
@@ -113,9 +114,10 @@ def test_what_is_typed_survives_a_reload(page: Page) -> None:
     ask(page, "Hello")
     answered(page)
     page.type("#prompt", "not sent yet")
-    page.wait_for_function(
+    wait_until(
+        page,
         """async () => { const store = await import("/ui/store/database.js");
-        const id = location.hash.split("/")[2]; return (await store.get("drafts", id))?.text === "not sent yet"; }"""
+        const id = location.hash.split("/")[2]; return (await store.get("drafts", id))?.text === "not sent yet"; }""",
     )
     page.reload()
     expect(page.locator("#prompt")).to_have_value("not sent yet")
