@@ -454,6 +454,7 @@ class ConfigNotWrittenError(Fault):
     status = 500
     type = "config_not_written"
     code = "config_not_written"
+    public = "The configuration file cannot be written, and nothing was changed"
 
 
 class DeviceLoadError(Fault):

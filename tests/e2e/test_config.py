@@ -146,7 +146,7 @@ def test_under_load_every_request_has_an_answer_or_a_typed_end(start_server: Any
                 lost.append(error)
                 return
 
-    with start_server("--config", str(file), "--switch-drain-timeout", "0.5") as server:
+    with start_server("--config", str(file), "--switch-drain-timeout", "0.02") as server:
         threads = [threading.Thread(target=ask, args=(number, server)) for number in range(4)]
         for thread in threads:
             thread.start()

@@ -776,12 +776,17 @@ async def test_a_request_that_was_parked_is_told_in_the_log_and_counted(nursery:
     settings = engine_settings(
         prefill_chunk=128, max_context=512, kv_pool=PoolSize(tokens=512), kv_host_bytes=64 * 8, decode_lanes=2
     )
-    bench = Bench(ScriptedLeaf(), settings)
+    leaf = ScriptedLeaf()
+    bench = Bench(leaf, settings)
     await nursery.start(bench.engine.run)
     await bench.engine.load(bare_checkpoint())
+    leaf.hold()
     (agent,) = bench.engine.submit([ask(range(100), 300, request_class=RequestClass.AGENT, trace="the agent's")])
+    # Its prompt and a round; the user comes while it still has far to go.
+    leaf.allow(2)
     await agent.receive()
     (user,) = bench.engine.submit([ask(range(500, 600), 200)])
+    leaf.release()
     _, first_end = await read(user)
     assert bench.metric("ignis_kv_lane_parks_total") == 1
     tokens, last = await read(agent)
