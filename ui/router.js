@@ -10,6 +10,8 @@ export function startRouter() {
 /** @param {string[]} parts */
 export function go(...parts) {
   location.hash = `#/${parts.map(encodeURIComponent).join("/")}`;
+  // The event comes late: what is typed before it would belong to the place that was left.
+  read();
 }
 
 /** What is shown has this name now: the place before is not one to come back to. @param {string[]} parts */

@@ -109,6 +109,28 @@ def test_what_is_sent_without_a_server_goes_once_it_is_back(context: BrowserCont
         context.close()
 
 
+def test_what_is_typed_at_once_after_a_new_chat_was_asked_for_is_in_it(
+    context: BrowserContext, story_server: Server
+) -> None:
+    page = open_page(context, story_server.port)
+    ask(page, "Say exactly: One.")
+    answered(page)
+    # No later than a key can come: before the next frame, and before the address is told of.
+    typed = page.evaluate(
+        """async () => { document.getElementById("new-chat").click();
+        await new Promise((resolve) => { const { port1, port2 } = new MessageChannel();
+            port1.onmessage = resolve; port2.postMessage(null); });
+        document.execCommand("insertText", false, "Say exactly: Two.");
+        return document.activeElement.id; }"""
+    )
+    assert typed == "prompt"
+    expect(page.locator("#suggestions")).to_be_visible()
+    expect(page.locator("#prompt")).to_have_value("Say exactly: Two.")
+    page.press("#prompt", "Enter")
+    expect(page.locator(".turn.user .said")).to_have_text("Say exactly: Two.")
+    assert answered(page) == ["Two."]
+
+
 def test_what_is_typed_into_a_new_chat_survives_a_reload(context: BrowserContext, story_server: Server) -> None:
     page = open_page(context, story_server.port)
     page.type("#prompt", "not sent yet")

@@ -1,6 +1,6 @@
 // Where the next message is written: kept as it is typed, counted, sent, and the running answer stopped.
 
-import { useEffect, useRef, useState } from "../vendor/hooks.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
 import { isSending } from "../parts/sending.js";
@@ -27,9 +27,16 @@ export function Composer() {
   const isEmpty = !text.trim() && !attached.value.length;
   const sending = obstacle || "Send (Enter)";
   const hasQueue = waiting.value.some((record) => record.conversation === id);
-  useEffect(() => {
+  // At once: what is typed right after another chat is opened belongs into it, with no file of the one before.
+  useLayoutEffect(() => {
     let isCurrent = true;
-    draftOf(id).then((draft) => isCurrent && setText((typed) => typed || draft));
+    draftOf(id).then((draft) => {
+      if (!isCurrent || !draft) return;
+      // What was typed before the draft was read goes on from it; neither is lost.
+      const typed = area.current?.value;
+      if (typed) type(`${draft}\n${typed}`);
+      else setText(draft);
+    });
     show(id);
     if (!isTouch.matches) area.current?.focus();
     return () => {

@@ -1,6 +1,6 @@
 // The chat: list of conversations, the open one, and the panel beside it.
 
-import { useEffect, useState } from "../vendor/hooks.js";
+import { useEffect, useLayoutEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
 import { go } from "../router.js";
@@ -21,7 +21,8 @@ export function ChatView() {
   const [isDrawerOpen, setDrawer] = useState(false);
   const [isOverlayOpen, setOverlay] = useState(false);
   const id = route.value.path[0];
-  useEffect(() => {
+  // Before anything else can be typed: it belongs to the chat that was asked for.
+  useLayoutEffect(() => {
     // Without a name in the address the open chat stays until its first message names it.
     show(id);
     setDrawer(false);
@@ -29,7 +30,7 @@ export function ChatView() {
   useEffect(() => {
     document.title = open.value.title ? `${open.value.title} · ignis` : "ignis";
   }, [open.value.title]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (id !== open.value.id && open.value.updated && !id) go("chat", open.value.id);
   }, [open.value.updated]);
   const isPanelShown = NARROW.matches ? isOverlayOpen : look.value.isPanelOpen;

@@ -19,6 +19,7 @@ export const PASTED = "Pasted text.txt";
 
 /** Those of the open conversation. */
 export const attached = signal(/** @type {KeptFile[]} */ ([]));
+let shown = "";
 
 // --- Actions
 
@@ -36,9 +37,13 @@ export function problemWith(files) {
 
 /** @param {string} conversation */
 export async function show(conversation) {
+  shown = conversation;
   attached.value = [];
   const found = (await keeping(() => stored.readFiles(conversation))) ?? [];
-  attached.value = found;
+  if (shown !== conversation) return;
+  // Some may have been attached meanwhile, and be among them or not.
+  const ids = new Set(found.map((file) => file.id));
+  attached.value = [...found, ...attached.value.filter((file) => !ids.has(file.id))];
 }
 
 /** Returns what is wrong with those that were not taken. @param {string} conversation @param {File[]} files */

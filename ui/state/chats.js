@@ -22,6 +22,8 @@ const BLANK = "ignis.blank";
 
 export const list = signal(/** @type {Conversation[]} */ ([]));
 export const open = signal(blank());
+/** The name of the one that was asked for last. @type {string | undefined} */
+let wanted;
 
 // --- Lifecycle
 
@@ -45,9 +47,12 @@ export function stop() {
 
 /** Opens that conversation; one that is not there is a new one. @param {string | undefined} id */
 export async function show(id) {
+  wanted = id;
   // One that is still empty is as good as a new one, and may have settings already.
   if (id === open.value.id || (!id && !open.value.updated)) return;
   const found = id ? await placeOf(id) : undefined;
+  // Another one may have been asked for meanwhile.
+  if (wanted !== id) return;
   open.value = found?.conversation ?? blank();
   turns.value = found?.turns ?? new Map();
   head.value = found?.head ?? null;
