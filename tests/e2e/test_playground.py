@@ -92,6 +92,23 @@ def test_an_edited_question_is_a_sibling(page: Page) -> None:
     expect(page.locator(".turn.user .said")).to_have_text("First question")
 
 
+def test_the_editor_of_a_question_has_the_focus_at_once_and_leaves_what_is_selected(page: Page) -> None:
+    cap(page, 8)
+    ask(page, "First question")
+    answered(page)
+    # No later than a key can come: before the next frame.
+    page.evaluate(
+        """async () => { document.querySelector(".turn.user .edit").click();
+        await new Promise((resolve) => { const { port1, port2 } = new MessageChannel();
+            port1.onmessage = resolve; port2.postMessage(null); });
+        document.querySelector(".turn.user textarea").select();
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        document.execCommand("insertText", false, "Second question"); }"""
+    )
+    expect(page.locator(".turn.user textarea")).to_be_focused()
+    expect(page.locator(".turn.user textarea")).to_have_value("Second question")
+
+
 def test_chats_answer_at_the_same_time_each_into_its_own(page: Page) -> None:
     cap(page, 120)
     ask(page, "Count to ten")

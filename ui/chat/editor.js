@@ -1,6 +1,6 @@
 // The text of a turn, written anew in its place.
 
-import { useEffect, useRef, useState } from "../vendor/hooks.js";
+import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { editing } from "../state/tree.js";
 import { focusByKey } from "./acts.js";
@@ -9,7 +9,8 @@ import { focusByKey } from "./acts.js";
 export function Editor({ label, text, action, onDone }) {
   const [draft, setDraft] = useState(text);
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  useEffect(() => {
+  // Before it is painted: whoever selected or typed something by then would have the caret moved.
+  useLayoutEffect(() => {
     area.current?.focus();
     area.current?.setSelectionRange(text.length, text.length);
     return () => {

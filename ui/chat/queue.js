@@ -1,6 +1,6 @@
 // The messages that wait over the composer: each can be written anew, and dropped.
 
-import { useEffect, useRef, useState } from "../vendor/hooks.js";
+import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { isSending } from "../parts/sending.js";
 import { Icon } from "../shell/icons.js";
@@ -25,9 +25,9 @@ function Chip({ record }) {
   const [draft, setDraft] = useState(/** @type {string | null} */ (null));
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const isEditing = draft !== null;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isEditing) return;
-    // What is being written does not go out half written.
+    // What is being written does not go out half written, from its first moment on.
     hold(record.conversation);
     area.current?.focus();
     return () => release(record.conversation);
