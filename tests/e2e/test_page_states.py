@@ -65,11 +65,13 @@ def test_a_full_server_is_asked_again_until_it_has_a_lane(context: BrowserContex
     expect(page.locator("#suggestions")).to_be_visible()
     ask(page, "Say exactly: My turn.")
     expect(page.locator(".turn .waiting")).to_contain_text("Waits for a lane, asked for again in")
+    # Each chat has an answer and a stop: the one that was left stays on the screen until the other was read.
     page.click(".list li:not(.open) a")
-    expect(page.locator("#stop")).to_be_visible()
+    expect(page.locator(".turn.user .said")).to_have_text("A story")
     page.click("#stop")
     expect(page.locator(".ending")).to_contain_text("Stopped by you")
     page.click(".list li:not(.open) a")
+    expect(page.locator(".turn.user .said")).to_have_text("Say exactly: My turn.")
     assert answered(page) == ["My turn."]
 
 
