@@ -3,7 +3,7 @@
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { readPartial } from "../parts/partial-json.js";
-import { Tree } from "../parts/tree.js";
+import { Tree, isTooDeep } from "../parts/tree.js";
 import { Icon } from "../shell/icons.js";
 import { follow } from "../text/frame.js";
 
@@ -34,7 +34,8 @@ export function ToolCards({ turn }) {
 function ToolCard({ call, isWritten }) {
   const [isRaw, setRaw] = useState(false);
   const { value } = readPartial(call.arguments || "{}");
-  const isTree = value !== undefined && !isRaw;
+  // What no tree shows is shown as it was written.
+  const isTree = value !== undefined && !isRaw && !isTooDeep(value);
   const state = call.result !== undefined ? "answered" : isWritten ? "called" : "being written";
   return html`<section class="tool-card" aria-label=${`Call of ${call.name || "a tool"}`}>
     <header><${Icon} name="tool" /><strong>${call.name || "tool"}</strong><span class="tag">${state}</span>

@@ -5,8 +5,20 @@ import { html } from "./html.js";
 /** What is longer is folded at first, and shows so much of itself. */
 const MAX_OPEN = 20;
 const MAX_SHOWN = 200;
+/** Each level is drawn inside the one before it: some thousands of them are more than the stack holds. */
+const MAX_DEPTH = 40;
 
-/** @param {{value: unknown, name?: string}} properties name: of a value that stands in another one */
+/** Whether values stand in one another deeper than a tree shows them; level by level, as no depth may end the stack here. @param {unknown} value */
+export function isTooDeep(value) {
+  let level = [value];
+  for (let depth = 0; level.length; depth += 1) {
+    if (depth > MAX_DEPTH) return true;
+    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []));
+  }
+  return false;
+}
+
+/** A value that is not too deep. @param {{value: unknown, name?: string}} properties name: of a value that stands in another one */
 export function Tree({ value, name }) {
   const label = name === undefined ? null : html`<span class="key">${name}</span>`;
   if (typeof value !== "object" || value === null) return html`<div class="leaf">${label}${leaf(value)}</div>`;
