@@ -30,8 +30,10 @@ def test_a_place_in_the_line_is_told_and_a_stop_gives_it_up(context: BrowserCont
         page.keyboard.press("Escape")
         expect(page.locator(".ending")).to_contain_text("Stopped by you")
         page.click(".list li a >> nth=2")
+        expect(page.locator(".turn.user .said")).to_have_text("A story")
         page.click("#stop")
         page.click(".list li a >> nth=1")
+        expect(page.locator(".turn.user .said")).to_have_text("Say exactly: Second.")
         assert answered(page) == ["Second."]
         context.close()
 
