@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.axe import fetch_axe, findings
-from tests.e2e.browser import CHROMIUM, LIMIT_MS, opened_page, started_browser, wait_until
+from tests.e2e.browser import CHROMIUM, opened_page, started_browser, wait_until
 from tests.e2e.server import Server, parse_events
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -21,7 +21,6 @@ PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobil
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=LIMIT_MS)
     with started_browser() as running:
         yield running
 

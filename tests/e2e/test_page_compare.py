@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.axe import fetch_axe, findings
-from tests.e2e.browser import CHROMIUM, LIMIT_MS, opened_page, started_browser, wait_until
+from tests.e2e.browser import CHROMIUM, opened_page, started_browser, wait_until
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -44,7 +44,6 @@ KEEP = """async (texts) => {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=LIMIT_MS)
     with started_browser() as running:
         yield running
 
