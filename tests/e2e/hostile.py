@@ -40,6 +40,7 @@ LINKS = {
     "file": "[a](file:///etc/passwd)",
     "autolink": f"<javascript:{RUN}>",
     "reference": f"[a]\n\n[a]: javascript:{RUN}",
+    "definitions alone": "[a]: https://example.org/a\n[b]: https://example.org/b\n",
     "title": f'[a](https://example.org "x\\" onmouseover={RUN}")',
     "relative": "[a](/v1/models) [b](//evil.example/x) [c](../x)",
     "other host": "[https://bank.example/login](https://evil.example/)",

@@ -35,6 +35,8 @@ export class AnswerText {
   #undrawn = new Set();
   /** Whether one parse of the whole may show something otherwise, such as a link that was defined after it. */
   #isDoubtful = false;
+  /** Whether any of it is more than the definition of a link, which shows nothing. */
+  #hasBlocks = false;
 
   // --- Lifecycle
 
@@ -52,6 +54,7 @@ export class AnswerText {
     this.#whole = this.#take(text);
     if (this.#whole) this.#close(this.#whole, true);
     this.#sheet.remove();
+    this.#showDefinitions();
   }
 
   /** Shows the whole text so far, of which only the end is new. @param {string} text */
@@ -75,9 +78,18 @@ export class AnswerText {
     this.#fence = null;
     if (this.#isDoubtful) this.#drawAgain();
     this.#isDoubtful = false;
+    this.#showDefinitions();
   }
 
   // --- Internal
+
+  /** An answer of definitions alone is shown as it was written: else it would look empty. */
+  #showDefinitions() {
+    if (this.#hasBlocks || !this.#whole.trim()) return;
+    this.#hasBlocks = true;
+    this.#sheet.replaceChildren(unread(this.#whole));
+    this.element.append(this.#sheet);
+  }
 
   /** Returns what is new of it, each line ended by a newline alone. @param {string} text */
   #take(text) {
@@ -127,6 +139,7 @@ export class AnswerText {
 
   /** @param {any[]} block @param {string} source */
   #count(block, source) {
+    this.#hasBlocks ||= block[0].type !== "reference_definition";
     this.#sheetLength += source.length;
     this.#sheetPx += heightOf(block, source, widthOf(this.element));
   }
