@@ -1,4 +1,4 @@
-// The conversations by day, the newest first; searched by title.
+// The conversations by day, the newest first, or what a search finds in them.
 
 import { useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
@@ -9,27 +9,28 @@ import { list, open, remove } from "../state/chats.js";
 import { running } from "../state/running.js";
 import { offerUndo } from "../state/session.js";
 
+const Found = later(async () => (await import("./found.js")).Found);
 const Transfer = later(async () => (await import("./transfer.js")).Transfer);
 const DAY_MS = 86_400_000;
 
 export function List() {
   const [wanted, setWanted] = useState("");
   const busy = new Set([...running.value.values()].map((run) => run.turn.record.conversation));
-  const found = list.value.filter((chat) => chat.title.toLowerCase().includes(wanted.trim().toLowerCase()));
   return html`<aside class="list" aria-label="Chats">
     <div class="tools">
       <label class="search"><${Icon} name="search" /><span class="reader">Search chats</span>
-        <input type="search" placeholder="Search chats" value=${wanted} onInput=${(/** @type {any} */ event) => setWanted(event.target.value)} />
+        <input type="search" id="search-chats" placeholder="Search chats" value=${wanted} onInput=${(/** @type {any} */ event) => setWanted(event.target.value)} />
       </label>
       <button type="button" class="new button main" id="new-chat" aria-label="New chat" title="New chat" onClick=${startNew}><${Icon} name="plus" /></button>
     </div>
     <div class="scroll">
-      ${byDay(found).map(
+      ${wanted.trim() && html`<${Found} words=${wanted} row=${Row} />`}
+      ${byDay(wanted.trim() ? [] : list.value).map(
         ([day, chats]) => html`<section key=${day}><h2>${day}</h2><ul>
           ${chats.map((chat) => html`<${Row} key=${chat.id} chat=${chat} isBusy=${busy.has(chat.id)} />`)}
         </ul></section>`,
       )}
-      ${!found.length && html`<p class="none">${wanted ? "No chat has that in its title." : "Your chats will be here, in this browser only."}</p>`}
+      ${!wanted.trim() && !list.value.length && html`<p class="none">Your chats will be here, in this browser only.</p>`}
     </div>
     <footer class="shelf"><${Transfer} /></footer>
   </aside>`;

@@ -9,11 +9,17 @@ const UNDO_MS = 10_000;
 
 /** @typedef {{view: string, path: string[]}} Route */
 
-const defaults = { theme: "auto", isPanelOpen: true, isListOpen: true };
+const defaults = { theme: "auto", textSize: 100, hasLetters: true, isPanelOpen: true, isListOpen: true };
+/** What stands beside a chat: where the page is narrower, it lies over it. */
+const BESIDE = /** @type {const} */ ({ list: { narrow: "(max-width: 69.99rem)", flag: "isListOpen" }, panel: { narrow: "(max-width: 79.99rem)", flag: "isPanelOpen" } });
 
 /** @type {import("../vendor/signals-core.js").Signal<Route>} */
 export const route = signal({ view: "chat", path: [] });
 export const look = signal({ ...defaults, ...storedLook() });
+/** What lies over a narrow page. */
+export const drawer = signal(/** @type {"list" | "panel" | null} */ (null));
+/** What lies over the page as a dialog. */
+export const dialog = signal(/** @type {"palette" | "keys" | null} */ (null));
 /** When the connection was lost, in ms since 1970; null while there is one. */
 export const lostAt = signal(/** @type {number | null} */ (null));
 export const isKeyWanted = signal(false);
@@ -51,6 +57,19 @@ export function useKey(key) {
 
 export function refuseKey() {
   isKeyWanted.value = false;
+}
+
+/** @param {"list" | "panel"} name */
+export function isBeside(name) {
+  const { narrow, flag } = BESIDE[name];
+  return matchMedia(narrow).matches ? drawer.value === name : look.value[flag];
+}
+
+/** @param {"list" | "panel"} name @param {boolean} [isShown] */
+export function showBeside(name, isShown = !isBeside(name)) {
+  const { narrow, flag } = BESIDE[name];
+  if (matchMedia(narrow).matches) drawer.value = isShown ? name : null;
+  else if (look.value[flag] !== isShown) setLook({ [flag]: isShown });
 }
 
 /** @param {Partial<typeof defaults>} changes */

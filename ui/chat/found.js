@@ -1,0 +1,28 @@
+// What a search found: chats by their titles, and turns by their texts, as they are come upon.
+
+import { useEffect } from "../vendor/hooks.js";
+import { html } from "../parts/html.js";
+import { count } from "../parts/format.js";
+import { list } from "../state/chats.js";
+import { search, searched } from "../state/search.js";
+
+/** @param {{words: string, row: import("../vendor/preact.js").ComponentType<any>}} properties row: what shows a chat of the list */
+export function Found({ words, row }) {
+  useEffect(() => {
+    search(words);
+  }, [words]);
+  useEffect(() => () => void search(""), []);
+  const { chats, hits, numRead, isDone } = searched.value;
+  const titles = new Map(list.value.map(({ id, title }) => [id, title]));
+  const state = isDone ? (hits.length || chats.length ? "" : "No chat has that in its title or text.") : `Reading… ${count(numRead)} turns so far`;
+  return html`${chats.length > 0 && html`<section><h2>Titles</h2><ul>${chats.map((chat) => html`<${row} key=${chat.id} chat=${chat} isBusy=${false} />`)}</ul></section>`}
+    ${hits.length > 0 &&
+    html`<section class="hits"><h2>Texts</h2><ul>${hits.map(
+      ({ turn, conversation, role, before, match, after }) => html`<li key=${turn}>
+        <a href=${`#/chat/${conversation}/${turn}`}>
+          <span class="about">${role === "user" ? "You" : "Answer"}${titles.get(conversation) ? ` in ${titles.get(conversation)}` : ""}</span>
+          <span class="hit">${before}<mark>${match}</mark>${after}</span>
+        </a></li>`,
+    )}</ul></section>`}
+    <p class="none" role="status">${state}</p>`;
+}
