@@ -9,6 +9,9 @@ import { editing, path, siblingsOf, turns } from "../state/tree.js";
 
 /** @typedef {import("../state/turn.js").Turn} Turn */
 
+/** How long a turn that is gone to is waited for. */
+const REACH_FRAMES = 300;
+
 /** Another answer, by a new seed. @param {Turn} turn */
 export function regenerate(turn) {
   if (isWhole(turn)) inItsPlace(turn, () => again(turn));
@@ -60,6 +63,16 @@ export function step(turn, by) {
   const next = all[all.indexOf(turn) + by];
   if (!next) return;
   inItsPlace(turn, () => goTo(next.id));
+}
+
+/** Shows a turn of the open chat, on whatever branch it is, and gives it the focus. @param {string} id */
+export async function reach(id) {
+  if (!turns.value.has(id)) return;
+  if (!path.value.some((turn) => turn.id === id)) await goTo(id);
+  const at = path.value.findIndex((turn) => turn.id === id);
+  // What draws the turns may still be on its way.
+  for (let frame = 0; frame < REACH_FRAMES && document.querySelectorAll("#log .turn").length <= at; frame += 1) await new Promise(requestAnimationFrame);
+  focusTurn(at);
 }
 
 /** The turn in that place of the path, or the composer. @param {number} at */

@@ -1,6 +1,6 @@
 // The keys of the turns: single letters act only on the turn that has the focus itself.
 
-import { announce } from "../state/session.js";
+import { announce, look } from "../state/session.js";
 import { path } from "../state/tree.js";
 import { branchOff, copyTurn, drop, edit, focusTurn, regenerate, sameAgain, step } from "./acts.js";
 
@@ -36,7 +36,7 @@ function act(event, target) {
     step(turn, key === "ArrowLeft" ? -1 : 1);
     return true;
   }
-  if (altKey || shiftKey || !target.matches(".turn[data-keyed]") || !(key in LETTERS)) return false;
+  if (!look.value.hasLetters || altKey || shiftKey || !target.matches(".turn[data-keyed]") || !(key in LETTERS)) return false;
   LETTERS[key](turn);
   return true;
 }
@@ -56,7 +56,7 @@ function copyLast(turns) {
   return Boolean(last);
 }
 
-function copyLastCode() {
+export function copyLastCode() {
   const last = /** @type {HTMLElement | undefined} */ ([...document.querySelectorAll("#log .answer figure .copy")].at(-1));
   last?.click();
   if (last) announce("Copied the last code block");

@@ -36,7 +36,7 @@ export function List() {
   </aside>`;
 }
 
-export function startNew() {
+function startNew() {
   go("chat");
   document.getElementById("prompt")?.focus();
 }

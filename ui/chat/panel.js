@@ -1,8 +1,8 @@
 // Beside the chat: what the next request says, what the last turn took, and both raw.
 
-import { useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { Icon } from "../shell/icons.js";
+import { panelTab } from "../state/session.js";
 import { path } from "../state/tree.js";
 import { Logprobs } from "./logprobs.js";
 import { Raw } from "./raw.js";
@@ -18,19 +18,19 @@ const TABS = [
 
 /** @param {{onClose: () => void}} properties */
 export function Panel({ onClose }) {
-  const [open, setOpen] = useState("settings");
+  const open = panelTab.value;
   const turn = path.value.findLast((each) => each.record.role === "assistant") ?? null;
   const move = (/** @type {KeyboardEvent} */ event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!by) return;
     const next = TABS[(TABS.findIndex((tab) => tab.name === open) + by + TABS.length) % TABS.length];
-    setOpen(next.name);
+    panelTab.value = next.name;
     document.getElementById(`tab-${next.name}`)?.focus();
   };
   return html`<div class="head"><div class="tabs" role="tablist" onKeyDown=${move}>
       ${TABS.map(
         ({ name, label }) => html`<button type="button" role="tab" key=${name} id=${`tab-${name}`} aria-selected=${open === name} aria-controls="panel-body"
-          tabindex=${open === name ? 0 : -1} onClick=${() => setOpen(name)}>${label}</button>`,
+          tabindex=${open === name ? 0 : -1} onClick=${() => (panelTab.value = name)}>${label}</button>`,
       )}
       </div>
       <button type="button" class="icon-button close" aria-label="Close" onClick=${onClose}><${Icon} name="right" /></button>

@@ -1,11 +1,13 @@
 // The turns of the path that is shown, and the way to its end.
 
-import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { Fence } from "../shell/fence.js";
 import { Icon } from "../shell/icons.js";
+import { offer } from "../state/actions.js";
 import { open } from "../state/chats.js";
 import { path } from "../state/tree.js";
+import { chatActions } from "./actions.js";
 import { Follow } from "./follow.js";
 import { pressed } from "./keys.js";
 import { AnswerTurn } from "./turn.js";
@@ -24,6 +26,7 @@ export function Turns({ scroller }) {
       document.removeEventListener("keydown", pressed);
     };
   }, []);
+  useEffect(() => offer(chatActions()), []);
   const turns = path.value;
   const last = turns[turns.length - 1];
   const { id } = open.value;

@@ -1,6 +1,6 @@
 // The chat: list of conversations, the open one, and the panel beside it.
 
-import { useEffect, useLayoutEffect, useState } from "../vendor/hooks.js";
+import { useEffect, useLayoutEffect } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
 import { go } from "../router.js";
@@ -8,44 +8,36 @@ import { Fence } from "../shell/fence.js";
 import { ModelChip } from "../shell/model-chip.js";
 import { Icon } from "../shell/icons.js";
 import { change, open, runOfOpen, show, stop } from "../state/chats.js";
-import { look, route, setLook } from "../state/session.js";
+import { drawer, isBeside, route, showBeside } from "../state/session.js";
 import { Composer } from "./composer.js";
-import { List, startNew } from "./list.js";
+import { List } from "./list.js";
 import { Transcript } from "./transcript.js";
 
 const Panel = later(async () => (await import("./panel.js")).Panel);
-const NARROW = matchMedia("(max-width: 79.99rem)");
-const PHONE = matchMedia("(max-width: 69.99rem)");
 
 export function ChatView() {
-  const [isDrawerOpen, setDrawer] = useState(false);
-  const [isOverlayOpen, setOverlay] = useState(false);
-  const id = route.value.path[0];
+  const [id, turn] = route.value.path;
   // Before anything else can be typed: it belongs to the chat that was asked for.
   useLayoutEffect(() => {
     // Without a name in the address the open chat stays until its first message names it.
-    show(id);
-    setDrawer(false);
-  }, [id]);
+    const shown = show(id);
+    if (turn) shown.then(async () => (await import("./acts.js")).reach(turn));
+    closeDrawer();
+    return closeDrawer;
+  }, [id, turn]);
   useEffect(() => {
     document.title = open.value.title ? `${open.value.title} · ignis` : "ignis";
   }, [open.value.title]);
   useLayoutEffect(() => {
     if (id !== open.value.id && open.value.updated && !id) go("chat", open.value.id);
   }, [open.value.updated]);
-  const isPanelShown = NARROW.matches ? isOverlayOpen : look.value.isPanelOpen;
-  const isListShown = PHONE.matches ? isDrawerOpen : look.value.isListOpen;
-  const togglePanel = () => (NARROW.matches ? setOverlay(!isOverlayOpen) : setLook({ isPanelOpen: !isPanelShown }));
-  const toggleList = () => (PHONE.matches ? setDrawer(!isDrawerOpen) : setLook({ isListOpen: !isListShown }));
+  const [isPanelShown, isListShown] = [isBeside("panel"), isBeside("list")];
+  const togglePanel = () => showBeside("panel");
   const press = (/** @type {KeyboardEvent} */ event) => {
-    if (event.target instanceof HTMLElement && event.target.closest("dialog")) return;
-    if (event.key === "Escape") {
-      if (isDrawerOpen || isOverlayOpen) {
-        setDrawer(false);
-        setOverlay(false);
-      } else if (runOfOpen()) stop();
-      else if (event.target instanceof HTMLElement) event.target.blur();
-    } else pressed(event, togglePanel);
+    if (event.key !== "Escape" || (event.target instanceof HTMLElement && event.target.closest("dialog"))) return;
+    if (drawer.value) closeDrawer();
+    else if (runOfOpen()) stop();
+    else if (event.target instanceof HTMLElement) event.target.blur();
   };
   useEffect(() => {
     document.addEventListener("keydown", press);
@@ -55,7 +47,7 @@ export function ChatView() {
     ${isListShown && html`<${List} />`}
     <main class="middle">
       <header class="bar">
-        <button type="button" class="icon-button" aria-label="Chats" aria-expanded=${isListShown} onClick=${toggleList}><${Icon} name="menu" /></button>
+        <button type="button" class="icon-button" aria-label="Chats" aria-expanded=${isListShown} onClick=${() => showBeside("list")}><${Icon} name="menu" /></button>
         <${Title} />
         <${ModelChip} />
         <button type="button" class="icon-button" id="settings-toggle" aria-label="Settings" aria-expanded=${isPanelShown} onClick=${togglePanel}><${Icon} name="sliders" /></button>
@@ -64,20 +56,12 @@ export function ChatView() {
       <${Composer} key=${open.value.id} />
     </main>
     ${isPanelShown && html`<${Fence}><aside class="panel" aria-label="Settings of this chat"><${Panel} onClose=${togglePanel} /></aside><//>`}
-    ${(isDrawerOpen || isOverlayOpen) && html`<div class="veil" onClick=${() => (setDrawer(false), setOverlay(false))}></div>`}
+    ${drawer.value && html`<div class="veil" onClick=${closeDrawer}></div>`}
   </div>`;
 }
 
-/** The keys of the chat, wherever the focus is; those of one turn are the turn's. @param {KeyboardEvent} event @param {() => void} togglePanel */
-function pressed(event, togglePanel) {
-  const hasControl = event.ctrlKey || event.metaKey;
-  const isWriting = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
-  const prompt = document.getElementById("prompt");
-  if (event.key === "/" && !isWriting && !hasControl && !event.altKey) prompt?.focus();
-  else if (hasControl && event.key === ".") togglePanel();
-  else if (hasControl && event.shiftKey && event.code === "KeyO") startNew();
-  else return;
-  event.preventDefault();
+function closeDrawer() {
+  drawer.value = null;
 }
 
 function Title() {

@@ -27,7 +27,7 @@ export function Frame({ views, first }) {
     <div id="view"><${Fence} key=${place.name}><${View} place=${place} first=${isChat ? first : null} /><//></div>
     ${isKeyWanted.value && html`<${KeyPrompt} />`}
     ${undoable.value && html`<${Toast} />`}
-    <${Over} />`;
+    <${Over} views=${views} />`;
 }
 
 /** The view of that place once it is here. @param {{place: Place, first: ViewType | null}} properties */

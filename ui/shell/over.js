@@ -1,12 +1,22 @@
 // What lies over the page, whatever view it shows; each comes when it is first wanted.
 
+import { useEffect } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
+import { dialog } from "../state/session.js";
 import { incoming } from "../state/transfer.js";
 import { Announcer } from "./announcer.js";
+import { listen } from "./keys.js";
 
 const Incoming = later(async () => (await import("./incoming.js")).Incoming);
+const KeySheet = later(async () => (await import("./key-sheet.js")).KeySheet);
+const Palette = later(async () => (await import("./palette.js")).Palette);
 
-export function Over() {
-  return html`<${Announcer} />${incoming.value && html`<${Incoming} />`}`;
+/** @param {{views: import("./frame.js").Place[]}} properties */
+export function Over({ views }) {
+  useEffect(() => listen(views.map(({ name }) => name)), []);
+  return html`<${Announcer} />
+    ${incoming.value && html`<${Incoming} />`}
+    ${dialog.value === "palette" && html`<${Palette} views=${views} />`}
+    ${dialog.value === "keys" && html`<${KeySheet} />`}`;
 }

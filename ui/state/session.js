@@ -18,6 +18,8 @@ export const route = signal({ view: "chat", path: [] });
 export const look = signal({ ...defaults, ...storedLook() });
 /** What lies over a narrow page. */
 export const drawer = signal(/** @type {"list" | "panel" | null} */ (null));
+/** Which tab of the panel beside a chat is open. */
+export const panelTab = signal("settings");
 /** What lies over the page as a dialog. */
 export const dialog = signal(/** @type {"palette" | "keys" | null} */ (null));
 /** When the connection was lost, in ms since 1970; null while there is one. */
@@ -77,6 +79,7 @@ export function setLook(changes) {
   look.value = { ...look.value, ...changes };
   localStorage.setItem(LOOK, JSON.stringify(look.value));
   document.documentElement.dataset.theme = look.value.theme;
+  document.documentElement.style.fontSize = look.value.textSize === 100 ? "" : `${look.value.textSize}%`;
 }
 
 /** Says what was done, and how it is undone, for a while. @param {string} text @param {() => void} undo */

@@ -1,0 +1,104 @@
+// What the palette offers: actions, views, chats, models, the fields of a request and of the configuration.
+
+import { go } from "../router.js";
+import { actions } from "../state/actions.js";
+import { list } from "../state/chats.js";
+import { fields as configFields } from "../state/config.js";
+import { change, fields, loaded, models, reload, unload } from "../state/server.js";
+import { dialog, hasKey, isKeyWanted, look, panelTab, setLook, showBeside, useKey } from "../state/session.js";
+import { exportAll } from "../state/transfer.js";
+import { chooseChats } from "./choose-chats.js";
+import { CONTROL, MAX_TEXT, MIN_TEXT } from "./key-sheet.js";
+import { focusOn, searchChats, startNew } from "./keys.js";
+
+/** @typedef {import("../state/actions.js").Action} Action */
+/** @typedef {{name: string, items: Action[]}} Group */
+
+const STEP_TEXT = 5;
+/** Fields of a request that the panel shows otherwise than as a box of their own. */
+const PLACES = new Map([
+  ["messages", "#prompt"],
+  ["response_format", "[name=format]:checked"], ["guided_json", "[name=format]:checked"], ["guided_regex", "[name=format]:checked"],
+  ["guided_grammar", "[name=format]:checked"], ["json_schema", "[name=format]:checked"], ["grammar", "[name=format]:checked"],
+  ["structured_outputs", "[name=format]:checked"], ["guided_choice", "[name=format]:checked"],
+  ["reasoning_effort", "[name=effort]:checked"], ["enable_thinking", "[name=effort]:checked"], ["max_tokens", "#set-max_completion_tokens"],
+]);
+
+/** @param {import("./frame.js").Place[]} views @returns {Group[]} */
+export function groups(views) {
+  return [
+    { name: "Actions", items: [...actions.value, ...own()] },
+    { name: "Views", items: views.map(({ name, label }, at) => ({ label, keys: `Alt ${at + 1}`, act: () => go(name) })) },
+    { name: "Chats", items: list.value.map(({ id, title, preview }) => ({ label: title, words: preview, act: () => go("chat", id) })) },
+    { name: "Models", items: models.value.map(modelItem) },
+    { name: "Fields of a request", items: [...fields.value].map(fieldItem) },
+    { name: "Configuration", items: configFields.value.map(({ key, description }) => ({ label: key, about: description, act: () => go("server", "config", key) })) },
+  ];
+}
+
+/** Those that have all the words, the ones whose name begins with them first. @param {Group[]} all @param {string} wanted @param {number} limit each group's @returns {Group[]} */
+export function matching(all, wanted, limit) {
+  const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
+  const rank = (/** @type {Action} */ { label }) => {
+    const name = label.toLowerCase();
+    return !words.length || name.startsWith(words[0]) ? 0 : name.includes(words[0]) ? 1 : 2;
+  };
+  const isMeant = (/** @type {Action} */ { label, about = "", words: more = "" }) => {
+    const text = `${label} ${about} ${more}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+  const found = all.map(({ name, items }) => ({ name, items: items.filter(isMeant).sort((one, other) => rank(one) - rank(other)).slice(0, limit) }));
+  const isBest = (/** @type {Group} */ { items }) => rank(items[0]);
+  const some = found.filter(({ items }) => items.length);
+  return words.length ? some.sort((one, other) => isBest(one) - isBest(other)) : some;
+}
+
+// --- Internal
+
+/** @returns {Action[]} */
+function own() {
+  const { textSize, hasLetters } = look.value;
+  return [
+    { label: "New chat", keys: `${CONTROL} Shift O`, act: startNew },
+    { label: "Search all chats", keys: `${CONTROL} Shift F`, act: searchChats },
+    { label: "Settings of this chat", keys: `${CONTROL} .`, act: () => inPanel("#system") },
+    { label: "Keys", keys: "?", words: "shortcuts help", act: () => (dialog.value = "keys") },
+    { label: "Theme: light", act: () => setLook({ theme: "light" }) },
+    { label: "Theme: dark", act: () => setLook({ theme: "dark" }) },
+    { label: "Theme: the system’s", act: () => setLook({ theme: "auto" }) },
+    { label: "Text: larger", about: `${textSize} %`, act: () => setLook({ textSize: Math.min(MAX_TEXT, textSize + STEP_TEXT) }) },
+    { label: "Text: smaller", about: `${textSize} %`, act: () => setLook({ textSize: Math.max(MIN_TEXT, textSize - STEP_TEXT) }) },
+    { label: `Single letters: ${hasLetters ? "off" : "on"}`, words: "keys", act: () => setLook({ hasLetters: !hasLetters }) },
+    { label: "Export all chats as JSON", act: exportAll },
+    { label: "Import chats…", act: chooseChats },
+    ...(loaded.value ? [{ label: "Unload the model", act: unload }] : []),
+    ...(models.value.length ? [{ label: loaded.value ? "Reload the model" : "Load the model", act: reload }] : []),
+    { label: "Enter the API key", act: () => (isKeyWanted.value = true) },
+    ...(hasKey.value ? [{ label: "Forget the API key", act: () => useKey("") }] : []),
+    { label: "API reference", act: () => location.assign("../v1/docs/") },
+  ];
+}
+
+/** @param {import("../api/models.js").Model} model @returns {Action} */
+function modelItem({ id, loaded: isLoaded }) {
+  return { label: id, about: isLoaded ? "loaded" : "switch to it", act: () => (isLoaded ? undefined : change(id)) };
+}
+
+/** @param {[string, import("../api/openapi.js").FieldRange]} field @returns {Action} */
+function fieldItem([name, { description }]) {
+  return { label: name, about: description, words: name.replaceAll("_", " "), act: () => toField(name) };
+}
+
+/** Where it is set; what the page has no place for is explained in the reference. @param {string} name */
+async function toField(name) {
+  const isShown = await inPanel(PLACES.get(name) ?? `#set-${name}`);
+  if (!isShown) location.assign("../v1/docs/");
+}
+
+/** @param {string} selector */
+function inPanel(selector) {
+  if (!location.hash.startsWith("#/chat")) go("chat");
+  panelTab.value = "settings";
+  showBeside("panel", true);
+  return focusOn(selector);
+}

@@ -1,0 +1,93 @@
+// The keys that hold in every view. What is written, and what lies over the page, keeps its own.
+
+import { go } from "../router.js";
+import { dialog, look, route, showBeside } from "../state/session.js";
+
+/** As long as a view that was just asked for may take to stand there. */
+const MAX_FRAMES = 300;
+const FIELDS = "input:not([type=radio], [type=range], [type=checkbox]), textarea, select";
+const LISTS = ".list, .runs";
+
+/** Listens until what it returns is called. @param {string[]} views their names, in the order of the rail */
+export function listen(views) {
+  const press = (/** @type {KeyboardEvent} */ event) => {
+    if (event.defaultPrevented || event.isComposing) return;
+    if (act(event, views)) event.preventDefault();
+  };
+  document.addEventListener("keydown", press);
+  return () => document.removeEventListener("keydown", press);
+}
+
+export function startNew() {
+  go("chat");
+  return focusOn("#prompt");
+}
+
+/** The list of chats, with the focus in its search. */
+export function searchChats() {
+  if (route.value.view !== "chat") go("chat");
+  showBeside("list", true);
+  return focusOn("#search-chats");
+}
+
+/** What is there, or will be in a moment, gets the focus. @param {string} selector */
+export async function focusOn(selector) {
+  for (let frame = 0; frame < MAX_FRAMES; frame += 1) {
+    const found = /** @type {HTMLElement | null} */ (document.querySelector(selector));
+    if (found) {
+      found.scrollIntoView({ block: "nearest" });
+      found.focus();
+      return true;
+    }
+    await new Promise(requestAnimationFrame);
+  }
+  return false;
+}
+
+/** Returns whether the key meant something here. @param {KeyboardEvent} event @param {string[]} views */
+function act(event, views) {
+  const { altKey, code, key, shiftKey } = event;
+  const target = event.target instanceof HTMLElement ? event.target : document.body;
+  const hasControl = (event.ctrlKey || event.metaKey) && !altKey;
+  if (hasControl && !shiftKey && code === "KeyK") return open("palette");
+  if (target.closest("dialog")) return false;
+  if (hasControl && shiftKey && code === "KeyF") return searchChats(), true;
+  if (hasControl && shiftKey && code === "KeyO") return startNew(), true;
+  if (hasControl && key === ".") return panel();
+  const number = /^Digit([1-9])$/.exec(code)?.[1];
+  if (altKey && !shiftKey && !event.ctrlKey && number && views[Number(number) - 1]) return go(views[Number(number) - 1]), true;
+  if (hasControl || event.ctrlKey || altKey || target.matches(FIELDS)) return false;
+  if ((key === "End" || key === "Home") && !shiftKey) return scroll(key === "End");
+  if (!look.value.hasLetters) return false;
+  if (key === "?") return open("keys");
+  if (key === "/") return focusOn("#prompt"), route.value.view === "chat";
+  if ((key === "j" || key === "k") && target.closest(LISTS)) return step(target, key === "j" ? 1 : -1);
+  return false;
+}
+
+/** @param {"palette" | "keys"} name */
+function open(name) {
+  dialog.value = dialog.value === name ? null : name;
+  return true;
+}
+
+function panel() {
+  if (route.value.view !== "chat") return false;
+  showBeside("panel");
+  return true;
+}
+
+/** @param {boolean} isToEnd */
+function scroll(isToEnd) {
+  const place = document.querySelector(".transcript");
+  place?.scrollTo({ top: isToEnd ? place.scrollHeight : 0, behavior: "instant" });
+  return Boolean(place);
+}
+
+/** To the next or the previous row of a list. @param {HTMLElement} target @param {number} by */
+function step(target, by) {
+  const all = /** @type {HTMLElement[]} */ ([...(target.closest(LISTS)?.querySelectorAll("li a") ?? [])]);
+  const next = all[all.findIndex((each) => each.closest("li") === target.closest("li")) + by];
+  next?.focus();
+  return Boolean(next);
+}
