@@ -65,8 +65,8 @@ export function Composer() {
       if (isTouch.matches) area.current?.blur();
     } catch (error) {
       setText((typed) => (typed ? `${text}\n${typed}` : text));
-      // The schema of the panel is written by hand; a module that did not come is told as a TypeError.
-      if (error instanceof SyntaxError) setProblem(`The schema is no JSON: ${error.message}`);
+      // What the panel holds an answer to is written by hand, and says what is wrong; a module that did not come is told as a TypeError.
+      if (error instanceof SyntaxError) setProblem(error.message);
       else if (error instanceof TypeError) setProblem("The server went away before this page was whole. Your message stays here.");
       else throw error;
     }

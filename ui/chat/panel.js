@@ -4,11 +4,15 @@ import { html } from "../parts/html.js";
 import { Icon } from "../shell/icons.js";
 import { panelTab } from "../state/session.js";
 import { path } from "../state/tree.js";
+import { Further } from "./further.js";
 import { Logprobs } from "./logprobs.js";
+import { Output } from "./output.js";
+import { Presets } from "./presets.js";
 import { Raw } from "./raw.js";
 import { Sampling } from "./sampling.js";
-import { Output, System, Thinking } from "./system.js";
+import { System, Thinking } from "./system.js";
 import { ThisTurn } from "./this-turn.js";
+import { Tools } from "./tools.js";
 
 const TABS = [
   { name: "settings", label: "Settings" },
@@ -36,7 +40,7 @@ export function Panel({ onClose }) {
       <button type="button" class="icon-button close" aria-label="Close" onClick=${onClose}><${Icon} name="right" /></button>
     </div>
     <div class="scroll" role="tabpanel" id="panel-body" aria-labelledby=${`tab-${open}`} tabindex="0">
-      ${open === "settings" && html`<${System} /><${Thinking} /><${Sampling} /><${Output} />`}
+      ${open === "settings" && html`<${Presets} /><${System} /><${Thinking} /><${Sampling} /><${Output} /><${Tools} /><${Further} />`}
       ${open === "turn" && html`<${ThisTurn} turn=${turn} /><${Logprobs} />`}
       ${open === "raw" && html`<${Raw} turn=${turn} />`}
     </div>`;

@@ -1,10 +1,11 @@
-// What the model is told beside the chat, how much it thinks, and the form of what it answers.
+// What the model is told beside the chat, and how much it thinks.
 
 import { html } from "../parts/html.js";
-import { loaded } from "../state/server.js";
-import { set, settings } from "../state/settings.js";
-
-const FORMATS = [["text", "Text"], ["json", "JSON"], ["schema", "Schema"], ["regex", "Regex"]];
+import { Parameter } from "../parts/parameter.js";
+import { Segments } from "../parts/segments.js";
+import { BUDGET } from "../state/offered.js";
+import { fields, loaded } from "../state/server.js";
+import { set, setSampling, settings } from "../state/settings.js";
 
 export function System() {
   return html`<section>
@@ -23,24 +24,8 @@ export function Thinking() {
   return html`<section><h2>Thinking</h2>
     <${Segments} name="effort" label="Thinking" options=${efforts.map((effort) => [effort, label(effort)])} value=${settings.value.effort ?? ""}
       onPick=${(/** @type {string} */ effort) => set({ effort: effort || undefined })} />
+    ${settings.value.effort !== "none" &&
+    html`<${Parameter} id=${`set-${BUDGET.name}`} ...${BUDGET} label="Tokens at most" value=${settings.value.sampling?.[BUDGET.name]} own=${loaded.value?.defaults?.[BUDGET.name]} ownWord="model’s"
+      range=${fields.value.get(BUDGET.name)} onSet=${(/** @type {number | undefined} */ value) => setSampling(BUDGET.name, value)} />`}
   </section>`;
-}
-
-export function Output() {
-  const format = settings.value.format ?? "text";
-  const hasText = format === "schema" || format === "regex";
-  return html`<section><h2>Output</h2>
-    <${Segments} name="format" label="Output" options=${FORMATS} value=${format} onPick=${(/** @type {string} */ picked) => set({ format: picked, schema: "" })} />
-    ${hasText &&
-    html`<label class="reader" for="schema">${format === "schema" ? "JSON schema" : "Expression"}</label>
-      <textarea class="field code" id="schema" rows="5" spellcheck="false" placeholder=${format === "schema" ? '{"type": "object"}' : "[a-z]+"} value=${settings.value.schema ?? ""}
-        onInput=${(/** @type {any} */ event) => set({ schema: event.target.value })}></textarea>`}
-  </section>`;
-}
-
-/** @param {{name: string, label: string, options: string[][], value: string, onPick: (value: string) => void}} properties */
-function Segments({ name, label, options, value, onPick }) {
-  return html`<div class="segments" role="radiogroup" aria-label=${label}>
-    ${options.map(([each, text]) => html`<label key=${each}><input type="radio" name=${name} checked=${each === value} onChange=${() => onPick(each)} />${text}</label>`)}
-  </div>`;
 }

@@ -1,7 +1,7 @@
 // One number of a request: its name, a box and a slider. Empty is not set, and shows whose value counts then.
 
 import { html } from "./html.js";
-import { NumberBox } from "./number.js";
+import { NumberBox, rangeWords } from "./number.js";
 
 /**
  * @param {{id: string, label: string, value: number | undefined, own: number | undefined, ownWord: string, step: number, slide: number[] | null,
@@ -12,7 +12,8 @@ export function Parameter({ id, label, value, own, ownWord, step, slide, range, 
   const isSet = value !== undefined;
   const shown = value ?? own;
   const share = slide && shown !== undefined ? (100 * (shown - slide[0])) / (slide[1] - slide[0]) : 0;
-  return html`<div class="parameter" title=${range?.description}>
+  const about = range && [range.description, rangeWords(range)].filter(Boolean).join(" ");
+  return html`<div class="parameter" title=${about}>
     <label for=${id}>${label} ${!isSet && html`<span class="about">${ownWord}</span>`}</label>
     <${NumberBox} id=${id} value=${value} placeholder=${own ?? "auto"} range=${range} onSet=${onSet} />
     ${slide &&

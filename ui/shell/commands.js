@@ -4,6 +4,7 @@ import { go } from "../router.js";
 import { actions } from "../state/actions.js";
 import { list } from "../state/chats.js";
 import { fields as configFields } from "../state/config.js";
+import { presets, take } from "../state/presets.js";
 import { change, fields, loaded, models, reload, unload } from "../state/server.js";
 import { dialog, hasKey, isKeyWanted, look, panelTab, setLook, showBeside, useKey } from "../state/session.js";
 import { exportAll } from "../state/transfer.js";
@@ -22,6 +23,7 @@ const PLACES = new Map([
   ["guided_grammar", "[name=format]:checked"], ["json_schema", "[name=format]:checked"], ["grammar", "[name=format]:checked"],
   ["structured_outputs", "[name=format]:checked"], ["guided_choice", "[name=format]:checked"],
   ["reasoning_effort", "[name=effort]:checked"], ["enable_thinking", "[name=effort]:checked"], ["max_tokens", "#set-max_completion_tokens"],
+  ["tools", "#set-tools-on"], ["tool_choice", "#set-tools-on"],
 ]);
 
 /** @param {import("./frame.js").Place[]} views @returns {Group[]} */
@@ -34,23 +36,6 @@ export function groups(views) {
     { name: "Fields of a request", items: [...fields.value].map(fieldItem) },
     { name: "Configuration", items: configFields.value.map(({ key, description }) => ({ label: key, about: description, act: () => go("server", "config", key) })) },
   ];
-}
-
-/** Those that have all the words, the ones whose name begins with them first. @param {Group[]} all @param {string} wanted @param {number} limit each group's @returns {Group[]} */
-export function matching(all, wanted, limit) {
-  const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
-  const rank = (/** @type {Action} */ { label }) => {
-    const name = label.toLowerCase();
-    return !words.length || name.startsWith(words[0]) ? 0 : name.includes(words[0]) ? 1 : 2;
-  };
-  const isMeant = (/** @type {Action} */ { label, about = "", words: more = "" }) => {
-    const text = `${label} ${about} ${more}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  };
-  const found = all.map(({ name, items }) => ({ name, items: items.filter(isMeant).sort((one, other) => rank(one) - rank(other)).slice(0, limit) }));
-  const isBest = (/** @type {Group} */ { items }) => rank(items[0]);
-  const some = found.filter(({ items }) => items.length);
-  return words.length ? some.sort((one, other) => isBest(one) - isBest(other)) : some;
 }
 
 // --- Internal
@@ -69,6 +54,7 @@ function own() {
     { label: "Text: larger", about: `${textSize} %`, act: () => setLook({ textSize: Math.min(MAX_TEXT, textSize + STEP_TEXT) }) },
     { label: "Text: smaller", about: `${textSize} %`, act: () => setLook({ textSize: Math.max(MIN_TEXT, textSize - STEP_TEXT) }) },
     { label: `Single letters: ${hasLetters ? "off" : "on"}`, words: "keys", act: () => setLook({ hasLetters: !hasLetters }) },
+    ...presets.value.map(({ id, name }) => ({ label: `Preset: ${name}`, about: "for the open chat", act: () => take(id) })),
     { label: "Export all chats as JSON", act: exportAll },
     { label: "Import chats…", act: chooseChats },
     ...(loaded.value ? [{ label: "Unload the model", act: unload }] : []),

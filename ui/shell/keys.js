@@ -57,7 +57,7 @@ function act(event, views) {
   const number = /^Digit([1-9])$/.exec(code)?.[1];
   if (altKey && !shiftKey && !event.ctrlKey && number && views[Number(number) - 1]) return go(views[Number(number) - 1]), true;
   if (hasControl || event.ctrlKey || altKey || target.matches(FIELDS)) return false;
-  if ((key === "End" || key === "Home") && !shiftKey) return scroll(key === "End");
+  if ((key === "End" || key === "Home") && !shiftKey && (target === document.body || target.closest(".transcript"))) return scroll(key === "End");
   if (!look.value.hasLetters) return false;
   if (key === "?") return open("keys");
   if (key === "/") return focusOn("#prompt"), route.value.view === "chat";

@@ -3,9 +3,12 @@
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { Dialog } from "../parts/dialog.js";
 import { html } from "../parts/html.js";
+import { matching } from "../parts/matching.js";
 import { fields, load } from "../state/config.js";
+import { load as loadPresets } from "../state/presets.js";
+import { status } from "../state/server.js";
 import { dialog } from "../state/session.js";
-import { groups, matching } from "./commands.js";
+import { groups } from "./commands.js";
 
 const LIMIT = 12;
 /** Of each group before anything is typed. */
@@ -17,7 +20,9 @@ export function Palette({ views }) {
   const [at, setAt] = useState(0);
   const chosen = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
-    if (!fields.value.length) load();
+    // Without a server, or its key, there is nothing to ask it.
+    if (!fields.value.length && !["", "away", "locked"].includes(status.value)) load();
+    loadPresets();
   }, []);
   useEffect(() => chosen.current?.scrollIntoView({ block: "nearest" }), [at]);
   const found = matching(groups(views), wanted, wanted.trim() ? LIMIT : FIRST_LIMIT);

@@ -12,3 +12,19 @@ export const OFFERED = [
   { name: "max_completion_tokens", label: "Max tokens", step: 1, slide: null },
   { name: "seed", label: "Seed", step: 1, slide: null },
 ];
+
+/** How much is thought at most, where the model thinks. */
+export const BUDGET = { name: "thinking_budget", label: "Budget", step: 1, slide: null };
+
+/** @type {{name: string, label: string, kind: "lines" | "bias" | "choice", options: [unknown, string][]}[]} those that are seldom set */
+export const FURTHER = [
+  { name: "stop", label: "Stop at", kind: "lines", options: [] },
+  { name: "logit_bias", label: "Logit bias", kind: "bias", options: [] },
+  { name: "class", label: "Class", kind: "choice", options: [["interactive", "Interactive"], ["agent", "Agent"]] },
+  { name: "parallel_tool_calls", label: "Parallel calls", kind: "choice", options: [[true, "Yes"], [false, "No"]] },
+  { name: "preserve_thinking", label: "Keep reasoning", kind: "choice", options: [[true, "Yes"], [false, "No"]] },
+  { name: "ignore_eos", label: "Ignore the end", kind: "choice", options: [[true, "Yes"], [false, "No"]] },
+];
+
+/** All fields that the settings of a chat may have for its requests. */
+export const NAMES = new Set([...OFFERED, BUDGET, ...FURTHER].map(({ name }) => name));

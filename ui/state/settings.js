@@ -3,8 +3,11 @@
 import { computed } from "../vendor/signals-core.js";
 import { change, open } from "./chats.js";
 import { contentOf } from "./content.js";
+import { choicesOf, grammarOf, regexOf, schemaOf, toolsOf } from "./held.js";
 
-/** @typedef {{system?: string, sampling?: Record<string, any>, effort?: string, format?: string, schema?: string, logprobs?: boolean}} Settings */
+/** @typedef {{system?: string, sampling?: Record<string, any>, effort?: string, format?: string, schema?: string, tools?: string,
+ *   toolChoice?: string, logprobs?: boolean, preset?: string}} Settings schema: the text of whatever form the answer is held to; tools:
+ *   JSON as it is written; preset: the one that these began as */
 
 const NUM_ALTERNATIVES = 5;
 
@@ -31,11 +34,11 @@ export function resetSampling() {
 }
 
 /**
- * The request that answers the path. Raises a SyntaxError for a schema that is no JSON.
+ * The request that answers the path. Raises a SyntaxError for a form or tools that cannot be sent.
  * @param {import("./turn.js").Turn[]} path @param {number} seed @param {Settings} [said]
  */
 export function requestFor(path, seed, said = settings.value) {
-  const { system = "", sampling = {}, effort, format, schema, logprobs } = said;
+  const { system = "", sampling = {}, effort, format, schema = "", tools = "", toolChoice, logprobs } = said;
   const messages = path
     .filter(({ record }) => record.text || record.attachments?.length)
     .map(({ record }) => ({ role: record.role, content: contentOf(record) }));
@@ -45,7 +48,11 @@ export function requestFor(path, seed, said = settings.value) {
   if (logprobs) Object.assign(request, { logprobs: true, top_logprobs: NUM_ALTERNATIVES });
   if (effort) request.reasoning_effort = effort;
   if (format === "json") request.response_format = { type: "json_object" };
-  if (format === "schema") request.response_format = { type: "json_schema", json_schema: { name: "answer", schema: JSON.parse(schema || "{}") } };
-  if (format === "regex") request.guided_regex = schema;
+  if (format === "schema") request.response_format = { type: "json_schema", json_schema: { name: "answer", schema: schemaOf(schema) } };
+  if (format === "regex") request.guided_regex = regexOf(schema);
+  if (format === "grammar") request.guided_grammar = grammarOf(schema);
+  if (format === "choice") request.guided_choice = choicesOf(schema);
+  const functions = toolsOf(tools);
+  if (functions.length) Object.assign(request, { tools: functions, ...(toolChoice ? { tool_choice: toolChoice } : {}) });
   return request;
 }

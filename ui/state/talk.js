@@ -173,8 +173,8 @@ async function flush(chat) {
   } catch (error) {
     hold(chat);
     if (!(error instanceof SyntaxError)) throw error;
-    // The schema of the panel is written by hand.
-    announce(`The schema is no JSON: ${error.message}`, true);
+    // What the panel holds an answer to is written by hand.
+    announce(error.message, true);
   } finally {
     leaving.delete(chat);
     if (recalled.delete(chat)) queueMicrotask(() => flush(chat));

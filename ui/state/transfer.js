@@ -5,7 +5,7 @@ import { readFile, Refused } from "../store/incoming.js";
 import { asMarkdown, fileName } from "../store/as-markdown.js";
 import { computed, signal } from "../vendor/signals-core.js";
 import { open, received } from "./chats.js";
-import { OFFERED } from "./offered.js";
+import { NAMES } from "./offered.js";
 import { keeping } from "./session.js";
 import { path } from "./tree.js";
 
@@ -51,7 +51,7 @@ export async function look(file) {
   let found;
   try {
     if (file.size > MAX_BYTES) throw new Refused(`It is larger than ${MAX_BYTES / 1e6} MB.`);
-    found = { ...chosen, merges: await transfer.compared(readFile(await file.text(), new Set(OFFERED.map(({ name }) => name)))) };
+    found = { ...chosen, merges: await transfer.compared(readFile(await file.text(), NAMES)) };
   } catch (error) {
     found = { ...chosen, problem: inWords(error) };
   }

@@ -83,11 +83,18 @@ function conversationOf(fields, parameters) {
 function settingsOf(fields, parameters) {
   /** @type {Record<string, any>} */
   const settings = {};
-  for (const name of ["system", "effort", "format", "schema"]) if (fields.has(name)) settings[name] = fields.text(name);
+  for (const name of ["system", "effort", "format", "schema", "tools", "toolChoice"]) if (fields.has(name)) settings[name] = fields.text(name);
   if (fields.has("logprobs")) settings.logprobs = fields.flag("logprobs");
-  const sampling = Object.entries(fields.inner("sampling").value).filter(([name]) => parameters.has(name));
+  const sampling = Object.entries(fields.inner("sampling").value).filter(([name, value]) => parameters.has(name) && isValue(value));
   if (sampling.length) settings.sampling = Object.fromEntries(sampling);
   return settings;
+}
+
+/** Whether a field of a request can have it: a number, a word, yes or no, words, or numbers by name. @param {unknown} value */
+function isValue(value) {
+  if (Array.isArray(value)) return value.every((each) => typeof each === "string");
+  if (isPlain(value)) return Object.values(value).every(Number.isFinite);
+  return Number.isFinite(value) || typeof value === "string" || typeof value === "boolean";
 }
 
 /** @param {Fields} fields @returns {TurnRecord} */
