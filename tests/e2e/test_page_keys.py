@@ -1,0 +1,154 @@
+"""The keys that hold in every view, the palette, and the sheet that lists them; those of turns are in test_page_acts."""
+
+import re
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.axe import findings
+from tests.e2e.playground import CHROMIUM, answered, ask, grown, open_page
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+VIEWS = ("Chat", "Compare", "Agents", "Monitor", "Server")
+
+
+@pytest.fixture
+def page(context: BrowserContext, story_server: Server) -> Page:
+    opened = open_page(context, story_server.port)
+    # What listens to the keys comes just after the first paint.
+    expect(opened.locator("[aria-live=polite]")).to_have_count(1)
+    return opened
+
+
+def choose(page: Page, words: str) -> None:
+    page.keyboard.press("Control+K")
+    page.fill("#palette", words)
+    page.keyboard.press("Enter")
+    expect(page.locator("#palette")).to_have_count(0)
+
+
+def test_each_key_of_the_page_does_what_the_sheet_says(page: Page) -> None:
+    for number in (4, 5, 1):
+        page.keyboard.press(f"Alt+{number}")
+        expect(page.locator(".rail [aria-current=page]")).to_have_text(VIEWS[number - 1])
+    page.keyboard.press("/")
+    expect(page.locator("#prompt")).to_be_focused()
+    ask(page, "Say exactly: One.\n\n```\nx = 1\n```")
+    answered(page)
+    page.keyboard.press("Control+Shift+C")
+    expect(page.locator("[aria-live=polite]")).to_have_text(re.compile("Copied|No access"))
+    page.keyboard.press("Control+Shift+;")
+    expect(page.locator("[aria-live=polite]")).to_have_text("Copied the last code block")
+    page.keyboard.press("Control+.")
+    expect(page.locator(".panel")).to_have_count(0)
+    page.keyboard.press("Control+.")
+    expect(page.locator(".panel")).to_be_visible()
+    page.keyboard.press("Control+Shift+O")
+    expect(page.locator("#suggestions")).to_be_visible()
+    ask(page, "Say exactly: Two.")
+    answered(page)
+    page.keyboard.press("Control+Shift+F")
+    expect(page.locator("#search-chats")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(page.locator(".list li a").first).to_be_focused()
+    page.keyboard.press("j")
+    expect(page.locator(".list li a").nth(1)).to_be_focused()
+    page.keyboard.press("k")
+    expect(page.locator(".list li a").first).to_be_focused()
+    # A field keeps its letters.
+    page.fill("#prompt", "")
+    page.focus("#prompt")
+    page.keyboard.type("j/?")
+    expect(page.locator("#prompt")).to_have_value("j/?")
+    expect(page.locator("dialog")).to_have_count(0)
+
+
+def test_home_and_end_go_through_the_chat_and_end_follows(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 500})
+    ask(page, "A story")
+    grown(page, 3000)
+    page.keyboard.press("Escape")
+    expect(page.locator(".ending")).to_contain_text("Stopped by you")
+    page.keyboard.press("Escape")
+    top = "document.querySelector('.transcript').scrollTop"
+    page.keyboard.press("Home")
+    page.wait_for_function(f"{top} === 0")
+    expect(page.locator(".to-end")).to_be_visible()
+    page.keyboard.press("End")
+    page.wait_for_function(f"{top} > 500")
+    expect(page.locator(".to-end")).to_have_count(0)
+
+
+def test_the_sheet_turns_single_letters_off(page: Page, axe: str) -> None:
+    ask(page, "Say exactly: One.")
+    answered(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.locator("dialog.keys")).to_be_visible()
+    assert page.locator("dialog.keys dt").count() == page.locator("dialog.keys dd").count() > 20
+    assert findings(page, axe) == []
+    page.uncheck("#letters")
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
+    page.keyboard.press("Alt+ArrowUp")
+    page.keyboard.press("s")
+    page.keyboard.press("?")
+    page.keyboard.press("/")
+    expect(page.locator(".turn.answer[data-keyed]")).to_be_focused()
+    expect(page.locator(".branches")).to_have_count(0)
+    expect(page.locator("dialog")).to_have_count(0)
+    page.reload()
+    answered(page)
+    choose(page, "single letters on")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Alt+ArrowUp")
+    page.keyboard.press("s")
+    expect(page.locator(".branches")).to_contain_text("2 / 2")
+
+
+def test_the_palette_finds_actions_views_chats_models_and_fields(page: Page, axe: str) -> None:
+    ask(page, "Say exactly: Harbour.")
+    answered(page)
+    page.focus("#prompt")
+    page.keyboard.press("Control+K")
+    expect(page.locator("#palette")).to_be_focused()
+    groups = page.locator(".choices-list .group-name")
+    expect(groups).to_have_text(["Actions", "Views", "Chats", "Models", "Fields of a request", "Configuration"])
+    assert findings(page, axe) == []
+    page.keyboard.press("ArrowDown")
+    chosen = page.locator("#palette").get_attribute("aria-activedescendant")
+    assert page.locator("[role=option][aria-selected=true]").get_attribute("id") == chosen == "choice-1"
+    page.fill("#palette", "no such thing")
+    expect(page.locator("dialog [role=status]")).to_have_text("Nothing has that name.")
+    page.keyboard.press("Escape")
+    expect(page.locator("#prompt")).to_be_focused()
+    choose(page, "theme dark")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    choose(page, "text larger")
+    assert page.evaluate("document.documentElement.style.fontSize") == "105%"
+    choose(page, "monitor")
+    expect(page.locator(".rail [aria-current=page]")).to_have_text("Monitor")
+    choose(page, "model.max_context")
+    expect(page).to_have_url(re.compile("#/server/config/model.max_context$"))
+    choose(page, "say exactly harbour")
+    assert answered(page) == ["Harbour."]
+    page.keyboard.press("Control+.")
+    choose(page, "repetition")
+    expect(page.locator("#set-repetition_penalty")).to_be_focused()
+    choose(page, "response_format")
+    expect(page.locator("[name=format]:checked")).to_be_focused()
+    choose(page, "new chat")
+    expect(page.locator("#suggestions")).to_be_visible()
+
+
+def test_what_the_palette_opens_holds_the_focus(page: Page) -> None:
+    choose(page, "keys")
+    expect(page.locator("dialog.keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
+    page.keyboard.press("Control+K")
+    page.keyboard.press("Control+K")
+    expect(page.locator("dialog")).to_have_count(0)

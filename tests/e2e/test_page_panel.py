@@ -1,0 +1,136 @@
+"""What the panel beside a chat sets: presets, the form of the answer, tools, the seldom fields; what is wrong is said."""
+
+import json
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.axe import findings
+from tests.e2e.playground import CHROMIUM, answered, ask, open_page
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+
+@pytest.fixture
+def page(context: BrowserContext, story_server: Server) -> Page:
+    opened = open_page(context, story_server.port)
+    expect(opened.locator("#set-temperature")).to_be_visible()
+    return opened
+
+
+def pick(page: Page, form: str) -> None:
+    page.locator(f"[name=format][value={form}]").check(force=True)
+
+
+def sent(page: Page, text: str) -> dict[str, object]:
+    """The body with which that message goes out."""
+    with page.expect_request("**/v1/chat/completions") as waiting:
+        ask(page, text)
+    return dict(json.loads(waiting.value.post_data or "{}"))
+
+
+def test_a_preset_is_saved_taken_changed_and_deleted(page: Page) -> None:
+    expect(page.locator("#preset-save")).to_be_disabled()
+    page.fill("#system", "Be brief.")
+    page.fill("#set-temperature", "0.3")
+    page.press("#set-temperature", "Tab")
+    page.click("#preset-save")
+    expect(page.locator("#preset-name")).to_be_focused()
+    page.keyboard.type("Short")
+    page.keyboard.press("Enter")
+    expect(page.locator("#preset option:checked")).to_have_text("Short")
+    page.fill("#system", "Be very brief.")
+    expect(page.locator("#preset option:checked")).to_have_text("Short, changed")
+    expect(page.locator("#preset-save")).to_have_text("Save changes")
+    page.select_option("#preset", label="None")
+    expect(page.locator("#system")).to_have_value("")
+    page.reload()
+    page.select_option("#preset", label="Short")
+    expect(page.locator("#system")).to_have_value("Be brief.")
+    expect(page.locator("#set-temperature")).to_have_value("0.3")
+    body = sent(page, "Say exactly: One.")
+    assert body["temperature"] == 0.3
+    assert "preset" not in body
+    answered(page)
+    page.click("#preset-drop")
+    expect(page.locator("#preset option")).to_have_count(1)
+    page.click("#undo")
+    expect(page.locator("#preset option:checked")).to_have_text("Short")
+
+
+def test_a_form_that_cannot_be_sent_says_so_as_one_leaves_it(page: Page) -> None:
+    pick(page, "schema")
+    page.fill("#schema", '{"type": "objekt"}')
+    expect(page.locator("#schema-problem")).to_have_count(0)
+    page.press("#schema", "Tab")
+    expect(page.locator("#schema-problem")).to_contain_text('has the type "objekt"')
+    expect(page.locator("#schema")).to_have_value('{"type": "objekt"}')
+    # Sending says it too, and loses nothing.
+    ask(page, "Now")
+    expect(page.locator(".composer [role=alert]")).to_contain_text('has the type "objekt"')
+    expect(page.locator("#prompt")).to_have_value("Now")
+    pick(page, "regex")
+    page.fill("#schema", "a(?=b)")
+    page.press("#schema", "Tab")
+    expect(page.locator("#schema-problem")).to_contain_text("looks around")
+    pick(page, "grammar")
+    page.fill("#schema", "word: x")
+    page.press("#schema", "Tab")
+    expect(page.locator("#schema-problem")).to_contain_text("no beginning")
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "field"),
+    [
+        ("schema", '{"type": "boolean"}', "response_format"),
+        ("regex", "[a-z]+", "guided_regex"),
+        ("grammar", 'root ::= "yes" | "no"', "guided_grammar"),
+        ("choice", "yes\nno", "guided_choice"),
+    ],
+)
+def test_each_form_is_sent_as_the_api_has_it(page: Page, form: str, text: str, field: str) -> None:
+    pick(page, form)
+    page.fill("#schema", text)
+    wanted: dict[str, object] = {
+        "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "boolean"}}},
+        "guided_choice": ["yes", "no"],
+    }
+    assert sent(page, "Well?")[field] == wanted.get(field, text)
+
+
+def test_a_number_outside_of_its_range_is_kept_and_said(page: Page, axe: str) -> None:
+    page.fill("#set-top_p", "1.5")
+    page.press("#set-top_p", "Tab")
+    expect(page.locator("#set-top_p-problem")).to_have_text("From 0 to 1")
+    expect(page.locator("#set-top_p")).to_have_value("1.5")
+    assert "From 0 to 1" in str(page.locator(".parameter", has=page.locator("#set-top_p")).get_attribute("title"))
+    assert findings(page, axe) == []
+    page.fill("#set-top_p", "1")
+    page.press("#set-top_p", "Tab")
+    expect(page.locator("#set-top_p-problem")).to_have_count(0)
+
+
+def test_the_seldom_fields_are_sent_where_they_are_set(page: Page) -> None:
+    page.click("#further summary")
+    page.fill("#set-stop", "END\nSTOP")
+    page.fill("#set-logit_bias", '{"42": -1.5}')
+    page.select_option("#set-class", label="Agent")
+    expect(page.locator("#further summary")).to_contain_text("3 set")
+    body = sent(page, "Say exactly: One.")
+    assert [body["stop"], body["logit_bias"], body["class"]] == [["END", "STOP"], {"42": -1.5}, "agent"]
+    page.fill("#set-logit_bias", "{")
+    page.press("#set-logit_bias", "Tab")
+    expect(page.locator("#set-logit_bias-problem")).to_contain_text("no JSON")
+
+
+def test_tools_are_offered_where_the_model_takes_them(context: BrowserContext, agent_server: Server) -> None:
+    page = open_page(context, agent_server.port)
+    page.check("#set-tools-on", force=True)
+    page.fill("#set-tools", '[{"name": "weather"')
+    page.press("#set-tools", "Tab")
+    expect(page.locator("#set-tools-problem")).to_contain_text("no JSON")
+    weather = {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
+    page.fill("#set-tools", json.dumps([weather]))
+    assert sent(page, "Weather?")["tools"] == [{"type": "function", "function": weather}]
+    expect(page.locator(".tool-card strong")).to_have_text("weather")

@@ -1,0 +1,67 @@
+"""Words are found in the titles and the texts of all chats, also on branches that are not shown."""
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.playground import CHROMIUM, open_page
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+# A chat with two answers, of which the newer is shown, and one of 1,300 turns: more than two steps of reading.
+KEEP = """async () => {
+  const turns = await import("/ui/store/turns.js");
+  const times = { sent: 1, thought: null, first: 1, text: 1, last: 2 };
+  const turn = (conversation, id, parent, role, text, created) => ({
+    conversation, id, parent, role, text, created, reasoning: "", tools: [], state: "DONE", request: null, model: "m", seed: 1,
+    finish: "stop", failure: null, usage: null, timings: null, times, isEdited: false, v: 1,
+  });
+  const chat = (id, title, head, updated) => ({ id, title, head, settings: {}, created: 1, updated, preview: "", v: 1 });
+  await turns.saveAll([
+    turn("first", "q", null, "user", "Where?", 1),
+    turn("first", "old", "q", "assistant", "In the harbour,\\n\\nbehind the <b>lantern</b>.", 2),
+    turn("first", "new", "q", "assistant", "On the stairs.", 3),
+  ], chat("first", "Places", "new", 9));
+  const many = Array.from({ length: 1300 }, (_, at) => turn("second", `t${String(at).padStart(4, "0")}`, null, "user", `word ${at}`, at));
+  many[1299].text = "The lighthouse at the end";
+  await turns.saveAll(many, chat("second", "Harbour dues", "t1299", 8));
+}"""
+
+
+@pytest.fixture
+def page(context: BrowserContext, story_server: Server) -> Page:
+    opened = open_page(context, story_server.port)
+    opened.evaluate(KEEP)
+    opened.reload()
+    expect(opened.locator(".list li")).to_have_count(2)
+    return opened
+
+
+def test_titles_and_texts_are_found_and_a_hit_opens_its_branch(page: Page) -> None:
+    page.fill("#search-chats", "harbour")
+    expect(page.locator(".list section h2")).to_have_text(["Titles", "Texts"])
+    expect(page.locator(".list section").first).to_contain_text("Harbour dues")
+    expect(page.locator(".hits mark")).to_have_text("harbour")
+    page.fill("#search-chats", "BEHIND the <b>LANTERN")
+    hit = page.locator(".hits li")
+    expect(hit).to_contain_text("In the harbour, behind the <b>lantern</b>.")
+    expect(page.locator(".hits b")).to_have_count(0)
+    hit.locator("a").click()
+    expect(page.locator(".branches")).to_contain_text("1 / 2")
+    expect(page.locator(".turn.answer[data-keyed]")).to_be_focused()
+    expect(page.locator(".turn.answer .prose")).to_contain_text("In the harbour")
+
+
+def test_all_turns_are_read_in_steps(page: Page) -> None:
+    page.evaluate(
+        """async () => { const { searched } = await import("/ui/state/search.js");
+        window.steps = []; searched.subscribe(({ numRead }) => window.steps.push(numRead)); }"""
+    )
+    page.fill("#search-chats", "lighthouse")
+    expect(page.locator(".hits mark")).to_have_text("lighthouse")
+    page.wait_for_function("window.steps.includes(1303)")
+    assert page.evaluate("[...new Set(window.steps)]") == [0, 500, 1000, 1303]
+    page.fill("#search-chats", "nowhere at all")
+    expect(page.locator(".list .none")).to_have_text("No chat has that in its title or text.")
+    page.fill("#search-chats", "")
+    expect(page.locator(".list li")).to_have_count(2)
