@@ -1,4 +1,4 @@
-"""The keys that hold in every view, the palette, and the sheet that lists them; those of turns are in test_page_acts."""
+"""The keys that hold in every view, the palette, and the sheet that lists them; turns have theirs in test_page_acts."""
 
 import re
 

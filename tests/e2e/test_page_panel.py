@@ -1,4 +1,4 @@
-"""What the panel beside a chat sets: presets, the form of the answer, tools, the seldom fields; what is wrong is said."""
+"""What the panel beside a chat sets: presets, forms of the answer, tools, seldom fields; what is wrong is said."""
 
 import json
 

@@ -13,16 +13,18 @@ KEEP = """async () => {
   const turns = await import("/ui/store/turns.js");
   const times = { sent: 1, thought: null, first: 1, text: 1, last: 2 };
   const turn = (conversation, id, parent, role, text, created) => ({
-    conversation, id, parent, role, text, created, reasoning: "", tools: [], state: "DONE", request: null, model: "m", seed: 1,
-    finish: "stop", failure: null, usage: null, timings: null, times, isEdited: false, v: 1,
+    conversation, id, parent, role, text, created, reasoning: "", tools: [], state: "DONE", request: null,
+    model: "m", seed: 1, finish: "stop", failure: null, usage: null, timings: null, times, isEdited: false, v: 1,
   });
-  const chat = (id, title, head, updated) => ({ id, title, head, settings: {}, created: 1, updated, preview: "", v: 1 });
+  const chat = (id, title, head, updated) => (
+    { id, title, head, settings: {}, created: 1, updated, preview: "", v: 1 });
   await turns.saveAll([
     turn("first", "q", null, "user", "Where?", 1),
     turn("first", "old", "q", "assistant", "In the harbour,\\n\\nbehind the <b>lantern</b>.", 2),
     turn("first", "new", "q", "assistant", "On the stairs.", 3),
   ], chat("first", "Places", "new", 9));
-  const many = Array.from({ length: 1300 }, (_, at) => turn("second", `t${String(at).padStart(4, "0")}`, null, "user", `word ${at}`, at));
+  const name = (at) => `t${String(at).padStart(4, "0")}`;
+  const many = Array.from({ length: 1300 }, (_, at) => turn("second", name(at), null, "user", `word ${at}`, at));
   many[1299].text = "The lighthouse at the end";
   await turns.saveAll(many, chat("second", "Harbour dues", "t1299", 8));
 }"""

@@ -1,6 +1,6 @@
 // What the palette offers of the open chat.
 
-import { CONTROL } from "../shell/key-sheet.js";
+import { CONTROL } from "../parts/sending.js";
 import { runOfOpen, stop } from "../state/chats.js";
 import { exportBranch, exportChat } from "../state/transfer.js";
 import { path } from "../state/tree.js";

@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
-import { isSending } from "../parts/sending.js";
+import { CONTROL, isSending } from "../parts/sending.js";
 import { Icon } from "../shell/icons.js";
 import { attach, attached, clear, MAX_PASTED_LENGTH, PASTED, problemWith, read, show } from "../state/attachments.js";
 import { draftOf, keepDraft, open, runOfOpen, stop } from "../state/chats.js";
@@ -109,7 +109,7 @@ export function Composer() {
       </div>
     </div>
     ${problem && html`<p class="ending bad" role="alert">${problem}</p>`}
-    <p class="hint"><kbd>Enter</kbd> sends <kbd>Shift Enter</kbd> a line <kbd>Esc</kbd> stops <kbd>↑</kbd> edits the last</p>
+    <p class="hint"><kbd>Enter</kbd> sends <kbd>Shift Enter</kbd> a line <kbd>Esc</kbd> stops <kbd>↑</kbd> edits the last <kbd>${CONTROL} K</kbd> finds anything</p>
   </form>`;
 }
 

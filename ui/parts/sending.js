@@ -1,5 +1,7 @@
-// Which press of Enter sends, the same in every editor.
+// Which press of Enter sends, the same in every editor, and what the control key is called.
 
+/** What the key is called here that the page's own keys are pressed with. */
+export const CONTROL = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl";
 const isTouch = matchMedia("(pointer: coarse)");
 
 /** Whether that key press sends and does not end a word of an input method. @param {KeyboardEvent} event */

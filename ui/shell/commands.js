@@ -1,5 +1,6 @@
 // What the palette offers: actions, views, chats, models, the fields of a request and of the configuration.
 
+import { CONTROL } from "../parts/sending.js";
 import { go } from "../router.js";
 import { actions } from "../state/actions.js";
 import { list } from "../state/chats.js";
@@ -9,7 +10,7 @@ import { change, fields, loaded, models, reload, unload } from "../state/server.
 import { dialog, hasKey, isKeyWanted, look, panelTab, setLook, showBeside, useKey } from "../state/session.js";
 import { exportAll } from "../state/transfer.js";
 import { chooseChats } from "./choose-chats.js";
-import { CONTROL, MAX_TEXT, MIN_TEXT } from "./key-sheet.js";
+import { MAX_TEXT, MIN_TEXT } from "./key-sheet.js";
 import { focusOn, searchChats, startNew } from "./keys.js";
 
 /** @typedef {import("../state/actions.js").Action} Action */

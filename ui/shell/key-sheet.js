@@ -3,9 +3,9 @@
 import { Dialog } from "../parts/dialog.js";
 import { html } from "../parts/html.js";
 import { Segments } from "../parts/segments.js";
+import { CONTROL } from "../parts/sending.js";
 import { dialog, look, setLook } from "../state/session.js";
 
-export const CONTROL = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl";
 export const MIN_TEXT = 90;
 export const MAX_TEXT = 130;
 

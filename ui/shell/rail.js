@@ -2,7 +2,7 @@
 
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
-import { hasKey, look, route, setLook, useKey } from "../state/session.js";
+import { dialog, hasKey, look, route, setLook, useKey } from "../state/session.js";
 import { Flame, Icon } from "./icons.js";
 
 const Menu = later(async () => (await import("../parts/menu.js")).Menu);
@@ -17,6 +17,7 @@ export function Rail({ views }) {
   const turnTheme = () => setLook({ theme: nextTheme[theme] });
   const more = [
     ...views.filter(({ name }) => MINOR.has(name)).map(({ name, label }) => ({ label, act: () => (location.hash = `#/${name}`) })),
+    { label: "Find anything", act: () => (dialog.value = "palette") },
     { label: "API", act: () => location.assign("../v1/docs/"), isApart: true },
     { label: "Theme", about: themeNames[theme], act: turnTheme },
     ...(hasKey.value ? [{ label: "Forget the API key", act: () => useKey("") }] : []),
@@ -30,6 +31,7 @@ export function Rail({ views }) {
     )}
     <div class="rest"></div>
     ${hasKey.value && html`<button type="button" class="minor" onClick=${() => useKey("")} title="Forget the API key of this tab"><${Icon} name="bin" />Key</button>`}
+    <button type="button" class="minor" id="keys" onClick=${() => (dialog.value = "keys")} title="Keys, text size, theme (?)"><${Icon} name="keys" />Keys</button>
     <a class="place minor" href="../v1/docs/" title="The API, field by field"><${Icon} name="docs" />API</a>
     <button type="button" class="minor" onClick=${turnTheme} title="Light, dark or the system's" aria-label=${`Theme: ${themeNames[theme]}`}>
       <${Icon} name="theme" />${themeNames[theme]}
