@@ -39,7 +39,7 @@ def test_each_key_of_the_page_does_what_the_sheet_says(page: Page) -> None:
     answered(page)
     page.keyboard.press("Control+Shift+C")
     expect(page.locator("[aria-live=polite]")).to_have_text(re.compile("Copied|No access"))
-    page.keyboard.press("Control+Shift+;")
+    page.keyboard.press("Control+Shift+Semicolon")
     expect(page.locator("[aria-live=polite]")).to_have_text("Copied the last code block")
     page.keyboard.press("Control+.")
     expect(page.locator(".panel")).to_have_count(0)
@@ -67,9 +67,9 @@ def test_each_key_of_the_page_does_what_the_sheet_says(page: Page) -> None:
 
 
 def test_home_and_end_go_through_the_chat_and_end_follows(page: Page) -> None:
-    page.set_viewport_size({"width": 1280, "height": 500})
+    page.set_viewport_size({"width": 1280, "height": 400})
     ask(page, "A story")
-    grown(page, 3000)
+    grown(page, 1500)
     page.keyboard.press("Escape")
     expect(page.locator(".ending")).to_contain_text("Stopped by you")
     page.keyboard.press("Escape")
@@ -78,7 +78,7 @@ def test_home_and_end_go_through_the_chat_and_end_follows(page: Page) -> None:
     page.wait_for_function(f"{top} === 0")
     expect(page.locator(".to-end")).to_be_visible()
     page.keyboard.press("End")
-    page.wait_for_function(f"{top} > 500")
+    page.wait_for_function(f"{top} > 100")
     expect(page.locator(".to-end")).to_have_count(0)
 
 

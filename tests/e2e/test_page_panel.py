@@ -23,6 +23,11 @@ def pick(page: Page, form: str) -> None:
     page.locator(f"[name=format][value={form}]").check(force=True)
 
 
+def unanswered(page: Page) -> None:
+    """The scripted model keeps to no form: what is asked from now on stays in the page."""
+    page.route("**/v1/chat/completions", lambda route: route.abort())
+
+
 def sent(page: Page, text: str) -> dict[str, object]:
     """The body with which that message goes out."""
     with page.expect_request("**/v1/chat/completions") as waiting:
@@ -90,6 +95,7 @@ def test_a_form_that_cannot_be_sent_says_so_as_one_leaves_it(page: Page) -> None
     ],
 )
 def test_each_form_is_sent_as_the_api_has_it(page: Page, form: str, text: str, field: str) -> None:
+    unanswered(page)
     pick(page, form)
     page.fill("#schema", text)
     wanted: dict[str, object] = {
@@ -112,6 +118,7 @@ def test_a_number_outside_of_its_range_is_kept_and_said(page: Page, axe: str) ->
 
 
 def test_the_seldom_fields_are_sent_where_they_are_set(page: Page) -> None:
+    unanswered(page)
     page.click("#further summary")
     page.fill("#set-stop", "END\nSTOP")
     page.fill("#set-logit_bias", '{"42": -1.5}')

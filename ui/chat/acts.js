@@ -10,7 +10,8 @@ import { editing, path, siblingsOf, turns } from "../state/tree.js";
 /** @typedef {import("../state/turn.js").Turn} Turn */
 
 /** How long a turn that is gone to is waited for. */
-const REACH_FRAMES = 300;
+const REACH_MS = 5000;
+const STEP_MS = 20;
 
 /** Another answer, by a new seed. @param {Turn} turn */
 export function regenerate(turn) {
@@ -71,7 +72,11 @@ export async function reach(id) {
   if (!path.value.some((turn) => turn.id === id)) await goTo(id);
   const at = path.value.findIndex((turn) => turn.id === id);
   // What draws the turns may still be on its way.
-  for (let frame = 0; frame < REACH_FRAMES && document.querySelectorAll("#log .turn").length <= at; frame += 1) await new Promise(requestAnimationFrame);
+  let leftMs = REACH_MS;
+  do {
+    // Not in a frame: there the view would still be put to the chat's end.
+    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+  } while ((leftMs -= STEP_MS) > 0 && document.querySelectorAll("#log .turn").length <= at);
   focusTurn(at);
 }
 

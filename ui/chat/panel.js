@@ -2,6 +2,7 @@
 
 import { html } from "../parts/html.js";
 import { Icon } from "../shell/icons.js";
+import { open as chat } from "../state/chats.js";
 import { panelTab } from "../state/session.js";
 import { path } from "../state/tree.js";
 import { Further } from "./further.js";
@@ -40,8 +41,13 @@ export function Panel({ onClose }) {
       <button type="button" class="icon-button close" aria-label="Close" onClick=${onClose}><${Icon} name="right" /></button>
     </div>
     <div class="scroll" role="tabpanel" id="panel-body" aria-labelledby=${`tab-${open}`} tabindex="0">
-      ${open === "settings" && html`<${Presets} /><${System} /><${Thinking} /><${Sampling} /><${Output} /><${Tools} /><${Further} />`}
+      ${open === "settings" && html`<${Settings} key=${chat.value.id} />`}
       ${open === "turn" && html`<${ThisTurn} turn=${turn} /><${Logprobs} />`}
       ${open === "raw" && html`<${Raw} turn=${turn} />`}
     </div>`;
+}
+
+/** Of one chat: what is half typed goes to no other one. */
+function Settings() {
+  return html`<${Presets} /><${System} /><${Thinking} /><${Sampling} /><${Output} /><${Tools} /><${Further} />`;
 }

@@ -22,7 +22,6 @@ export function ChatView() {
     // Without a name in the address the open chat stays until its first message names it.
     const shown = show(id);
     if (turn) shown.then(async () => (await import("./acts.js")).reach(turn));
-    closeDrawer();
     return closeDrawer;
   }, [id, turn]);
   useEffect(() => {

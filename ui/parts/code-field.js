@@ -8,11 +8,12 @@ import { html } from "./html.js";
  *   rows?: number, isOptional?: boolean}} properties isOptional: nothing is as good as something
  */
 export function CodeField({ id, label, value, placeholder, problemOf, onInput, rows = 5, isOptional = false }) {
-  const [isTyping, setTyping] = useState(false);
-  const said = isTyping || (isOptional && !value) ? "" : problemOf(value);
+  // One that nobody has been in is not wrong yet.
+  const [isQuiet, setQuiet] = useState(!value);
+  const said = isQuiet || (isOptional && !value) ? "" : problemOf(value);
   return html`<label class="reader" for=${id}>${label}</label>
     <textarea class="field code" id=${id} rows=${rows} spellcheck="false" autocapitalize="off" placeholder=${placeholder} value=${value} aria-invalid=${said ? "true" : undefined}
-      aria-describedby=${said ? `${id}-problem` : undefined} onFocus=${() => setTyping(true)} onBlur=${() => setTyping(false)}
+      aria-describedby=${said ? `${id}-problem` : undefined} onFocus=${() => setQuiet(true)} onBlur=${() => setQuiet(false)}
       onInput=${(/** @type {any} */ event) => onInput(event.target.value)}></textarea>
     ${said && html`<p class="problem" id=${`${id}-problem`} role="alert">${said}</p>`}`;
 }

@@ -7,11 +7,11 @@ import { list } from "../state/chats.js";
 import { fields as configFields } from "../state/config.js";
 import { presets, take } from "../state/presets.js";
 import { change, fields, loaded, models, reload, unload } from "../state/server.js";
-import { dialog, hasKey, isKeyWanted, look, panelTab, setLook, showBeside, useKey } from "../state/session.js";
+import { dialog, hasKey, isKeyWanted, look, panelTab, route, setLook, showBeside, useKey } from "../state/session.js";
 import { exportAll } from "../state/transfer.js";
 import { chooseChats } from "./choose-chats.js";
 import { MAX_TEXT, MIN_TEXT } from "./key-sheet.js";
-import { focusOn, searchChats, startNew } from "./keys.js";
+import { focusOn, present, searchChats, startNew } from "./keys.js";
 
 /** @typedef {import("../state/actions.js").Action} Action */
 /** @typedef {{name: string, items: Action[]}} Group */
@@ -25,7 +25,10 @@ const PLACES = new Map([
   ["structured_outputs", "[name=format]:checked"], ["guided_choice", "[name=format]:checked"],
   ["reasoning_effort", "[name=effort]:checked"], ["enable_thinking", "[name=effort]:checked"], ["max_tokens", "#set-max_completion_tokens"],
   ["tools", "#set-tools-on"], ["tool_choice", "#set-tools-on"],
+  ["model", ".chip > button"], ["logprobs", "#logprobs"], ["top_logprobs", "#logprobs"],
 ]);
+/** Of those, what stands in the tab of the turn. */
+const TURN_TAB = new Set(["#logprobs"]);
 
 /** @param {import("./frame.js").Place[]} views @returns {Group[]} */
 export function groups(views) {
@@ -47,7 +50,7 @@ function own() {
   return [
     { label: "New chat", keys: `${CONTROL} Shift O`, act: startNew },
     { label: "Search all chats", keys: `${CONTROL} Shift F`, act: searchChats },
-    { label: "Settings of this chat", keys: `${CONTROL} .`, act: () => inPanel("#system") },
+    { label: "Settings of this chat", keys: `${CONTROL} .`, act: () => inPanel("settings").then(() => focusOn("#system")) },
     { label: "Keys", keys: "?", words: "shortcuts help", act: () => (dialog.value = "keys") },
     { label: "Theme: light", act: () => setLook({ theme: "light" }) },
     { label: "Theme: dark", act: () => setLook({ theme: "dark" }) },
@@ -78,14 +81,16 @@ function fieldItem([name, { description }]) {
 
 /** Where it is set; what the page has no place for is explained in the reference. @param {string} name */
 async function toField(name) {
-  const isShown = await inPanel(PLACES.get(name) ?? `#set-${name}`);
-  if (!isShown) location.assign("../v1/docs/");
+  const selector = PLACES.get(name) ?? `#set-${name}`;
+  await inPanel(TURN_TAB.has(selector) ? "turn" : "settings");
+  if (document.querySelector(selector)) await focusOn(selector);
+  else location.assign("../v1/docs/");
 }
 
-/** @param {string} selector */
-function inPanel(selector) {
-  if (!location.hash.startsWith("#/chat")) go("chat");
-  panelTab.value = "settings";
+/** Opens that tab of the panel beside the chat. @param {string} tab */
+async function inPanel(tab) {
+  if (route.value.view !== "chat") go("chat");
+  panelTab.value = tab;
   showBeside("panel", true);
-  return focusOn(selector);
+  await present(tab === "turn" ? "#logprobs" : "#preset");
 }

@@ -32,16 +32,21 @@ export function searchChats() {
 
 /** What is there, or will be in a moment, gets the focus. @param {string} selector */
 export async function focusOn(selector) {
+  const found = await present(selector);
+  // What is folded takes no focus.
+  found?.closest("details")?.setAttribute("open", "");
+  found?.scrollIntoView({ block: "nearest" });
+  found?.focus();
+}
+
+/** Waits for it a moment; null: it does not come. @param {string} selector @returns {Promise<HTMLElement | null>} */
+export async function present(selector) {
   for (let frame = 0; frame < MAX_FRAMES; frame += 1) {
     const found = /** @type {HTMLElement | null} */ (document.querySelector(selector));
-    if (found) {
-      found.scrollIntoView({ block: "nearest" });
-      found.focus();
-      return true;
-    }
+    if (found) return found;
     await new Promise(requestAnimationFrame);
   }
-  return false;
+  return null;
 }
 
 /** Returns whether the key meant something here. @param {KeyboardEvent} event @param {string[]} views */
@@ -60,7 +65,7 @@ function act(event, views) {
   if ((key === "End" || key === "Home") && !shiftKey && (target === document.body || target.closest(".transcript"))) return scroll(key === "End");
   if (!look.value.hasLetters) return false;
   if (key === "?") return open("keys");
-  if (key === "/") return focusOn("#prompt"), route.value.view === "chat";
+  if (key === "/") return toPrompt();
   if ((key === "j" || key === "k") && target.closest(LISTS)) return step(target, key === "j" ? 1 : -1);
   return false;
 }
@@ -69,6 +74,12 @@ function act(event, views) {
 function open(name) {
   dialog.value = dialog.value === name ? null : name;
   return true;
+}
+
+function toPrompt() {
+  const prompt = document.getElementById("prompt");
+  prompt?.focus();
+  return Boolean(prompt);
 }
 
 function panel() {

@@ -6,6 +6,7 @@ import { later } from "../parts/later.js";
 import { dialog } from "../state/session.js";
 import { incoming } from "../state/transfer.js";
 import { Announcer } from "./announcer.js";
+import { Fence } from "./fence.js";
 import { listen } from "./keys.js";
 
 const Incoming = later(async () => (await import("./incoming.js")).Incoming);
@@ -16,7 +17,9 @@ const Palette = later(async () => (await import("./palette.js")).Palette);
 export function Over({ views }) {
   useEffect(() => listen(views.map(({ name }) => name)), []);
   return html`<${Announcer} />
-    ${incoming.value && html`<${Incoming} />`}
-    ${dialog.value === "palette" && html`<${Palette} views=${views} />`}
-    ${dialog.value === "keys" && html`<${KeySheet} />`}`;
+    <${Fence} key=${dialog.value}>
+      ${incoming.value && html`<${Incoming} />`}
+      ${dialog.value === "palette" && html`<${Palette} views=${views} />`}
+      ${dialog.value === "keys" && html`<${KeySheet} />`}
+    <//>`;
 }
