@@ -31,6 +31,7 @@ setTimeout(async () => {
     import("./chat/queue.js"),
     import("./chat/panel.js"),
     import("./chat/found.js"),
+    import("./chat/mark.js"),
     import("./shell/palette.js"),
     import("./shell/incoming.js"),
     import("./shell/toast.js"),

@@ -131,6 +131,8 @@ def test_the_palette_finds_actions_views_chats_models_and_fields(page: Page, axe
     assert page.evaluate("document.documentElement.style.fontSize") == "105%"
     choose(page, "monitor")
     expect(page.locator(".rail [aria-current=page]")).to_have_text("Monitor")
+    choose(page, "pause in this view")
+    expect(page.locator(".monitor .pause")).to_have_attribute("aria-pressed", "true")
     choose(page, "model.max_context")
     expect(page).to_have_url(re.compile("#/server/config/model.max_context$"))
     choose(page, "say exactly harbour")

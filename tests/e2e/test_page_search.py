@@ -52,6 +52,7 @@ def test_titles_and_texts_are_found_and_a_hit_opens_its_branch(page: Page) -> No
     expect(page.locator(".branches")).to_contain_text("1 / 2")
     expect(page.locator(".turn.answer[data-keyed]")).to_be_focused()
     expect(page.locator(".turn.answer .prose")).to_contain_text("In the harbour")
+    page.wait_for_function("[...(CSS.highlights.get('found') ?? [])].join() === 'behind the <b>lantern'")
 
 
 def test_all_turns_are_read_in_steps(page: Page) -> None:

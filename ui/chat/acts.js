@@ -78,6 +78,8 @@ export async function reach(id) {
     await new Promise((resolve) => setTimeout(resolve, STEP_MS));
   } while ((leftMs -= STEP_MS) > 0 && document.querySelectorAll("#log .turn").length <= at);
   focusTurn(at);
+  const place = document.querySelectorAll("#log .turn")[at];
+  if (place) await (await import("./mark.js")).markIn(place);
 }
 
 /** The turn in that place of the path, or the composer. @param {number} at */

@@ -33,7 +33,7 @@ const TURN_TAB = new Set(["#logprobs"]);
 /** @param {import("./frame.js").Place[]} views @returns {Group[]} */
 export function groups(views) {
   return [
-    { name: "Actions", items: [...actions.value, ...own()] },
+    { name: "Actions", items: [...actions.value, ...shown(), ...own()] },
     { name: "Views", items: views.map(({ name, label }, at) => ({ label, keys: `Alt ${at + 1}`, act: () => go(name) })) },
     { name: "Chats", items: list.value.map(({ id, title, preview }) => ({ label: title, words: preview, act: () => go("chat", id) })) },
     { name: "Models", items: models.value.map(modelItem) },
@@ -43,6 +43,12 @@ export function groups(views) {
 }
 
 // --- Internal
+
+/** What the bar of the view has buttons for. @returns {Action[]} */
+function shown() {
+  const buttons = /** @type {HTMLButtonElement[]} */ ([...document.querySelectorAll("#view .bar > button:not(:disabled)")]);
+  return buttons.map((button) => ({ label: button.ariaLabel ?? button.textContent?.trim() ?? "", about: "in this view", act: () => button.click() }));
+}
 
 /** @returns {Action[]} */
 function own() {
