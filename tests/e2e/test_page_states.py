@@ -175,6 +175,11 @@ def test_a_full_store_is_said_and_the_answer_goes_on(context: BrowserContext, st
     ask(page, "Say exactly: Two.")
     assert answered(page, 2) == ["One.", "Two."]
     expect(page.locator(".banner")).to_contain_text("no room left")
+    # What is on the screen goes into a file at least.
+    with page.expect_download() as waiting:
+        page.click(".banner button")
+    turns = json.loads(Path(waiting.value.path()).read_text(encoding="utf-8"))["turns"]
+    assert {turn["text"] for turn in turns} >= {"One.", "Two."}
 
 
 def test_a_part_that_throws_says_so_and_the_rest_lives(context: BrowserContext, story_server: Server) -> None:

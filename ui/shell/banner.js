@@ -3,7 +3,7 @@
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { isReplaced, nextTryAt, watch } from "../state/server.js";
-import { lostAt, storageProblem } from "../state/session.js";
+import { isStoreFull, lostAt, storageProblem } from "../state/session.js";
 
 export function Banner() {
   return html`${lostAt.value !== null && html`<${Lost} since=${lostAt.value} />`}
@@ -11,7 +11,12 @@ export function Banner() {
   html`<div class="banner" role="status"><span>The server was replaced by another version</span>
     <button type="button" onClick=${() => location.reload()}>Reload</button>
     <button type="button" onClick=${() => (isReplaced.value = false)}>Not now</button></div>`}
-  ${storageProblem.value && html`<div class="banner" role="status">${storageProblem.value}</div>`}`;
+  ${storageProblem.value && html`<div class="banner" role="status"><span>${storageProblem.value}</span>
+    ${isStoreFull.value && html`<button type="button" onClick=${exportAll}>Export all chats</button>`}</div>`}`;
+}
+
+async function exportAll() {
+  await (await import("../state/transfer.js")).exportAll();
 }
 
 /** @param {{since: number}} properties */

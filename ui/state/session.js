@@ -6,6 +6,7 @@ import { computed, signal } from "../vendor/signals-core.js";
 const LOOK = "ignis.look";
 const KEY = "ignis.key";
 const UNDO_MS = 10_000;
+const FULL = "This browser has no room left: what comes now is lost with this tab. Delete or export chats.";
 
 /** @typedef {{view: string, path: string[]}} Route */
 
@@ -30,6 +31,8 @@ export const hasKey = signal(false);
 export const announcement = signal({ text: "", isUrgent: false });
 /** Why chats are not kept in this browser; empty while they are. */
 export const storageProblem = signal("");
+/** Whether that is for want of room: what is on the screen then goes into a file at least. */
+export const isStoreFull = computed(() => storageProblem.value === FULL);
 /** What was done last and can be undone for a while. */
 export const undoable = signal(/** @type {{text: string, undo: () => void} | null} */ (null));
 export const isConnected = computed(() => lostAt.value === null);
@@ -115,7 +118,7 @@ export async function keeping(work) {
 
 /** @param {DOMException | Error} error */
 function inWords({ name, message }) {
-  if (name === "QuotaExceededError") return "This browser has no room left: what comes now is lost with this tab. Delete or export chats.";
+  if (name === "QuotaExceededError") return FULL;
   // Its database was closed for a newer page.
   if (name === "InvalidStateError") return "Another tab has a newer page: reload to go on. What is here stays on the screen.";
   return `Chats are not kept in this browser: ${message || name}`;

@@ -4,13 +4,13 @@ import * as transfer from "../store/transfer.js";
 import { readFile, Refused } from "../store/incoming.js";
 import { asMarkdown, fileName } from "../store/as-markdown.js";
 import { computed, signal } from "../vendor/signals-core.js";
-import { open, received } from "./chats.js";
+import { list, open, received } from "./chats.js";
 import { NAMES } from "./offered.js";
 import { keeping } from "./session.js";
-import { path } from "./tree.js";
+import { path, turns } from "./tree.js";
 
 /** A file as large as the page reads at once. */
-const MAX_BYTES = 512_000_000;
+const MAX_BYTES = 256_000_000;
 /** Pieces are given to the browser when so much has come, which then may put them on its disk. */
 const PIECE_CHARACTERS = 1_000_000;
 
@@ -21,8 +21,10 @@ export const summary = computed(() => summed(incoming.value?.merges ?? []));
 // --- Actions
 
 export async function exportAll() {
-  const all = await keeping(transfer.readConversations);
-  if (all) await download(`ignis-chats-${new Date().toISOString().slice(0, 10)}.json`, transfer.written(all));
+  const kept = (await keeping(transfer.readConversations)) ?? [];
+  // Where there is no room, what is on the screen is newer than what is kept.
+  const all = new Map([...kept, ...list.value].map((chat) => [chat.id, chat]));
+  await download(`ignis-chats-${new Date().toISOString().slice(0, 10)}.json`, transfer.written([...all.values()], turnsOf));
 }
 
 /** How many chats this browser keeps, and in how many bytes, 0 where it does not say. */
@@ -35,13 +37,13 @@ export function measure() {
 
 /** The open chat with all its branches. */
 export function exportChat() {
-  return download(`${fileName(open.value.title)}.json`, transfer.written([open.value]));
+  return download(`${fileName(open.value.title)}.json`, transfer.written([open.value], turnsOf));
 }
 
 /** The shown branch of the open chat, up to that turn where one is given. @param {import("./turn.js").Turn} [last] */
 export function exportBranch(last) {
-  const turns = last ? path.value.slice(0, path.value.indexOf(last) + 1) : path.value;
-  save(`${fileName(open.value.title)}.md`, new Blob([asMarkdown(open.value, turns.map((turn) => turn.record))], { type: "text/markdown" }));
+  const branch = last ? path.value.slice(0, path.value.indexOf(last) + 1) : path.value;
+  save(`${fileName(open.value.title)}.md`, new Blob([asMarkdown(open.value, branch.map((turn) => turn.record))], { type: "text/markdown" }));
 }
 
 /** Reads what is in a file; nothing is kept of it yet. @param {File} file */
@@ -93,6 +95,12 @@ function summed(merges) {
 function inWords(error) {
   if (error instanceof Refused || error instanceof DOMException) return error.message;
   throw error;
+}
+
+/** @param {string} id */
+async function turnsOf(id) {
+  if (id === open.value.id) return [...turns.value.values()].map(({ record }) => transfer.cut(record));
+  return transfer.readTurns(id);
 }
 
 /** @param {string} name @param {AsyncIterable<string>} text */

@@ -23,15 +23,22 @@ export async function countConversations() {
 /** The turns of a chat as they go to a file: what still streams is cut there, what waits stays here. @param {string} conversation */
 export async function readTurns(conversation) {
   const kept = (await stored.readAll(conversation)).filter((turn) => turn.state !== "WAITING");
-  return Promise.all(kept.map(async (turn) => (isEnded(turn) ? turn : cutShort(turn, await stored.readPieces(turn.id)))));
+  return Promise.all(kept.map(async (turn) => cut(turn, isEnded(turn) ? [] : await stored.readPieces(turn.id))));
+}
+
+/** As a file has it, with what came meanwhile. @param {TurnRecord} turn @param {import("./turns.js").Piece[]} [pieces] @returns {TurnRecord} */
+export function cut(turn, pieces = []) {
+  if (isEnded(turn)) return turn;
+  const joined = (/** @type {"text" | "reasoning"} */ channel) => turn[channel] + pieces.map((piece) => piece[channel]).join("");
+  return { ...turn, text: joined("text"), reasoning: joined("reasoning"), state: "CUT" };
 }
 
 /**
  * Yields the file's text, a chat at a time.
- * @param {Conversation[]} conversations @param {(conversation: string) => Promise<TurnRecord[]>} [turnsOf]
+ * @param {Conversation[]} conversations @param {(conversation: string) => Promise<TurnRecord[]>} turnsOf
  * @returns {AsyncGenerator<string>}
  */
-export async function* written(conversations, turnsOf = readTurns) {
+export async function* written(conversations, turnsOf) {
   yield `{"ignis_export": ${VERSION},\n"conversations": [\n${conversations.map((chat) => JSON.stringify(chat)).join(",\n")}\n],\n"turns": [\n`;
   let comma = "";
   for (const { id } of conversations) {
@@ -104,10 +111,4 @@ function newest(turns) {
 /** @param {TurnRecord} turn */
 function isEnded({ state }) {
   return state === "DONE" || state === "STOPPED" || state === "FAILED" || state === "CUT";
-}
-
-/** @param {TurnRecord} turn @param {import("./turns.js").Piece[]} pieces @returns {TurnRecord} */
-function cutShort(turn, pieces) {
-  const joined = (/** @type {"text" | "reasoning"} */ channel) => turn[channel] + pieces.map((piece) => piece[channel]).join("");
-  return { ...turn, text: joined("text"), reasoning: joined("reasoning"), state: "CUT" };
 }
