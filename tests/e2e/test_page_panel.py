@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.playground import CHROMIUM, answered, ask, open_page
+from tests.e2e.playground import CHROMIUM, NO_SOCKET, answered, ask, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Ch
 
 @pytest.fixture
 def page(context: BrowserContext, story_server: Server) -> Page:
+    context.add_init_script(NO_SOCKET)
     opened = open_page(context, story_server.port)
     expect(opened.locator("#set-temperature")).to_be_visible()
     return opened
