@@ -68,3 +68,18 @@ def test_all_turns_are_read_in_steps(page: Page) -> None:
     expect(page.locator(".list .none")).to_have_text("No chat has that in its title or text.")
     page.fill("#search-chats", "")
     expect(page.locator(".list li")).to_have_count(2)
+
+
+def test_older_chats_come_into_the_list_when_asked_for(page: Page) -> None:
+    page.evaluate(
+        """async () => { const { save } = await import("/ui/store/conversations.js");
+        for (let at = 0; at < 68; at += 1) {
+          const kept = { id: `c${at}`, title: `Old ${at}`, head: null, settings: {}, created: 1, updated: 2 };
+          await save({ ...kept, preview: "", v: 1 });
+        } }"""
+    )
+    page.reload()
+    expect(page.locator(".list li")).to_have_count(60)
+    page.click(".more-chats")
+    expect(page.locator(".list li")).to_have_count(70)
+    expect(page.locator(".more-chats")).to_have_count(0)

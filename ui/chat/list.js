@@ -3,9 +3,10 @@
 import { useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
+import { CONTROL } from "../parts/sending.js";
 import { go } from "../router.js";
 import { Icon } from "../shell/icons.js";
-import { list, open, remove } from "../state/chats.js";
+import { hasMore, list, more, open, remove } from "../state/chats.js";
 import { running } from "../state/running.js";
 import { offerUndo } from "../state/session.js";
 
@@ -20,6 +21,7 @@ export function List() {
     <div class="tools">
       <label class="search"><${Icon} name="search" /><span class="reader">Search chats</span>
         <input type="search" id="search-chats" placeholder="Search chats" value=${wanted} onInput=${(/** @type {any} */ event) => setWanted(event.target.value)} />
+        ${!wanted && html`<kbd aria-hidden="true">${CONTROL} K</kbd>`}
       </label>
       <button type="button" class="new button main" id="new-chat" aria-label="New chat" title="New chat" onClick=${startNew}><${Icon} name="plus" /></button>
     </div>
@@ -30,6 +32,7 @@ export function List() {
           ${chats.map((chat) => html`<${Row} key=${chat.id} chat=${chat} isBusy=${busy.has(chat.id)} />`)}
         </ul></section>`,
       )}
+      ${!wanted.trim() && hasMore.value && html`<button type="button" class="link more-chats" onClick=${more}>Show more</button>`}
       ${!wanted.trim() && !list.value.length && html`<p class="none">Your chats will be here, in this browser only.</p>`}
     </div>
     <footer class="shelf"><${Transfer} /></footer>

@@ -5,6 +5,7 @@ import { Icon } from "../shell/icons.js";
 import { open as chat } from "../state/chats.js";
 import { panelTab } from "../state/session.js";
 import { path } from "../state/tree.js";
+import { Context } from "./context.js";
 import { Further } from "./further.js";
 import { Logprobs } from "./logprobs.js";
 import { Output } from "./output.js";
@@ -49,5 +50,5 @@ export function Panel({ onClose }) {
 
 /** Of one chat: what is half typed goes to no other one. */
 function Settings() {
-  return html`<${Presets} /><${System} /><${Thinking} /><${Sampling} /><${Output} /><${Tools} /><${Further} />`;
+  return html`<${Presets} /><${System} /><${Thinking} /><${Sampling} /><${Output} /><${Tools} /><${Further} /><${Context} />`;
 }

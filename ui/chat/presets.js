@@ -13,7 +13,7 @@ export function Presets() {
   const current = chosen.value;
   if (isNaming) return html`<${Name} name=${current?.name ?? ""} onDone=${() => setNaming(false)} />`;
   return html`<section><h2><label for="preset">Preset</label>
-      <button type="button" class="link" id="preset-save" disabled=${isEmpty.value} onClick=${() => setNaming(true)}>${isChanged.value ? "Save changes" : "Save"}</button></h2>
+      <button type="button" class="link" id="preset-save" disabled=${isEmpty.value} onClick=${() => setNaming(true)}>${isChanged.value ? "Save changes" : "Save as…"}</button></h2>
     <div class="preset">
       <select class="field" id="preset" value=${current?.id ?? ""} onChange=${(/** @type {any} */ event) => take(event.target.value)}>
         <option value="">None</option>

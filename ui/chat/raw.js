@@ -16,6 +16,7 @@ export function Raw({ turn }) {
       <div class="actions left">
         <button type="button" class="button" onClick=${() => take("curl", asCurl(request))}>curl</button>
         <button type="button" class="button" onClick=${() => take("Python", asPython(request))}>Python</button>
+        <button type="button" class="button" onClick=${() => take("JavaScript", asJavaScript(request))}>JavaScript</button>
       </div>
       <p class="about" role="status">${said}</p>
       <pre tabindex="0">${JSON.stringify(request, null, 2)}</pre></section>
@@ -32,4 +33,10 @@ export function asCurl(request) {
 export function asPython(request) {
   const body = JSON.stringify(JSON.stringify(request, null, 2));
   return `import json\nimport os\nimport urllib.request\n\nrequest = urllib.request.Request(\n    "${location.origin}/v1/chat/completions",\n    ${body}.encode(),\n    {"Content-Type": "application/json", "Authorization": f"Bearer {os.environ.get('IGNIS_API_KEY', '')}"},\n)\nwith urllib.request.urlopen(request) as answer:\n    print(json.load(answer)["choices"][0]["message"]["content"])\n`;
+}
+
+/** @param {any} request */
+export function asJavaScript(request) {
+  const call = `await fetch("${location.origin}/v1/chat/completions", {\n  method: "POST",\n  headers: { "Content-Type": "application/json", Authorization: \`Bearer \${process.env.IGNIS_API_KEY ?? ""}\` },\n  body: JSON.stringify(request),\n})`;
+  return `const request = ${JSON.stringify(request, null, 2)};\nconst answer = ${call};\nconsole.log((await answer.json()).choices[0].message.content);\n`;
 }

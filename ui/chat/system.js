@@ -1,5 +1,6 @@
 // What the model is told beside the chat, and how much it thinks.
 
+import { useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { Parameter } from "../parts/parameter.js";
 import { Segments } from "../parts/segments.js";
@@ -8,9 +9,10 @@ import { fields, loaded } from "../state/server.js";
 import { set, setSampling, settings } from "../state/settings.js";
 
 export function System() {
+  const [isTall, setTall] = useState(false);
   return html`<section>
-    <h2><label for="system">System prompt</label></h2>
-    <textarea class="field" id="system" rows="4" placeholder="None: the model’s own" value=${settings.value.system ?? ""}
+    <h2><label for="system">System prompt</label><button type="button" class="link" aria-expanded=${isTall} aria-controls="system" onClick=${() => setTall(!isTall)}>${isTall ? "Fold" : "Expand"}</button></h2>
+    <textarea class="field" id="system" rows=${isTall ? 18 : 4} placeholder="None: the model’s own" value=${settings.value.system ?? ""}
       onInput=${(/** @type {any} */ event) => set({ system: event.target.value })}></textarea>
   </section>`;
 }

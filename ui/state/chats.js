@@ -21,6 +21,8 @@ const TITLE_LENGTH = 60;
 const BLANK = "ignis.blank";
 
 export const list = signal(/** @type {Conversation[]} */ ([]));
+/** Whether older ones are kept than the list has. */
+export const hasMore = signal(false);
 export const open = signal(blank());
 /** The name of the one that was asked for last. @type {string | undefined} */
 let wanted;
@@ -29,12 +31,15 @@ let wanted;
 
 export async function start() {
   hear(take);
-  await keeping(async () => {
-    list.value = await conversations.readNewest(PAGE);
-  });
+  await readList(PAGE);
 }
 
 // --- Actions
+
+/** Older ones come into the list. */
+export function more() {
+  return readList(list.value.length + PAGE);
+}
 
 /** What answers in the open chat, or null. */
 export function runOfOpen() {
@@ -200,6 +205,15 @@ export function keepDraft(id, text) {
 }
 
 // --- Internal
+
+/** @param {number} limit */
+function readList(limit) {
+  return keeping(async () => {
+    const found = await conversations.readNewest(limit + 1);
+    hasMore.value = found.length > limit;
+    list.value = found.slice(0, limit);
+  });
+}
 
 /** A chat that nothing was said in yet; in one tab it is always the same, so that its draft outlives a reload. @returns {Conversation} */
 function blank() {

@@ -1,0 +1,39 @@
+// What fills the context of the open chat, and what is left of it.
+
+import { countTokens } from "../api/tokenize.js";
+import { useEffect, useState } from "../vendor/hooks.js";
+import { count } from "../parts/format.js";
+import { html } from "../parts/html.js";
+import { loaded } from "../state/server.js";
+import { settings } from "../state/settings.js";
+import { path } from "../state/tree.js";
+
+const PAUSE_MS = 400;
+
+export function Context() {
+  const { system = "" } = settings.value;
+  const [numSystem, setNumSystem] = useState(0);
+  useEffect(() => {
+    if (!system.trim()) return setNumSystem(0);
+    const controller = new AbortController();
+    // A server that does not say it now says it at the next key.
+    const timer = setTimeout(() => countTokens(system, controller.signal).then(setNumSystem, () => {}), PAUSE_MS);
+    return () => (clearTimeout(timer), controller.abort());
+  }, [system]);
+  // The counts of a turn come when it ends, which its state tells.
+  for (const turn of path.value) turn.state.value;
+  const usage = path.value.findLast((turn) => turn.record.usage)?.record.usage;
+  const room = loaded.value?.max_model_len;
+  if (!room) return null;
+  const parts = [
+    { name: "thought", label: "System", size: numSystem },
+    { name: "read", label: "History", size: Math.max(0, (usage?.prompt_tokens ?? 0) - numSystem) },
+    { name: "wrote", label: "Last answer", size: usage?.completion_tokens ?? 0 },
+  ];
+  const left = Math.max(0, room - parts.reduce((sum, { size }) => sum + size, 0));
+  return html`<section><h2>Context</h2>
+    <div class="time-bar context-bar" aria-hidden="true">${parts.map(({ name, size }) => size > 0 && html`<span class=${name} style=${{ flexGrow: size / room }}></span>`)}<span class="left" style=${{ flexGrow: left / room }}></span></div>
+    <dl>${parts.map(({ name, label, size }) => html`<dt><span class=${`swatch ${name}`} aria-hidden="true"></span>${label}</dt><dd>${count(size)}</dd>`)}
+      <dt><strong>Room left</strong></dt><dd><strong>${count(left)}</strong></dd></dl>
+  </section>`;
+}
