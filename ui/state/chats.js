@@ -84,7 +84,9 @@ export async function placeOf(id) {
 export async function change(changes, conversation = open.value) {
   const changed = { ...conversation, ...changes };
   if (changed.id === open.value.id) open.value = changed;
-  if (!list.value.some((each) => each.id === changed.id)) return;
+  // One that nothing was said in is not kept yet; an older one is kept without being in the list.
+  const isKept = list.value.some((each) => each.id === changed.id) || (await keeping(() => conversations.read(changed.id)));
+  if (!isKept) return;
   list.value = list.value.map((each) => (each.id === changed.id ? changed : each));
   await keeping(() => conversations.save(changed));
   tell({ kind: "chat", chat: changed });
@@ -157,7 +159,7 @@ export function received(conversation, records) {
 /** Removes it with its turns. Returns what brings it back. @param {string} id */
 export async function remove(id) {
   runIn(id)?.stop();
-  const gone = list.value.find((each) => each.id === id);
+  const gone = list.value.find((each) => each.id === id) ?? (await keeping(() => conversations.read(id)));
   list.value = list.value.filter((each) => each.id !== id);
   waiting.value = waiting.value.filter((record) => record.conversation !== id);
   tell({ kind: "gone", chat: id });
