@@ -81,11 +81,14 @@ def test_older_chats_come_into_the_list_when_asked_for(page: Page) -> None:
     page.reload()
     expect(page.locator(".list li")).to_have_count(60)
     # One that is not in the list is found, opened and renamed all the same.
-    page.fill("#search-chats", "old 67")
+    page.fill("#search-chats", "old 0")
     page.click(".list section li a")
     page.fill("#search-chats", "")
     page.fill(".bar .title", "Renamed")
     page.press(".bar .title", "Tab")
+    page.wait_for_function(
+        """async () => (await (await import("/ui/store/conversations.js")).read("c0")).title === "Renamed" """
+    )
     page.fill("#search-chats", "renamed")
     expect(page.locator(".list section li .name")).to_have_text("Renamed")
     page.fill("#search-chats", "")
