@@ -4,14 +4,14 @@ import { useEffect } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { count } from "../parts/format.js";
 import { list } from "../state/chats.js";
-import { search, searched } from "../state/search.js";
+import { halt, search, searched } from "../state/search.js";
 
 /** @param {{words: string, row: import("../vendor/preact.js").ComponentType<any>}} properties row: what shows a chat of the list */
 export function Found({ words, row }) {
   useEffect(() => {
     search(words);
   }, [words]);
-  useEffect(() => () => void search(""), []);
+  useEffect(() => halt, []);
   const { chats, hits, numRead, isDone } = searched.value;
   const titles = new Map(list.value.map(({ id, title }) => [id, title]));
   const state = isDone ? (hits.length || chats.length ? "" : "No chat has that in its title or text.") : `Reading… ${count(numRead)} turns so far`;

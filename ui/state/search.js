@@ -16,6 +16,11 @@ export const searched = signal({ words: "", chats: /** @type {import("../store/c
 /** @type {AbortController | null} */
 let under = null;
 
+/** What was found so far stays. */
+export function halt() {
+  under?.abort();
+}
+
 /** Takes the place of a search under way; no words end it. @param {string} words */
 export async function search(words) {
   under?.abort();
