@@ -31,8 +31,8 @@ export function Palette({ views }) {
   const run = (/** @type {import("../state/actions.js").Action | undefined} */ item) => {
     if (!item) return;
     close();
-    // The focus goes back to where it was first, so that what is done can take it from there.
-    setTimeout(item.act);
+    // Once it is gone and the focus is back where it was, so that what is done can take it from there.
+    requestAnimationFrame(() => setTimeout(item.act));
   };
   const keys = (/** @type {KeyboardEvent} */ event) => {
     const by = { ArrowDown: 1, ArrowUp: -1, PageDown: LIMIT, PageUp: -LIMIT }[event.key];
