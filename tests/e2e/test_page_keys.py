@@ -131,6 +131,7 @@ def test_the_palette_finds_actions_views_chats_models_and_fields(page: Page, axe
     assert page.evaluate("document.documentElement.style.fontSize") == "105%"
     choose(page, "monitor")
     expect(page.locator(".rail [aria-current=page]")).to_have_text("Monitor")
+    expect(page.locator(".monitor .pause")).to_be_visible()
     choose(page, "pause in this view")
     expect(page.locator(".monitor .pause")).to_have_attribute("aria-pressed", "true")
     choose(page, "model.max_context")
