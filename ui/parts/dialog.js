@@ -10,7 +10,9 @@ export function Dialog({ label, onClose, kind = "", children }) {
     const before = document.activeElement;
     dialog.current?.showModal();
     return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      // What came of the dialog may have taken the focus already.
+      const isFree = document.activeElement === document.body;
+      if (isFree && before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
   const press = (/** @type {MouseEvent} */ event) => {
