@@ -134,7 +134,7 @@ class FirstModel:
         if self._page is not None and self._downloads.is_enabled:
             lines.append(f"  In the page      {self._page}")
         if entry is not None:
-            lines.append(f"  In a shell       ignis-server model download {entry.id}, then start again")
+            lines.append(f"  In a shell       ignis-server model download {entry.id}, then name it in a request")
         lines.append("  Of your own      ignis-server --model-artifact model.gguf (or a model's folder)")
         return "\n".join(lines)
 
