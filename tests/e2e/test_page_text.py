@@ -291,3 +291,19 @@ def test_colours_come_while_a_fence_is_open_and_stay(page: Page) -> None:
     assert seen["isThere"]
     assert seen["isSame"]
     assert seen["count"] > 21
+
+
+def test_a_heading_without_words_is_not_there(page: Page) -> None:
+    shown: list[str] = page.evaluate(
+        """async (text) => {
+          const { AnswerText } = await import("/ui/text/sheet.js");
+          const view = new AnswerText();
+          view.element.className = "prose";
+          document.body.append(view.element);
+          view.show(text);
+          view.end();
+          return [...view.element.querySelectorAll("h2, h3")].map((heading) => getComputedStyle(heading).display);
+        }""",
+        "## Words\n\nof an answer that was cut here:\n\n###",
+    )
+    assert shown == ["block", "none"]
