@@ -56,7 +56,7 @@ class Socket(Protocol):
 
 
 class Exchange(Protocol):
-    """One request. Exactly one of `respond`, `open_events` and `accept` is called, once."""
+    """One request. Exactly one of `respond`, `open_events`, `open_watch` and `accept` is called, once."""
 
     @property
     def request_id(self) -> str:
@@ -109,6 +109,16 @@ class Exchange(Protocol):
 
     async def open_events(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:
         """Sends 200 with content type text/event-stream and leaves the body open."""
+        ...
+
+    async def open_watch(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:
+        """As `open_events`, for a stream that has no end of its own: no drain waits for it.
+
+        A server that drains cancels the handler like a client that leaves, and ends the stream in its place.
+
+        Raises:
+            DrainingError: nothing was answered yet.
+        """
         ...
 
     async def accept(self, limit_bytes: int, subprotocol: str | None = None) -> Socket:

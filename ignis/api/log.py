@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 import msgspec
 import trio
 
-from ignis.api.serving import Serving
-from ignis.engine.lifecycle import EngineState
 from ignis.errors import InvalidRequestError
 from ignis.exchange import Exchange
 from ignis.log import LEVELS
@@ -21,21 +19,20 @@ _USUAL_LINES = 200
 class LogPage:
     """The endpoint. A reader has no queue: one that is slow finds the ring further on, and is told what it missed."""
 
-    def __init__(self, tail: LogTail, serving: Serving) -> None:
+    def __init__(self, tail: LogTail) -> None:
         self._tail = tail
-        self._serving = serving
 
     async def watch(self, exchange: Exchange) -> None:
-        """Sends the last lines, then each as it comes, until the server stops or the client leaves."""
+        """Sends the last lines, then each as it comes, for as long as both are there."""
         least = LEVELS[_level(exchange.query)]
         last = _last(exchange.query)
-        events = await exchange.open_events()
+        events = await exchange.open_watch()
         lines = self._tail.since(0)
         next_number = lines[-1].number + 1 if lines else 0
         meant = [line for line in lines if LEVELS[line.level] >= least]
         for line in meant[len(meant) - min(last, len(meant)) :]:
             await events.send(_encoded(line), "log")
-        while self._serving.state is not EngineState.DRAINING:
+        while True:
             await trio.sleep(_LOOK_INTERVAL_S)
             for line in self._tail.since(next_number):
                 if line.number > next_number:
@@ -43,7 +40,6 @@ class LogPage:
                 next_number = line.number + 1
                 if LEVELS[line.level] >= least:
                     await events.send(_encoded(line), "log")
-        await events.close()
 
 
 def _encoded(line: LogLine) -> bytes:

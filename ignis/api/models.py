@@ -25,7 +25,7 @@ from ignis.api.schema.models import (
 )
 from ignis.api.serving import Serving
 from ignis.downloads import Downloads
-from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
+from ignis.engine.lifecycle import LoadedModel, ModelStatus
 from ignis.engine.load import LoadStatus
 from ignis.engine.switching import Switch, SwitchPhase, SwitchWatch
 from ignis.exchange import Exchange
@@ -104,8 +104,8 @@ class Models:
         await exchange.respond(_ACCEPTED if has_begun else 200, msgspec.json.encode(answer))
 
     async def events(self, exchange: Exchange) -> None:
-        """Sends the state, and again whenever it has changed, until the server stops or the client leaves."""
-        events = await exchange.open_events()
+        """Sends the state, and again whenever it has changed, for as long as both are there."""
+        events = await exchange.open_watch()
         sent = b""
         while True:
             changed = self._serving.keeper.course.next_change
@@ -114,15 +114,12 @@ class Models:
             if data != sent:
                 sent = data
                 await events.send(data, "status")
-            if self._serving.state is EngineState.DRAINING:
-                break
             # A load and a download move without telling; everything else is a change.
             is_moving = state.loading is not None or self._downloads.is_moving
             with trio.move_on_after(_PROGRESS_INTERVAL_S if is_moving else math.inf):
                 await changed.wait()
             # Requests come and go by the hundred: one look for all that happened in a moment.
             await trio.sleep(_PROGRESS_INTERVAL_S / 10)
-        await events.close()
 
     def _state(self) -> ModelState:
         serving, keeper = self._serving, self._serving.keeper

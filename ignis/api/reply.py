@@ -83,6 +83,11 @@ class Reply:
             self._early = _EarlyStream(await self._exchange.open_events((*headers, *self._extra)))
         return self._early
 
+    async def open_watch(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:
+        stream = await self._exchange.open_watch((*headers, *self._extra))
+        self.status = 200
+        return stream
+
     @property
     def is_undecided(self) -> bool:
         """Whether an error can still be told: nothing was answered, or nothing but a stream's head."""

@@ -172,7 +172,7 @@ def build_router(
         routes += [
             Route("GET", "/", Redirect(_FOUND, _UI).show, is_open=True),
             Route("GET", _UI.rstrip("/"), Redirect(_FOUND, _UI).show, is_open=True),
-            Route("GET", _UI + "log", LogPage(log.tail, serving).watch),
+            Route("GET", _UI + "log", LogPage(log.tail).watch),
             Route("GET", _UI + "{file}", StaticFiles(_UI, shipped / "ui").show, is_open=True),
         ]
     if settings.has_ui and settings.has_metrics:

@@ -201,6 +201,8 @@ class Connection:
                 await self._answer_error(exchange, DrainingError("the server shut down before the request was done"))
             elif exchange.state is AnswerState.PENDING and exchange.cut_reason is None:
                 await self._answer_error(exchange, InternalError("the handler failed"))
+            if exchange.cut_reason is Cut.DRAINED:
+                await exchange.end_watch()
             if exchange.state is not AnswerState.ENDED or exchange.cut_reason in _BROKEN:
                 self._cut(exchange)
                 return False

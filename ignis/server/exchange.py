@@ -24,6 +24,12 @@ from ignis.server.websocket import WebSocket
 from ignis.server.wire import ClientLeft, ClientStalled, Wire
 
 
+_LAST_WRITE_S = 5.0
+"""Longest wait for a client that takes nothing, once the server stops."""
+_WATCH_WRITE_S = 1.0
+"""The same, where what it does not take is the end of a stream that it only watches."""
+
+
 class AnswerState(enum.Enum):
     PENDING = "pending"
     STREAMING = "streaming"
@@ -82,6 +88,8 @@ class HttpExchange:
         self.socket: WebSocket | None = None
         """What the exchange became, once it was accepted."""
         self._is_draining = False
+        self._watch: SseStream | None = None
+        """The stream without an end of its own that was opened."""
         self._first_part = first_part
         self._reader = reader
         self._wire = wire
@@ -190,6 +198,18 @@ class HttpExchange:
         await self._send(data)
 
     async def open_events(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:
+        return await self._open(headers)
+
+    async def open_watch(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:
+        if self._is_draining:
+            raise DrainingError("the server shuts down")
+        self._watch = await self._open(headers)
+        if self._is_draining:
+            # It began to while a slow client took the head.
+            self.cut(Cut.DRAINED)
+        return self._watch
+
+    async def _open(self, headers: Sequence[tuple[str, str]]) -> SseStream:
         after = advance(_TABLE, self.state, AnswerEvent.OPEN)
         is_last = self._decide_last(self.head) or self.head.framing is Framing.CLOSE
         data = events_head(headers, self.request_id, self.head.framing, closes=is_last)
@@ -245,8 +265,14 @@ class HttpExchange:
     # The end
 
     def drain(self) -> None:
-        """The server stops: what runs may end, and a WebSocket takes no more messages."""
+        """The server stops: what runs may end, but what has no end is cut, and a WebSocket takes no more messages.
+
+        A client that takes nothing has little time from here on.
+        """
         self._is_draining = True
+        self._wire.hurry(_LAST_WRITE_S if self._watch is None else _WATCH_WRITE_S)
+        if self._watch is not None:
+            self.cut(Cut.DRAINED)
         if self.socket is not None:
             self.socket.drain()
 
@@ -255,6 +281,15 @@ class HttpExchange:
         if self.cut_reason is None:
             self.cut_reason = reason
         self.scope.cancel()
+
+    async def end_watch(self) -> None:
+        """Ends the stream that had no end of its own, where one is open.
+
+        Raises:
+            BrokenResourceError: its client does not take the end.
+        """
+        if self._watch is not None and self.state is AnswerState.STREAMING:
+            await self._watch.close()
 
     async def _abandon(self) -> NoReturn:
         """Leaves a handler whose exchange was cut."""

@@ -158,6 +158,8 @@ class FakeExchange:
         self._request_id = request_id
         self._body_was_read = False
         self._is_upgrade = is_upgrade
+        self.is_watch = False
+        """Whether the handler opened a stream without an end of its own."""
         self._socket: FakeSocket | None = None
         self._opened = trio.Event()
         self._answer: FakeAnswer | None = None
@@ -208,6 +210,10 @@ class FakeExchange:
         self._stream = FakeEventStream(headers)
         self._opened.set()
         return self._stream
+
+    async def open_watch(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:
+        self.is_watch = True
+        return await self.open_events(headers)
 
     @property
     def is_upgrade(self) -> bool:

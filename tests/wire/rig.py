@@ -66,6 +66,14 @@ class ScriptedHandler:
             case "/hang-open":
                 await exchange.open_events()
                 await trio.sleep_forever()
+            case "/watch":
+                stream = await exchange.open_watch()
+                await stream.send(b"now")
+                await trio.sleep_forever()
+            case "/watch-flood":
+                stream = await exchange.open_watch()
+                while True:
+                    await stream.send(b"x" * 1000)
             case "/flood":
                 stream = await exchange.open_events()
                 while True:

@@ -211,6 +211,41 @@ async def test_running_exchanges_are_finished_by_a_drain_and_nobody_new_is_let_i
             await it.connect()
 
 
+async def test_a_stream_that_only_watches_is_ended_at_once_by_a_drain() -> None:
+    async with running(server_limits(drain_timeout_s=30)) as it, await it.connect() as stream:
+        await stream.send_all(b"GET /watch HTTP/1.1\r\nhost: a\r\n\r\n")
+        await read_until(stream, b"data: now\n\n\r\n")
+        it.server.drain()
+        assert await read_all(stream) == b"0\r\n\r\n"
+    assert it.events("ignis.http.fault") == it.events("ignis.http.connection_cut") == []
+
+
+async def test_watchers_that_read_nothing_hold_no_drain_up(autojump_clock: trio.testing.MockClock) -> None:
+    async with running(server_limits(drain_timeout_s=1000, write_timeout_s=1000)) as it:
+        watchers = [await it.connect() for _ in range(20)]
+        for watcher in watchers:
+            await watcher.send_all(b"GET /watch-flood HTTP/1.1\r\nhost: a\r\n\r\n")
+        await wait_until(lambda: it.server.statistics().num_exchanges == 20)
+        await trio.sleep(1)
+        it.server.drain()
+        await trio.sleep(1.5)
+        assert it.server.statistics().num_connections == 0
+        for watcher in watchers:
+            await watcher.aclose()
+
+
+async def test_an_answer_that_nobody_reads_holds_no_drain_up(autojump_clock: trio.testing.MockClock) -> None:
+    async with running(server_limits(drain_timeout_s=1000, write_timeout_s=1000)) as it:
+        async with await it.connect() as deaf, await it.connect() as reading:
+            await deaf.send_all(b"GET /flood HTTP/1.1\r\nhost: a\r\n\r\n")
+            await reading.send_all(b"GET /events?n=10&every_s=1 HTTP/1.1\r\nhost: a\r\n\r\n")
+            await wait_until(lambda: it.server.statistics().num_exchanges == 2)
+            it.server.drain()
+            assert (await read_all(reading)).endswith(b"data: 9\n\n\r\n0\r\n\r\n")
+            assert it.server.statistics().num_connections == 0
+        assert [cut["reason"] for cut in it.events("ignis.http.connection_cut")] == ["client_stalled"]
+
+
 async def test_an_answer_during_a_drain_says_that_it_is_the_last() -> None:
     async with running() as it, await it.connect() as stream:
         await stream.send_all(b"POST /count HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\n")

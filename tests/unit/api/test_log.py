@@ -4,7 +4,6 @@ import pytest
 import trio
 import trio.testing
 
-from ignis.engine.lifecycle import EngineState
 from ignis.log_tail import TAIL_LINES
 from tests.fakes.exchange import FakeExchange
 from tests.unit.api.rig import Rig
@@ -68,12 +67,12 @@ async def test_a_reader_that_was_overtaken_is_told_what_it_missed(autojump_clock
         nursery.cancel_scope.cancel()
 
 
-async def test_it_ends_when_the_server_stops(autojump_clock: trio.testing.MockClock) -> None:
+async def test_no_drain_waits_for_it(autojump_clock: trio.testing.MockClock) -> None:
     rig = Rig()
     async with trio.open_nursery() as nursery:
         exchange = await watch(rig, nursery)
-        rig.engine.state = EngineState.DRAINING
-    assert exchange.stream.is_closed
+        assert exchange.is_watch
+        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("query", [{"level": "trace"}, {"last": "-1"}, {"last": "2001"}, {"last": "ten"}])
