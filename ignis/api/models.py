@@ -54,12 +54,14 @@ class Models:
         self._max_body_bytes = max_body_bytes
 
     async def list(self, exchange: Exchange) -> None:
-        state, entries = self._state(), await self._entries()
+        build, entries = await self._build_id(), await self._entries()
+        # Of the same moment as the entries: nothing serves that is not loaded.
+        state = self._state()
         body = ModelList(
             object="list",
             data=entries,
             status=state.status,
-            build=await self._build_id(),
+            build=build,
             switching=state.switching,
             reason=state.reason,
             loading=state.loading,
@@ -157,7 +159,7 @@ class Models:
             owned_by="ignis",
             type="model",
             created=local.modified_unix_s(),
-            loaded=False,
+            loaded=local == self._serving.keeper.course.leaving,
             format=local.format,
             size_bytes=local.size_bytes(),
             load_estimate_seconds=round(self._serving.keeper.course.load_estimate_s(local), 1),

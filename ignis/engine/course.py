@@ -70,7 +70,8 @@ class Course:
         """What is under way was asked for so."""
         self.is_expected = False
         """The server's first model is being looked for, or fetched; until then nobody knows its path."""
-        self.is_unloading = False
+        self.leaving: LocalModel | None = None
+        """What is being unloaded with nothing to follow: its memory is not back yet."""
         self.has_served = False
         """A model was loaded since the server started."""
         self.load_s: dict[Path, float] = {}
@@ -84,9 +85,11 @@ class Course:
             return ModelStatus.SWITCHING
         if self.coming is not None or self.is_expected:
             return ModelStatus.LOADING
-        if self.is_unloading:
+        if self.leaving is not None:
             # Unloaded means that the memory is back.
             return ModelStatus.SERVING
+        if self._engine.state is EngineState.DRAINING and self.model is None:
+            return ModelStatus.UNLOADED
         return STATUS[self._engine.state]
 
     def serves(self, target: LocalModel) -> bool:

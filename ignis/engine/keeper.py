@@ -370,14 +370,14 @@ class ModelKeeper:
                     await self.course.wait_change()
         if self._engine.state is EngineState.DRAINING:
             return
-        self.course.is_unloading = True
-        watch = SwitchWatch(self.course.opened.local.name, None, self.course.clock)
+        self.course.leaving = leaving = self.course.opened.local
+        watch = SwitchWatch(leaving.name, None, self.course.clock)
         try:
             await self._tear_down(reason)
             watch.mark(SwitchPhase.TEARDOWN)
             self.course.changes.appendleft(watch.over(SwitchOutcome.UNLOADED, reason=reason))
         finally:
-            self.course.is_unloading = False
+            self.course.leaving = None
             self.course.note_change()
 
     # Its parts

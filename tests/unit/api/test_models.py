@@ -56,6 +56,23 @@ async def test_of_an_idle_server_the_model_that_wakes_is_listed_first(tmp_path: 
     assert (body["status"], [entry["id"] for entry in body["data"]]) == ("unloaded", ["tiny", "first"])
 
 
+async def test_a_model_is_loaded_until_its_memory_is_back_and_serves_as_long(tmp_path: Path) -> None:
+    (tmp_path / "tiny.gguf").write_bytes(bytes(7))
+    rig = asleep(tmp_path)
+    course = rig.keeper.course
+    course.leaving = rig.keeper.models.find("tiny")
+    rig.engine.state = EngineState.UNLOADING
+    seen = []
+    for _ in range(2):
+        body = (await rig.answer("GET", "/v1/models")).json()
+        seen.append((body["status"], body["data"][0]["loaded"]))
+        course.leaving, rig.engine.state = None, EngineState.UNLOADED
+    # A server that stops serves no model that it does not have.
+    rig.engine.state = EngineState.DRAINING
+    seen.append((course.status.value, False))
+    assert seen == [("serving", True), ("unloaded", False), ("unloaded", False)]
+
+
 async def test_a_load_under_way_is_told_with_its_phase_and_bytes(tmp_path: Path) -> None:
     rig = asleep(tmp_path)
     rig.engine.load_status = LoadStatus(LoadPhase.READING, 300, 1300, 2.04)

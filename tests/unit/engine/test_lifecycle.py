@@ -141,7 +141,7 @@ async def play(operations: list[tuple[str, object]], folder: Path) -> None:
 def is_quiet(bench: Bench) -> bool:
     """Nobody uses or waits for a model, nothing runs and nothing is under way."""
     course, gate = bench.keeper.course, bench.keeper.gate
-    is_resting = course.coming is None and course.asked is None and not course.is_unloading
+    is_resting = course.coming is None and course.asked is None and course.leaving is None
     return is_resting and gate.num_using == len(gate.wishes) == bench.engine.num_requests == 0
 
 
