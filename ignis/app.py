@@ -149,6 +149,7 @@ class _App:
                 page=page,
                 say=_say,
             )
+            self._keeper.gate.seek_home = first.seek
             nursery.start_soon(first.run)
         self._log.emit("ignis.process.stopped", reason="signal")
 

@@ -1,5 +1,6 @@
 """The server's first model: found, or asked for and fetched, or explained where there is none. Loads nothing itself."""
 
+import contextlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from ignis.config_fields import DownloadConfig, ModelConfig
 from ignis.downloads import Downloads, DownloadState
 from ignis.engine.keeper import ModelKeeper
 from ignis.errors import IgnisError
-from ignis.fetching import locate_model, served_name, wanted_entry
+from ignis.fetching import ModelSource, locate_model, served_name, wanted_entry
 from ignis.log import Log
 from ignis.models.local import LocalModel
 from ignis.progress import ProgressReport
@@ -49,12 +50,21 @@ class FirstModel:
         self._say = say
         self._name = served_name(model)
 
+    async def seek(self, name: str | None) -> None:
+        """Has it loaded where a request means it, by its name or by none, and somebody has brought it meanwhile, by
+        `model download` for one."""
+        if name not in (None, self._name):
+            return
+        # What is wrong with it was told at the start, and is told to the request.
+        with contextlib.suppress(IgnisError):
+            source = await self._locate()
+            if source.path is not None and not self._is_served_otherwise():
+                self._start(source, source.path)
+
     async def run(self) -> None:
         """Has it loaded, as soon as it is here."""
         try:
-            source = await trio.to_thread.run_sync(
-                locate_model, self._model, self._download, self._catalog, abandon_on_cancel=True
-            )
+            source = await self._locate()
         except IgnisError as error:
             self._fail(error, wanted_entry(self._model, self._catalog))
             return
@@ -63,8 +73,16 @@ class FirstModel:
             assert source.entry is not None
             path = await self._have(source.entry)
         if path is not None:
-            sampling = {} if source.entry is None else source.entry.sampling
-            self._keeper.start_with(LocalModel(self._name, path, sampling))
+            self._start(source, path)
+
+    async def _locate(self) -> ModelSource:
+        return await trio.to_thread.run_sync(
+            locate_model, self._model, self._download, self._catalog, abandon_on_cancel=True
+        )
+
+    def _start(self, source: ModelSource, path: Path) -> None:
+        sampling = {} if source.entry is None else source.entry.sampling
+        self._keeper.start_with(LocalModel(self._name, path, sampling))
 
     async def _have(self, entry: CatalogModel) -> Path | None:
         """Fetches it, where nobody at a terminal is against it, or waits until somebody else has. None: another model
@@ -134,7 +152,9 @@ class FirstModel:
         if self._page is not None and self._downloads.is_enabled:
             lines.append(f"  In the page      {self._page}")
         if entry is not None:
-            lines.append(f"  In a shell       ignis-server model download {entry.id}, then name it in a request")
+            lines.append(
+                f"  In a shell       ignis-server model download {entry.id}, and the next request has it loaded"
+            )
         lines.append("  Of your own      ignis-server --model-artifact model.gguf (or a model's folder)")
         return "\n".join(lines)
 

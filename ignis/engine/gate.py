@@ -57,6 +57,9 @@ class Patience:
     """Called once, when it has waited for `long_s`: its client is to see a sign of life."""
 
 
+SeekHome = Callable[[str | None], Awaitable[None]]
+
+
 class Use(NamedTuple):
     """A model that a request has, until it leaves."""
 
@@ -74,6 +77,9 @@ class Gate:
         """Requests that have entered and not left yet."""
         self.used_at_s = 0.0
         """When the last one left, by the course's clock."""
+        self.seek_home: SeekHome = _seek_nowhere
+        """Called for a request, with the name of its model, while nobody knows what one means that names none: has the
+        server's first model loaded, where that one is meant and has come to be here."""
         self._engine = engine
         self._course = course
         self._models = models
@@ -118,6 +124,9 @@ class Gate:
 
     async def _target(self, name: str | None) -> LocalModel | None:
         """Returns the model that the name means; None for whatever serves next."""
+        is_lost = self._course.next_one() is None and not self._course.is_expected
+        if is_lost and self._engine.state is not EngineState.DRAINING:
+            await self.seek_home(name)
         self._check_hope(name)
         if name is None:
             return None
@@ -202,3 +211,7 @@ class Gate:
             f"the model {self._course.coming.name} is being loaded, and others wait for their turn",
             retry_after_s=seconds,
         )
+
+
+async def _seek_nowhere(_name: str | None) -> None:
+    """There is no first model but the one that the server was started with."""

@@ -23,7 +23,6 @@ from ignis.server.upgrade import accept_token, asks_for_websocket
 from ignis.server.websocket import WebSocket
 from ignis.server.wire import ClientLeft, ClientStalled, Wire
 
-
 _LAST_WRITE_S = 5.0
 """Longest wait for a client that takes nothing, once the server stops."""
 _WATCH_WRITE_S = 1.0

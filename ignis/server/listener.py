@@ -1,8 +1,9 @@
 """The server: opens the listeners, accepts under a cap, and stops in order. One task for each listener and connection.
 
 Stopping: no more is accepted, idle connections and streams that only watch are closed at once; running exchanges go on,
-each saying that its connection ends, but none waits long for a client that takes nothing; after the drain timeout what they wait for is given up, so that they end with their own words for it;
-a second later handlers are cut, those without an answer get a 503, and shortly after that whatever is left is closed.
+each saying that its connection ends, but none waits long for a client that takes nothing; after the drain timeout what
+they wait for is given up, so that they end with their own words for it; a second later handlers are cut, those without
+an answer get a 503, and shortly after that whatever is left is closed.
 """
 
 import errno

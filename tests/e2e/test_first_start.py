@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -186,3 +187,26 @@ def test_without_a_terminal_a_model_that_is_not_to_be_had_is_explained(
     assert server.client.request("GET", "/ui/")[0] == 200
     assert len(parse_events(text, "ignis.model.load_failed")) == 1
     assert server.stop() == 0
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_what_the_shell_fetched_after_a_failed_start_answers_whoever_names_nothing(
+    mirror: Mirror, tmp_path: Path, is_allowed: bool
+) -> None:
+    files = dict(mirror.files)
+    mirror.files.clear()
+    flags = ("--download-enabled", "false") if not is_allowed else ()
+    server = serve(mirror, tmp_path, *flags)
+    try:
+        end = time.perf_counter() + 60
+        while "Of your own      ignis-server --model-artifact" not in server.log_text():
+            assert time.perf_counter() < end and server.process.poll() is None, server.log_text()
+            time.sleep(0.02)
+        assert server.client.request("POST", "/v1/chat/completions", {"messages": HI, "max_tokens": 1})[0] == 503
+        mirror.files.update(files)
+        command = [sys.executable, "-m", "ignis", "model", "download", "first"]
+        subprocess.run(command, env=environment(mirror, tmp_path), cwd=tmp_path, check=True, capture_output=True)
+        assert server.client.chat(messages=HI, max_tokens=1).error is None
+        assert state(server.client) == {"status": "serving"}
+    finally:
+        assert server.stop() == 0

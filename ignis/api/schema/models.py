@@ -28,7 +28,9 @@ class ModelEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
     object: Literal["model"]
     created: Annotated[int, msgspec.Meta(description="When its file was written, Unix seconds.")]
     owned_by: Literal["ignis"]
-    loaded: Annotated[bool, msgspec.Meta(description="Whether it serves, or did until now and its memory is not back yet.")]
+    loaded: Annotated[
+        bool, msgspec.Meta(description="Whether it serves, or did until now and its memory is not back yet.")
+    ]
     format: Annotated[str, msgspec.Meta(description="How its weights are stored.")]
     size_bytes: Annotated[int, msgspec.Meta(description="Of its weights' files.")]
     load_estimate_seconds: Annotated[
