@@ -87,8 +87,10 @@ class HttpExchange:
         self.socket: WebSocket | None = None
         """What the exchange became, once it was accepted."""
         self._is_draining = False
+        self._is_endless = False
+        """Whether its answer has no end of its own."""
         self._watch: SseStream | None = None
-        """The stream without an end of its own that was opened."""
+        """That answer, once its head is out."""
         self._first_part = first_part
         self._reader = reader
         self._wire = wire
@@ -202,10 +204,8 @@ class HttpExchange:
     async def open_watch(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:
         if self._is_draining:
             raise DrainingError("the server shuts down")
+        self._is_endless = True
         self._watch = await self._open(headers)
-        if self._is_draining:
-            # It began to while a slow client took the head.
-            self.cut(Cut.DRAINED)
         return self._watch
 
     async def _open(self, headers: Sequence[tuple[str, str]]) -> SseStream:
@@ -269,8 +269,8 @@ class HttpExchange:
         A client that takes nothing has little time from here on.
         """
         self._is_draining = True
-        self._wire.hurry(_LAST_WRITE_S if self._watch is None else _WATCH_WRITE_S)
-        if self._watch is not None:
+        self._wire.hurry(_WATCH_WRITE_S if self._is_endless else _LAST_WRITE_S)
+        if self._is_endless:
             self.cut(Cut.DRAINED)
         if self.socket is not None:
             self.socket.drain()
