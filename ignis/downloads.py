@@ -6,6 +6,7 @@ id until the next download of that model.
 
 import enum
 import math
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -106,7 +107,7 @@ class Downloads:
 
     def _free_bytes(self) -> int:
         """The folder itself may be made by the first download only."""
-        place = next(place for place in (self.folder, *self.folder.absolute().parents) if place.exists())
+        place = next(place for place in (self.folder, *self.folder.absolute().parents) if os.path.exists(place))
         return shutil.disk_usage(place).free
 
     @property

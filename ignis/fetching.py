@@ -18,6 +18,7 @@ from ignis.hub import HubClient, HubFile
 from ignis.package_index import IndexClient, index_settings, pip_files
 from ignis.pinned import Progress
 from ignis.transfer import fetch_file
+from ignis.units import shown_file_size
 
 _PARALLEL_FILES = 4
 _CONFIG = "config.json"
@@ -180,12 +181,16 @@ def _check_space(entry: CatalogModel, folder: Path) -> None:
             # Wheel and file at once: `fetch` looks at that itself.
             continue
         sizes = [
-            (folder / name).stat().st_size for name in (file.name, f"{file.name}.part") if (folder / name).exists()
+            (folder / name).stat().st_size
+            for name in (file.name, f"{file.name}.part")
+            # Path.exists raises where a folder may not be entered: keeping the file fails there, and says so.
+            if os.path.exists(folder / name)
         ]
         missing += max(file.size_bytes - max(sizes, default=0), 0)
-    place = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    place = next(place for place in (folder, *folder.absolute().parents) if os.path.exists(place))
     free = shutil.disk_usage(place).free
     if missing and free < missing + _RESERVE_BYTES:
         raise DownloadError(
-            f"{folder} has {free // 10**6} MB free, {entry.id} needs {(missing + _RESERVE_BYTES) // 10**6} MB more"
+            f"{folder} has {shown_file_size(free)} free, {entry.id} needs"
+            f" {shown_file_size(missing + _RESERVE_BYTES)} more"
         )

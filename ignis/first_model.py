@@ -17,7 +17,7 @@ from ignis.log import Log
 from ignis.models.local import LocalModel
 from ignis.progress import ProgressReport
 from ignis.terminal import ask, is_attended
-from ignis.units import shown_size
+from ignis.units import shown_file_size
 
 
 class FirstModel:
@@ -161,4 +161,4 @@ class FirstModel:
 
 def _told(entry: CatalogModel) -> str:
     licence = f", {entry.licence}" if entry.licence else ""
-    return f"{entry.title} ({shown_size(entry.size_bytes)}{licence})"
+    return f"{entry.title} ({shown_file_size(entry.size_bytes)}{licence})"

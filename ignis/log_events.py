@@ -132,6 +132,15 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.model.folder_unreadable": (
+        "warning",
+        frozenset(
+            {
+                "path",
+                "error",
+            }
+        ),
+    ),
     "ignis.model.load_started": (
         "info",
         frozenset(

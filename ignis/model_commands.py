@@ -13,8 +13,11 @@ from ignis.config import Config, load_config
 from ignis.config_values import join_words, nearest
 from ignis.errors import ConfigError, DownloadError, ModelFileError
 from ignis.fetching import fetch_model, wanted_entry
+from ignis.models.local import LocalModel, LocalModels
+from ignis.on_disk import named_models, whole_models
 from ignis.pinned import remove
 from ignis.progress import ProgressReport
+from ignis.units import shown_file_size
 
 
 def run_model_command(command: str, words: Sequence[str]) -> int:
@@ -56,12 +59,16 @@ def _list(words: list[str]) -> int:
         print("\n".join(catalog.models))
         return 0
     rows = [_facts(entry, catalog, config) for entry in catalog.models.values()]
+    rows += [_local_facts(model) for model in _locals(catalog, config)]
     if is_json:
         print(json.dumps(rows, indent=2))
         return 0
     for row in rows:
-        size = f"{row['size_bytes'] / 1e6:.0f} MB"
-        print(f"{row['id']}  {row['title']}, {row['licence'] or 'licence not stated'}, {size}, {row['presence']}")
+        size = shown_file_size(row["size_bytes"])
+        if row["is_local"]:
+            print(f"{row['id']}  {row['format']}, {size}, local, {row['presence']}: {row['path']}")
+        else:
+            print(f"{row['id']}  {row['title']}, {row['licence'] or 'licence not stated'}, {size}, {row['presence']}")
     return 0
 
 
@@ -146,6 +153,7 @@ def _facts(entry: CatalogModel, catalog: Catalog, config: Config) -> dict[str, A
         "title": entry.title,
         "is_default": entry.id == catalog.default,
         "is_built_in": entry.is_built_in,
+        "is_local": False,
         "licence": entry.licence,
         "architecture": entry.architecture,
         "format": entry.format,
@@ -156,6 +164,42 @@ def _facts(entry: CatalogModel, catalog: Catalog, config: Config) -> dict[str, A
         "size_bytes": entry.size_bytes,
         "presence": presence.value,
         "path": str(entry.path(config.download.path)) if presence is Presence.COMPLETE else None,
+    }
+
+
+def _locals(catalog: Catalog, config: Config) -> list[LocalModel]:
+    """What a server would know by name beside the catalog's models. Names folders that it cannot read on standard
+    error."""
+    folder = config.download.path
+    whole = list(whole_models(catalog, folder))
+    models = LocalModels(folder, named_models(config.switch), lambda: whole, _warn_unreadable)
+    of_catalog = {os.path.realpath(model.path) for model in whole}
+    return [model for model in models.all() if os.path.realpath(model.path) not in of_catalog]
+
+
+def _warn_unreadable(folder: Path, error: OSError) -> None:
+    print(f"ignis-server: {folder} cannot be read, and what lies in it is left out: {error.strerror}", file=sys.stderr)
+
+
+def _local_facts(model: LocalModel) -> dict[str, Any]:
+    """As _facts; what only its files could say is left empty, for none is opened."""
+    presence = Presence.COMPLETE if os.path.exists(model.path) else Presence.ABSENT
+    return {
+        "id": model.name,
+        "title": model.name,
+        "is_default": False,
+        "is_built_in": False,
+        "is_local": True,
+        "licence": "",
+        "architecture": "",
+        "format": model.format,
+        "parameters": None,
+        "context_tokens": None,
+        "needs_bytes": None,
+        "origin": "",
+        "size_bytes": model.size_bytes(),
+        "presence": presence.value,
+        "path": str(model.path),
     }
 
 

@@ -5,6 +5,7 @@ from collections import deque
 from typing import TextIO
 
 from ignis.clock import Clock, monotonic_s
+from ignis.units import shown_file_size
 
 _WINDOW_S = 5.0
 _BAR_CELLS = 24
@@ -64,9 +65,9 @@ class ProgressReport:
     def _line(self, done_bytes: int, total_bytes: int, rate: float) -> str:
         speed = f"{rate / 1e6:.1f} MB/s"
         if not total_bytes:
-            return f"fetching {self._title}: {done_bytes // 10**6} MB, {speed}"
+            return f"fetching {self._title}: {shown_file_size(done_bytes)}, {speed}"
         cells = _BAR_CELLS * done_bytes // total_bytes
         bar = "█" * cells + "░" * (_BAR_CELLS - cells)
         left = f", {(total_bytes - done_bytes) / rate:.0f} s left" if rate and done_bytes < total_bytes else ""
         share = 100 * done_bytes // total_bytes
-        return f"fetching {self._title} {bar} {share:3d} % of {total_bytes // 10**6} MB, {speed}{left}"
+        return f"fetching {self._title} {bar} {share:3d} % of {shown_file_size(total_bytes)}, {speed}{left}"

@@ -172,6 +172,17 @@ def shown_size(size_bytes: int) -> str:
     return f"{size_bytes} bytes"
 
 
+def shown_file_size(size_bytes: int) -> str:
+    """Writes the size of files for a person, rounded, in the powers of ten that disks and hubs count in, as the page
+    does: 98 MB, 4.7 GB."""
+    size, units = float(size_bytes), iter(("bytes", "kB", "MB", "GB", "TB"))
+    unit = next(units)
+    while size >= 999.5 and unit != "TB":
+        size, unit = size / 1000, next(units)
+    digits = 0 if size >= 100 or unit in ("bytes", "kB", "MB") else 1
+    return f"{size:.{digits}f} {unit}"
+
+
 def format_size(size_bytes: int) -> str:
     """Writes a size with the largest unit that divides it, so that parse_size reads the same number back."""
     for unit in ("T", "G", "M", "K"):

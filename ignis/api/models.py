@@ -66,6 +66,7 @@ class Models:
             reason=state.reason,
             loading=state.loading,
             last_switch=state.last_switch,
+            unreadable=self._serving.keeper.models.unreadable,
             switches=tuple(_change(change) for change in self._serving.keeper.course.changes),
             has_more=False,
             first_id=entries[0].id if entries else None,

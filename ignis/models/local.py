@@ -25,6 +25,9 @@ _PROJECTOR = "mmproj"
 """Begins the name of a GGUF file that holds an image encoder, which is no model of its own."""
 
 
+OnUnreadable = Callable[[Path, OSError], None]
+
+
 @dataclass(frozen=True, slots=True)
 class LocalModel:
     """A model that can be loaded."""
@@ -62,12 +65,21 @@ class LocalModels:
         folder: Path,
         named: Iterable[LocalModel] = (),
         others: Callable[[], Iterable[LocalModel]] = tuple,
+        on_unreadable: OnUnreadable = lambda _folder, _error: None,
     ) -> None:
-        """named: by the operator. others: what somebody else knows to be on the disk, the catalog for one."""
+        """
+        Args:
+            named: by the operator.
+            others: what somebody else knows to be on the disk, the catalog for one.
+            on_unreadable: called, in the thread of whoever looks, when a folder is found that cannot be read; of one
+                that stays so once.
+        """
         self._folder = folder
         self.named: Sequence[LocalModel] = tuple(named)
         self._others = others
         self._started: LocalModel | None = None
+        self._on_unreadable = on_unreadable
+        self._unreadable: Mapping[Path, OSError] = {}
 
     def start_with(self, model: LocalModel) -> None:
         """Makes the model that the server was started on known, before all others."""
@@ -79,6 +91,12 @@ class LocalModels:
         for model in self._known().values():
             found.setdefault(_real(model.path), model)
         return list(found.values())
+
+    @property
+    def unreadable(self) -> Sequence[str]:
+        """The folders that could not be read when it was last looked, from the models' folder's own name on."""
+        above = self._folder.absolute().parent
+        return tuple(str(folder.absolute().relative_to(above)) for folder in self._unreadable)
 
     def find(self, name: str) -> LocalModel:
         """Returns the model of that name. Of several names of one model, the first is the one that clients read.
@@ -134,11 +152,12 @@ class LocalModels:
     def _in_folder(self) -> Iterator[LocalModel]:
         """What lies in the folder: level by level, on each level GGUF files first, then in the order of names."""
         level, num_seen = [self._folder], 0
+        unreadable: dict[Path, OSError] = {}
         for _ in range(_DEPTH):
             below: list[Path] = []
             folders: list[LocalModel] = []
             for folder in level:
-                entries = sorted(_listed(folder), key=lambda entry: entry.name)
+                entries = sorted(_listed(folder, unreadable), key=lambda entry: entry.name)
                 num_seen += len(entries)
                 if num_seen > _MAX_ENTRIES:
                     return
@@ -153,6 +172,9 @@ class LocalModels:
                             folders.append(LocalModel(entry.name, path))
             yield from folders
             level = below
+        known, self._unreadable = self._unreadable, unreadable
+        for folder in unreadable.keys() - known.keys():
+            self._on_unreadable(folder, unreadable[folder])
 
 
 def _told(names: Sequence[str]) -> str:
@@ -167,12 +189,16 @@ def _is_checkpoint(folder: Path) -> bool:
     return CONFIG in names and any(name.endswith(_SAFETENSORS) for name in names)
 
 
-def _listed(folder: Path) -> list[os.DirEntry[str]]:
-    """What the folder holds; nothing where it cannot be read: it is somebody else's then, or gone."""
+def _listed(folder: Path, unreadable: dict[Path, OSError] | None = None) -> list[os.DirEntry[str]]:
+    """What the folder holds; nothing where it is gone, or cannot be read, which is noted: it is somebody else's."""
     try:
         with os.scandir(folder) as entries:
             return list(entries)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        if unreadable is not None:
+            unreadable[folder] = error
         return []
 
 

@@ -89,7 +89,7 @@ def test_what_is_here_is_listed(mirror: Mirror, tmp_path: Path, capsys: pytest.C
     def presences() -> dict[str, str]:
         capsys.readouterr()
         assert main(["model", "list", "--json", *options]) == 0
-        return {row["id"]: row["presence"] for row in json.loads(capsys.readouterr().out)}
+        return {row["id"]: row["presence"] for row in json.loads(capsys.readouterr().out) if not row["is_local"]}
 
     assert presences() == {"smollm2-135m-instruct": "absent", "folder": "absent", "one": "absent"}
     assert main(["model", "download", "one", *options]) == 0
@@ -98,6 +98,44 @@ def test_what_is_here_is_listed(mirror: Mirror, tmp_path: Path, capsys: pytest.C
     assert presences() == {"smollm2-135m-instruct": "absent", "folder": "partial", "one": "complete"}
     (tmp_path / "models" / ONE).write_bytes(b"another")
     assert presences()["one"] == "foreign"
+
+
+def test_models_of_ones_own_are_listed_as_local(
+    mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = flags(mirror, tmp_path)
+    assert main(["model", "download", "one", *options]) == 0
+    (tmp_path / "models" / "mine.gguf").write_bytes(bytes(2_600_000))
+    own = tmp_path / "models" / "owner" / "folder-model"
+    own.mkdir(parents=True)
+    (own / "config.json").write_text("{}")
+    (own / "model.safetensors").write_bytes(bytes(7))
+    options += ["--switch-known-models", f"far={tmp_path}/far.gguf"]
+    capsys.readouterr()
+    assert main(["model", "list", *options]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "local" in line] == [
+        f"far  GGUF, 0 bytes, local, absent: {tmp_path}/far.gguf",
+        f"mine  GGUF, 3 MB, local, complete: {tmp_path}/models/mine.gguf",
+        f"folder-model  safetensors, 7 bytes, local, complete: {own}",
+    ]
+    # What the catalog has is told once.
+    assert [line.split()[0] for line in lines if "local" not in line] == ["smollm2-135m-instruct", "folder", "one"]
+    assert main(["model", "list", "--json", *options]) == 0
+    catalogued, *_, local = json.loads(capsys.readouterr().out)
+    assert local.keys() == catalogued.keys() and (local["is_local"], catalogued["is_local"]) == (True, False)
+
+
+def test_a_folder_that_cannot_be_read_takes_no_other_model_out_of_the_list(
+    mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = flags(mirror, tmp_path)
+    assert main(["model", "download", "one", *options]) == 0
+    (tmp_path / "models" / "folder").symlink_to("folder")
+    capsys.readouterr()
+    assert main(["model", "list", "--json", *options]) == 0
+    found = {row["id"]: row["presence"] for row in json.loads(capsys.readouterr().out)}
+    assert found == {"smollm2-135m-instruct": "absent", "folder": "unreadable", "one": "complete"}
 
 
 def test_several_models_are_fetched_though_one_fails(

@@ -6,7 +6,7 @@ import { readEvents } from "./lines.js";
 /**
  * @typedef {{model: string, state: "waiting" | "running" | "complete" | "failed" | "stopped", done_bytes: number,
  *   total_bytes: number, bytes_per_second: number, reason?: string}} Download
- * @typedef {{id: string, title: string, size_bytes: number, presence: "complete" | "partial" | "absent" | "foreign",
+ * @typedef {{id: string, title: string, size_bytes: number, presence: "complete" | "partial" | "absent" | "foreign" | "unreadable",
  *   origin: string, is_default: boolean, licence?: string, architecture?: string, format?: string, parameters?: number,
  *   context_tokens?: number, needs_bytes?: number, download?: Download}} Entry
  * @typedef {import("./models.js").Course & {status: string, model?: string, waiting?: number, downloads?: Download[]}} State

@@ -38,7 +38,7 @@ export function CatalogRow({ entry, canDownload }) {
         ? html`<td colspan="2"><${Progress} entry=${entry} download=${/** @type {Download} */ (download)} /></td>`
         : html`<td><span class=${`tag ${why ? (why.isBad ? "bad" : "warn") : ""}`}>${why?.word ?? (entry.presence === "partial" ? "begun" : "not here")}</span>
               ${why && html` <button type="button" class="link" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>Why?</button>`}</td>
-            <td class="act"><button type="button" class="button" disabled=${!canDownload || entry.presence === "foreign"} aria-label=${`${order} ${entry.id}`} onClick=${() => fetchModel(entry.id)}>${order}</button></td>`}
+            <td class="act"><button type="button" class="button" disabled=${!canDownload || entry.presence === "foreign" || entry.presence === "unreadable"} aria-label=${`${order} ${entry.id}`} onClick=${() => fetchModel(entry.id)}>${order}</button></td>`}
     </tr>
     ${isOpen && why && !isMoving(download) && html`<tr class="why"><td colspan="4">${why.text}</td></tr>`}`;
 }
@@ -64,6 +64,7 @@ function about(format, tokens, licence) {
 function reasonOf(entry, download) {
   if (download?.state === "failed") return { word: "failed", text: download.reason ?? "The server does not say.", isBad: true };
   if (entry.presence === "foreign") return { word: "name taken", text: "A file of another size has the name of one of its files. The server leaves it alone: move it away, and the download can begin." };
+  if (entry.presence === "unreadable") return { word: "not readable", text: "The server may not look into this model's folder. Give its user the right to, and it is found.", isBad: true };
   const room = ring.at('ignis_device_memory_bytes{state="total"}', ring.last);
   if (entry.needs_bytes && entry.needs_bytes > room) {
     return { word: "does not fit", text: `A load takes at least ${bytes(entry.needs_bytes)}, and this device has ${bytes(room)} in all.` };

@@ -5,7 +5,7 @@ import { html } from "../parts/html.js";
 import { bytes } from "../parts/format.js";
 import { catalog, downloads, isMoving, look, refusal } from "../state/downloads.js";
 import { ring, taken } from "../state/samples.js";
-import { course, failure, models, status } from "../state/server.js";
+import { course, failure, models, status, unreadable } from "../state/server.js";
 import { CatalogRow, ModelRow } from "./model-row.js";
 
 export function Models() {
@@ -20,6 +20,7 @@ export function Models() {
   return html`<section class="card models" aria-label="Models">
     <header><h2>Models</h2><span class="quiet">${free > 0 && `${bytes(free)} free on this disk`}</span></header>
     ${words && html`<p class="note" role="alert">${words}</p>`}
+    ${unreadable.value.length > 0 && html`<p class="note" id="unreadable">The server may not read ${unreadable.value.join(", ")}: what lies there is not listed.</p>`}
     <div class="scroll" tabindex="0" role="region" aria-label="Models, table"><table>
       <thead><tr><th scope="col">Name</th><th scope="col" class="size">Size</th><th scope="col" class="state">State</th><th scope="col" class="act"><span class="reader">What to do</span></th></tr></thead>
       <tbody>

@@ -27,6 +27,8 @@ export const loaded = computed(() => models.value.find((model) => model.loaded) 
 export const hasNoModel = computed(() => !models.value.length && !["", "away", "locked", "serving"].includes(status.value));
 /** The latest changes of what is loaded, the newest first. */
 export const switches = signal(/** @type {import("../api/models.js").Switch[]} */ ([]));
+/** Folders of models that the server may not read. */
+export const unreadable = signal(/** @type {string[]} */ ([]));
 /** Ranges and texts of what a request can set. */
 export const fields = signal(/** @type {Map<string, import("../api/openapi.js").FieldRange>} */ (new Map()));
 
@@ -117,6 +119,7 @@ async function ask(aborted) {
     status.value = answer.status;
     course.value = answer;
     switches.value = answer.switches ?? [];
+    unreadable.value = answer.unreadable ?? [];
     if (answer.build && answer.build !== build) isReplaced.value = build !== "";
     build ||= answer.build;
     if (!fields.value.size) fields.value = await (await import("../api/openapi.js")).readFields();

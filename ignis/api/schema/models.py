@@ -140,8 +140,13 @@ class CatalogEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
     title: str
     size_bytes: Annotated[int, msgspec.Meta(description="Of all its files.")]
     presence: Annotated[
-        Literal["complete", "partial", "absent", "foreign"],
-        msgspec.Meta(description="On this machine, by names and sizes. foreign: another file has the name of one."),
+        Literal["complete", "partial", "absent", "foreign", "unreadable"],
+        msgspec.Meta(
+            description=(
+                "On this machine, by names and sizes. foreign: another file has the name of one. unreadable: the "
+                "server may not look into its folder."
+            )
+        ),
     ]
     origin: Annotated[str, msgspec.Meta(description="Repository and revision, or package and version.")]
     is_default: Annotated[bool, msgspec.Meta(description="Served when the configuration names none.")]
@@ -195,6 +200,15 @@ class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
     last_switch: Annotated[ModelChange, msgspec.Meta(description="From one model to another.")] | None = None
     switches: Annotated[
         Sequence[ModelChange], msgspec.Meta(description="The latest 20, the newest first: loads and unloads too.")
+    ] = ()
+    unreadable: Annotated[
+        Sequence[str],
+        msgspec.Meta(
+            description=(
+                "Folders of models that the server may not read, from the last part of `download.path` on: what lies "
+                "in them is not listed."
+            )
+        ),
     ] = ()
 
 

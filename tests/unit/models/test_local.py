@@ -1,6 +1,8 @@
 """Which models are here, and by which names: no file is opened for it."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,3 +116,26 @@ def test_a_link_that_leads_round_is_not_followed_for_ever(tmp_path: Path) -> Non
     (tmp_path / "again").symlink_to(tmp_path)
     (tmp_path / "broken.gguf").symlink_to(tmp_path / "nowhere")
     assert names(LocalModels(tmp_path)) == ["m"]
+
+
+def test_a_folder_that_cannot_be_read_is_named_once_and_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    touch(tmp_path / "models" / "here.gguf")
+    hf_folder(tmp_path / "models" / "locked")
+    scan, told = os.scandir, []
+    has_right = False
+
+    def scan_with_rights(folder: Path) -> Any:
+        # root, as whom tests may run, has every right.
+        if folder.name == "locked" and not has_right:
+            raise PermissionError(13, "Permission denied", str(folder))
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", scan_with_rights)
+    models = LocalModels(tmp_path / "models", on_unreadable=lambda folder, error: told.append((folder, error.errno)))
+    for _ in range(2):
+        assert (names(models), models.unreadable) == (["here"], ("models/locked",))
+        assert told == [(tmp_path / "models" / "locked", 13)]
+    has_right = True
+    assert (names(models), models.unreadable) == (["here", "locked"], ())
