@@ -36,12 +36,17 @@ def answered(page: Page, count: int = 1) -> list[str]:
     """Waits until so many answers are whole; returns their texts."""
     expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(count, timeout=LIMIT_MS)
     expect(page.locator(".turn.answer .prose")).to_have_count(count)
-    # What was not laid out yet has no inner text; a tab behind others has no frames.
-    page.evaluate(
-        """() => new Promise((resolve) => { setTimeout(resolve, 300);
-        requestAnimationFrame(() => requestAnimationFrame(resolve)); })"""
+    # What the browser skips has no inner text, and until it has drawn a frame it skips all that is closed.
+    texts: list[str] = page.locator(".turn.answer .prose").evaluate_all(
+        """(proses) => proses.map((prose) => {
+          const sheets = [...prose.querySelectorAll(".sheet.closed")];
+          for (const sheet of sheets) sheet.style.contentVisibility = "visible";
+          const text = prose.innerText;
+          for (const sheet of sheets) sheet.style.contentVisibility = "";
+          return text;
+        })"""
     )
-    return page.locator(".turn.answer .prose").all_inner_texts()
+    return texts
 
 
 def grown(page: Page, length: int = 80) -> str:

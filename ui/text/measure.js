@@ -14,10 +14,24 @@ const widths = new ResizeObserver((entries) => {
   }
 });
 
+const sights = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting, boundingClientRect } of entries) {
+    if (target.isConnected && (isIntersecting || !boundingClientRect.height)) continue;
+    sights.unobserve(target);
+    if (target.isConnected) close(/** @type {HTMLElement} */ (target), boundingClientRect.height);
+  }
+});
+
 /** The browser may skip that sheet from now on. @param {HTMLElement} sheet @param {number} heightPx about */
 export function close(sheet, heightPx) {
   sheet.classList.add("closed");
-  sheet.style.containIntrinsicBlockSize = `auto ${Math.round(heightPx)}px`;
+  sheet.style.containIntrinsicBlockSize = `auto ${heightPx}px`;
+}
+
+/** The same for a sheet that is drawn: once nobody sees it, for its text would move while it takes a height that is only
+ * about its own. @param {HTMLElement} sheet */
+export function closeUnseen(sheet) {
+  sights.observe(sheet);
 }
 
 /** @param {HTMLElement} sheet one that is closed and built */

@@ -6,7 +6,7 @@ import { heightOf } from "./estimate.js";
 import { OpenFence } from "./fence.js";
 import { OpenItems, hasItems } from "./items.js";
 import { outline, read, scratch } from "./markdown.js";
-import { close, measureLater, watchWidth, widthOf } from "./measure.js";
+import { close, closeUnseen, measureLater, watchWidth, widthOf } from "./measure.js";
 import { buildFromEnd } from "./opening.js";
 import { patchChildren } from "./patch.js";
 import { byBlock, lineStarts, openFence, split } from "./split.js";
@@ -148,7 +148,8 @@ export class AnswerText {
   #takeSheet() {
     // What of the open part stands there is drawn in the new one.
     patchChildren(this.#sheet, document.createDocumentFragment(), this.#numClosed);
-    if (this.#sheet.parentNode) close(this.#sheet, this.#sheetPx);
+    if (this.#sheet.firstChild) closeUnseen(this.#sheet);
+    else if (this.#sheet.parentNode) close(this.#sheet, this.#sheetPx);
     this.#sheet = document.createElement("div");
     this.#sheet.className = "sheet";
     this.element.append(this.#sheet);
