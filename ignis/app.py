@@ -97,7 +97,7 @@ class _App:
                 config.download.path,
                 named_models(config.switch),
                 partial(verified_models, self._catalog, config.download.path),
-                lambda folder, error: log.emit("ignis.model.folder_unreadable", path=str(folder), error=error),
+                lambda folder, error: log.emit("ignis.model.folder_unreadable", path=str(folder), error=error.strerror),
             ),
             KeeperSettings.from_config(config),
             log,

@@ -27,7 +27,8 @@ class ErrorBody(msgspec.Struct, kw_only=True):
 
 def detail(error: IgnisError) -> ErrorDetail:
     """Says of an error what a client may read."""
-    message = error.message if error.public is None else error.public
+    told = error.public if error.told is None else error.told
+    message = error.message if told is None else told
     return ErrorDetail(
         message=_echo(message),
         type=error.type,

@@ -17,9 +17,13 @@ class IgnisError(Exception):
     default_param: ClassVar[str | None] = None
     default_retry_after_s: ClassVar[int | None] = None
 
-    def __init__(self, message: str, param: str | None = None, retry_after_s: int | None = None) -> None:
+    def __init__(
+        self, message: str, param: str | None = None, retry_after_s: int | None = None, told: str | None = None
+    ) -> None:
+        """told: what clients read of this one, where the place that raises it knows more than `public` says."""
         super().__init__(message)
         self.message = message
+        self.told = told
         self.param = self.default_param if param is None else param
         self.retry_after_s = self.default_retry_after_s if retry_after_s is None else retry_after_s
 
@@ -404,12 +408,12 @@ class ConnectionsFullError(BusyError):
 
 
 class EngineError(Fault):
-    """The engine gave up on the request. The log has the reason."""
+    """The answer was cut off. The message says why, and what to do; the log has a fault's reason."""
 
     status = 500
     type = "engine_error"
     code = "engine_error"
-    public = "The engine gave up on this request"
+    public = "The answer was cut off by a fault at this request alone; sent again, it may go well"
 
 
 class InternalError(Fault):

@@ -309,7 +309,7 @@ class _Answer:
         if event.finish is FinishReason.BLOCKED:
             raise InvalidRequestError(f"{self._held_param} cannot be held: {event.fault}", self._held_param)
         if event.finish is FinishReason.FAULT:
-            raise EngineError(event.fault)
+            raise EngineError(event.fault, told=event.told)
         if event.finish is FinishReason.CANCELLED:
             raise DrainingError("the server gave the request up because it shuts down")
         tail = self._text.finish()

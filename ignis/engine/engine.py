@@ -10,6 +10,7 @@ import trio
 from ignis import machine
 from ignis._core import MAX_LANES
 from ignis.clock import Clock, monotonic_s
+from ignis.engine.cut_off import MODEL_FAILED
 from ignis.engine.device_memory import DeviceMemory, memory_of
 from ignis.engine.estimate import Estimate
 from ignis.engine.flight import Account, Flight
@@ -201,11 +202,12 @@ class Engine:
         """The model is to stay after all."""
         self._advance(EngineEvent.STAY)
 
-    async def unload(self, fault: str = "the model was unloaded before the answer was done") -> None:
-        """Ends what is in flight with FAULT and frees the model. Is not broken off: there is nothing to go back to."""
+    async def unload(self, told: str | None = None) -> None:
+        """Ends what is in flight with FAULT, and tells its clients so, and frees the model. Is not broken off: there is
+        nothing to go back to."""
         self._advance(EngineEvent.UNLOAD)
         with trio.CancelScope(shield=True):
-            await self._detach(fault)
+            await self._detach("the model was unloaded before the answer was done", told)
             await trio.to_thread.run_sync(self._unload_leaf)
         self.reason = ""
         self._advance(EngineEvent.DONE)
@@ -473,24 +475,24 @@ class Engine:
         self.reason = failure.message
         self._advance(EngineEvent.ERROR)
         self._log.emit("ignis.engine.fault", error=failure.__cause__ or failure)
-        self._end_flights(FinishReason.FAULT, failure.message)
+        self._end_flights(FinishReason.FAULT, failure.message, failure.told or MODEL_FAILED)
 
-    def _end_flights(self, reason: FinishReason, fault: str = "") -> None:
+    def _end_flights(self, reason: FinishReason, fault: str = "", told: str | None = None) -> None:
         now = self._clock()
         for request_id, flight in list(self._flights.items()):
-            event = TokenEvent(request_id, finish=reason, fault=fault, usage=flight.usage)
+            event = TokenEvent(request_id, finish=reason, fault=fault, told=told, usage=flight.usage)
             flight.mailbox.put(event)
             self._end(request_id, event, now)
 
-    async def _detach(self, fault: str | None = None) -> None:
+    async def _detach(self, fault: str | None = None, told: str | None = None) -> None:
         """Ends every request and takes the leaf from the loop; it is not called again."""
         loop = self._loop
         if loop is not None and not loop.has_ended:
             done = trio.Event()
-            loop.post(Detach(done.set, fault))
+            loop.post(Detach(done.set, fault, told))
             await done.wait()
         # Submissions that crossed it.
-        self._end_flights(FinishReason.CANCELLED if fault is None else FinishReason.FAULT, fault or "")
+        self._end_flights(FinishReason.CANCELLED if fault is None else FinishReason.FAULT, fault or "", told)
         self._scheduler = None
         self._loaded = None
 

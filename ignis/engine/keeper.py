@@ -11,6 +11,7 @@ from functools import partial
 import trio
 
 from ignis.clock import Clock
+from ignis.engine import cut_off
 from ignis.engine.course import Asked, Course, Reload
 from ignis.engine.engine import Engine
 from ignis.engine.gate import Gate, KeeperSettings
@@ -33,8 +34,6 @@ from ignis.errors import (
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.models.local import LocalModel, LocalModels
-
-_STRAGGLER = "the server went on to another model before the answer was done"
 
 Prepare = Callable[[LoadedModel], Awaitable[None]]
 
@@ -295,11 +294,12 @@ class ModelKeeper:
             cause = first_of(error)
             self._settings = old_settings
             self._log_failure(target, cause)
+            # What was read of it is a million small objects.
+            await trio.to_thread.run_sync(give_memory_back)
+            # The last thing: whoever is told so may at once order another.
             # Who waits for a model that is only loaded anew still has it.
             waited = 0 if old.path == target.path else self._refuse_waiting(target, cause)
             self._settle(watch, SwitchOutcome.REFUSED, waited, cause)
-            # What was read of it is a million small objects.
-            await trio.to_thread.run_sync(give_memory_back)
             return cause
         watch.mark(SwitchPhase.PREPARE)
         if not await self._drain(target):
@@ -309,7 +309,9 @@ class ModelKeeper:
             return _stopping()
         watch.mark(SwitchPhase.DRAIN)
         try:
-            await self._tear_down("switch")
+            drain_s = self.gate.settings.drain_timeout_s
+            is_reload = old.path == target.path
+            await self._tear_down("switch", cut_off.reloaded(drain_s) if is_reload else cut_off.switched(drain_s))
             watch.mark(SwitchPhase.TEARDOWN)
             waited = self.gate.wishes.count(target.path)
             loaded = await self._load(opened)
@@ -373,7 +375,7 @@ class ModelKeeper:
         self.course.leaving = leaving = self.course.opened.local
         watch = SwitchWatch(leaving.name, None, self.course.clock)
         try:
-            await self._tear_down(reason)
+            await self._tear_down(reason, cut_off.unloaded(self.gate.settings.drain_timeout_s))
             watch.mark(SwitchPhase.TEARDOWN)
             self.course.changes.appendleft(watch.over(SwitchOutcome.UNLOADED, reason=reason))
         finally:
@@ -450,15 +452,15 @@ class ModelKeeper:
     def _is_same(self, settings: LoadSettings, family: str | None) -> bool:
         return settings.of(family) == self._settings.of(family)
 
-    async def _tear_down(self, reason: str | None = None) -> None:
-        """Unloads whatever is loaded, and gives the memory back."""
+    async def _tear_down(self, reason: str | None = None, told: str | None = None) -> None:
+        """Unloads whatever is loaded, and gives the memory back. told: to clients whose answers still run."""
         opened, self.course.opened, self.course.model = self.course.opened, None, None
         if opened is None:
             return
         begun_at_s = self.course.clock()
         name = opened.local.name
         try:
-            await self._engine.unload(_STRAGGLER)
+            await self._engine.unload(told)
         finally:
             opened.close()
             self._forget()

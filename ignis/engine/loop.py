@@ -11,6 +11,7 @@ import trio
 from ignis._core import Draw
 from ignis.clock import Clock
 from ignis.engine.constraint_work import ConstraintWorkers, Worked
+from ignis.engine.cut_off import LOOP_BROKE, MODEL_FAILED
 from ignis.engine.leaf import Leaf, StepTimes
 from ignis.errors import EngineError, InternalError
 from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, MovePages, PrefillSpan, Step
@@ -37,6 +38,8 @@ class Detach:
     done: Callable[[], None]
     fault: str | None = None
     """Why, for those who are ended: with FAULT. None: with CANCELLED."""
+    told: str | None = None
+    """The same, for their clients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,7 @@ class StepLoop:
                 self._turned_at_s = self._clock()
                 self._turn()
         except Exception as error:  # the thread's last resort: whoever waits must hear of it
-            failure = EngineError(f"the step loop broke: {type(error).__name__}: {error}")
+            failure = EngineError(f"the step loop broke: {type(error).__name__}: {error}", told=LOOP_BROKE)
             failure.__cause__ = error
             self._scheduler = self._leaf = None
             self._flush()
@@ -244,7 +247,7 @@ class StepLoop:
             failure = error
             is_run = False
             ran = self._clock()
-            events = scheduler.fail(scheduler.request_ids(), error.message, ran)
+            events = scheduler.fail(scheduler.request_ids(), error.message, ran, MODEL_FAILED)
             self._scheduler = self._leaf = None
         if events or not isinstance(step, Idle):
             self._flush()
@@ -356,7 +359,7 @@ class StepLoop:
                         scheduler.cancel(request_id, now)
                     ended = scheduler.commit(Idle(), (), now)
                 else:
-                    ended = scheduler.fail(scheduler.request_ids(), command.fault, now)
+                    ended = scheduler.fail(scheduler.request_ids(), command.fault, now, command.told)
                 self._hand_over(Delivery(ended, Idle(), now, now))
             self._scheduler = self._leaf = None
             self._wake(command.done)

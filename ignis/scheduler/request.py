@@ -214,7 +214,9 @@ class TokenEvent:
     """As many as tokens (plus one for a drawn stop token), or empty where not asked for."""
     finish: FinishReason | None = None
     fault: str = ""
-    """With FAULT: a line for the log; clients get the generic text. With BLOCKED: the line for the client."""
+    """With FAULT: a line for the log. With BLOCKED: the line for the client."""
+    told: str | None = None
+    """With FAULT: the line for the client; None: the generic one."""
     usage: Usage | None = field(default=None)
     scores: tuple[TokenLogprob, ...] = ()
     """Of the prompt's tokens but the first, with the first drawn one; empty where not asked for."""

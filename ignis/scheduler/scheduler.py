@@ -126,10 +126,11 @@ class Scheduler:
         if live is not None:
             self._end(live, reason if live.num_drawn else FinishReason.CANCELLED, now)
 
-    def fail(self, request_ids: Iterable[int], fault: str, now: float) -> list[Event]:
-        """Ends requests with FAULT; returns their events and those that waited for a commit."""
+    def fail(self, request_ids: Iterable[int], fault: str, now: float, told: str | None = None) -> list[Event]:
+        """Ends requests with FAULT, and what their clients are told; returns their events and those that waited for a
+        commit."""
         for request_id in request_ids:
-            self._end(self._lives[request_id], FinishReason.FAULT, now, fault)
+            self._end(self._lives[request_id], FinishReason.FAULT, now, fault, told)
         self.residency.forget_moves()
         return self._take_untold()
 
@@ -388,10 +389,10 @@ class Scheduler:
         for live in late:
             self._end(live, FinishReason.EXPIRED, now)
 
-    def _end(self, live: Live, reason: FinishReason, now: float, fault: str = "") -> None:
+    def _end(self, live: Live, reason: FinishReason, now: float, fault: str = "", told: str | None = None) -> None:
         """Ends a request outside a commit; its event waits for the next one."""
         self._leave(live, reason)
-        self._untold.append(TokenEvent(live.request_id, finish=reason, fault=fault, usage=live.usage(now)))
+        self._untold.append(TokenEvent(live.request_id, finish=reason, fault=fault, told=told, usage=live.usage(now)))
 
     def _leave(self, live: Live, reason: FinishReason) -> None:
         self._standing = None

@@ -72,6 +72,8 @@ class Script:
     tokens_per_event: int = 1
     logprob: float = -0.5
     """Of each token."""
+    told: str | None = None
+    """With FAULT: to the client."""
 
 
 def script(
@@ -172,7 +174,10 @@ class ScriptedEngine:
             events.append(TokenEvent(request_id, part, logprobs, usage=None if start else usage, scores=scores))
         fault = played.fault if finish in (FinishReason.FAULT, FinishReason.BLOCKED) else ""
         scores = () if events else _scores(submission)
-        return [*events, TokenEvent(request_id, finish=finish, fault=fault, usage=usage, scores=scores)]
+        return [
+            *events,
+            TokenEvent(request_id, finish=finish, fault=fault, told=played.told, usage=usage, scores=scores),
+        ]
 
 
 def _scores(submission: Submission) -> tuple[TokenLogprob, ...]:

@@ -1,6 +1,7 @@
 """POST /v1/chat/completions over the scripted engine: whole bodies, streams, and what both share."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -244,11 +245,18 @@ async def test_an_answer_that_does_not_end_on_its_own_is_an_error_in_both_forms(
     assert "[DONE]" not in events
 
 
+async def test_whose_answer_is_cut_off_is_told_what_to_do_where_the_engine_knows() -> None:
+    rig = Rig(replace(script("ab", FinishReason.FAULT), told="the model went; send it again"))
+    events = await rig.stream()
+    error = events[-1]["error"]
+    assert (error["code"], error["message"]) == ("engine_error", "the model went; send it again")
+
+
 async def test_a_fault_is_logged_and_not_told() -> None:
     rig = Rig(script("ab", FinishReason.FAULT))
     events = await rig.stream()
     assert events[-1]["error"] == {
-        "message": "The engine gave up on this request",
+        "message": "The answer was cut off by a fault at this request alone; sent again, it may go well",
         "type": "engine_error",
         "code": "engine_error",
         "param": None,

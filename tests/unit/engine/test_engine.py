@@ -15,6 +15,7 @@ import pytest
 import trio
 import trio.testing
 
+from ignis.engine.cut_off import LOOP_BROKE, MODEL_FAILED
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import EngineState
 from ignis.engine.limits import REJECTIONS
@@ -241,7 +242,8 @@ async def test_a_lost_device_ends_all_and_fails_the_engine(bench: Bench) -> None
     crossed = bench.engine.submit([ask()])
     bench.leaf.release()
     for mailbox in [*mailboxes, *crossed]:
-        assert (await read(mailbox))[1].finish is FinishReason.FAULT
+        last = (await read(mailbox))[1]
+        assert (last.finish, last.told) == (FinishReason.FAULT, MODEL_FAILED)
     assert (bench.engine.state, bench.engine.reason) == (EngineState.FAILED, "the card is gone")
     with pytest.raises(ServerNotReadyError, match="the model failed: the card is gone"):
         bench.engine.submit([ask()])
@@ -250,7 +252,8 @@ async def test_a_lost_device_ends_all_and_fails_the_engine(bench: Bench) -> None
 async def test_a_broken_loop_ends_all_and_is_not_alive(bench: Bench) -> None:
     bench.leaf.faults = [ZeroDivisionError("bug")]  # type: ignore[list-item]  # what no leaf should raise
     (mailbox,) = bench.engine.submit([ask()])
-    assert (await read(mailbox))[1].finish is FinishReason.FAULT
+    last = (await read(mailbox))[1]
+    assert (last.finish, last.told) == (FinishReason.FAULT, LOOP_BROKE)
     await until(lambda: not bench.engine.is_alive())
     assert bench.engine.state is EngineState.FAILED
     assert "ZeroDivisionError" in bench.log.getvalue()

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -183,15 +183,30 @@ async def test_what_runs_may_end_before_another_model_comes(bench: Bench, nurser
     await until(lambda: bench.loaded == ["a", "b"])
 
 
-async def test_what_runs_too_long_is_ended_with_a_fault_that_says_why(bench: Bench, nursery: trio.Nursery) -> None:
+@pytest.mark.parametrize(
+    ("order", "why"),
+    [
+        (lambda bench, nursery: nursery.start_soon(bench.answer, "b"), "another model was asked for"),
+        (lambda bench, _: bench.keeper.ask_unload(), "its model was unloaded by order"),
+        (
+            lambda bench, _: bench.keeper.ask_reload(LoadSettings(engine_settings(prefill_chunk=128))),
+            "its model is loaded anew by other settings",
+        ),
+    ],
+)
+async def test_what_runs_too_long_is_ended_and_told_why_and_what_to_do(
+    bench: Bench, nursery: trio.Nursery, order: Callable[[Bench, trio.Nursery], object], why: str
+) -> None:
     bench.keeper.gate.settings = replace(SETTINGS, drain_timeout_s=0)
     bench.leaf.hold()
     (mailbox,) = bench.engine.submit([ask(max_tokens=100)])
-    nursery.start_soon(bench.answer, "b")
+    assert await trio.to_thread.run_sync(bench.leaf.has_held.wait, 10)
+    order(bench, nursery)
     await until(lambda: bench.engine.state is EngineState.UNLOADING)
     bench.leaf.release()
     last = (await read(mailbox))[1]
-    assert last.finish is FinishReason.FAULT and "another model" in last.fault
+    assert last.finish is FinishReason.FAULT and last.told is not None
+    assert why in last.told and "running answers had 0 s to end; sent again" in last.told
 
 
 async def test_whoever_entered_keeps_the_model_until_it_leaves(bench: Bench, nursery: trio.Nursery) -> None:
@@ -470,6 +485,14 @@ async def test_a_shutdown_tells_those_who_wait(bench: Bench) -> None:
     assert ends == ["told"]
     with pytest.raises(DrainingError):
         await bench.answer("c")
+
+
+async def test_whoever_is_told_of_a_bad_model_may_order_another_at_once(bench: Bench) -> None:
+    (bench.folder / "bad.gguf").write_bytes(b"GGUF")
+    with pytest.raises(SwitchFailedError):
+        await bench.answer("bad")
+    await bench.keeper.ask_switch("b")
+    assert await bench.answer("b") == "b"
 
 
 async def test_a_device_that_is_lost_is_failed_and_a_switch_mends_it(bench: Bench) -> None:
