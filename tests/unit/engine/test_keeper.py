@@ -199,8 +199,10 @@ async def test_what_runs_too_long_is_ended_and_told_why_and_what_to_do(
 ) -> None:
     bench.keeper.gate.settings = replace(SETTINGS, drain_timeout_s=0)
     bench.leaf.hold()
+    num_steps = len(bench.leaf.steps)
     (mailbox,) = bench.engine.submit([ask(max_tokens=100)])
-    assert await trio.to_thread.run_sync(bench.leaf.has_held.wait, 10)
+    # In a step, for only that holds the unload up.
+    await trio.to_thread.run_sync(bench.leaf.wait_steps, num_steps + 1)
     order(bench, nursery)
     await until(lambda: bench.engine.state is EngineState.UNLOADING)
     bench.leaf.release()
