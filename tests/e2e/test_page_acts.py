@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.e2e.playground import CHROMIUM, answered, ask, cap, grown, open_page
 from tests.e2e.server import Server
@@ -156,3 +156,51 @@ def test_typing_where_a_click_put_the_focus_deletes_nothing(page: Page) -> None:
     page.keyboard.press("d")
     page.keyboard.press("Alt+ArrowUp")
     assert answered(page) == ["One."]
+
+
+def test_what_is_written_anew_outlives_another_edit_and_a_reload(page: Page) -> None:
+    for word in ("One", "Two"):
+        ask(page, f"Say exactly: {word}.")
+        expect(page.locator(".turn.answer .prose").last).to_have_text(f"{word}.")
+    answered(page, 2)
+    area = page.locator(".turn.editing textarea")
+    page.click(".turn.user .edit >> nth=0")
+    area.fill("Say exactly: Uno.")
+    page.click(".turn.user .edit >> nth=0")
+    expect(area).to_have_count(1)
+    expect(area).to_have_value("Say exactly: Two.")
+    page.click(".turn.user .edit >> nth=0")
+    expect(area).to_have_value("Say exactly: Uno.")
+    page.reload()
+    page.click(".turn.user .edit >> nth=0")
+    expect(area).to_have_value("Say exactly: Uno.")
+    # Given up, it is gone.
+    area.press("Escape")
+    expect(area).to_have_count(0)
+    page.click(".turn.user .edit >> nth=0")
+    expect(area).to_have_value("Say exactly: One.")
+
+
+def test_a_message_goes_into_the_chat_in_which_it_was_written(page: Page) -> None:
+    ask(page, "Say exactly: One.")
+    answered(page)
+    asked: list[Route] = []
+    page.route("**/state/talk.js", lambda route: asked.append(route))
+    page.reload()
+    page.click("#new-chat")
+    expect(page.locator("#suggestions")).to_be_visible()
+    ask(page, "Say exactly: Two.")
+    page.keyboard.type("And then")
+    page.click(".list li a")
+    # Its turns are not shown yet: what draws them waits for the same.
+    expect(page.locator(".bar .title")).to_have_value("Say exactly: One.")
+    page.keyboard.type("Of the first")
+    for route in asked:
+        route.continue_()
+    expect(page.locator(".list li")).to_have_count(2)
+    assert answered(page) == ["One."]
+    expect(page.locator("#prompt")).to_have_value("Of the first")
+    page.click(".list li a >> nth=0")
+    expect(page.locator(".turn.user .said")).to_have_text("Say exactly: Two.")
+    assert answered(page) == ["Two."]
+    expect(page.locator("#prompt")).to_have_value("And then")

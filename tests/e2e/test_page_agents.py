@@ -156,8 +156,9 @@ def test_a_full_server_is_waited_for_and_the_page_says_so(browser: Browser, star
         page.context.close()
 
 
-def test_tasks_are_kept_with_what_came_when_the_page_died(paced_page: Page) -> None:
+def test_tasks_are_kept_with_what_came_when_the_page_died_and_go_on(paced_page: Page) -> None:
     page = paced_page
+    cap(page, 120)
     run(page, ["One", "Two"])
     expect(row(page, 1)).to_contain_text("writing")
     wait_until(
@@ -171,10 +172,16 @@ def test_tasks_are_kept_with_what_came_when_the_page_died(paced_page: Page) -> N
     expect(row(page, 1)).to_contain_text("cut off")
     before = ended(page)
     assert all(len(text) > 30 for text in before)
-    cap(page, 40)
-    page.click("#run")
+    page.click("[aria-label='Resume task 2 exactly']")
     expect(row(page, 2)).to_contain_text("at limit")
-    assert all(text.startswith(known[:30]) for text, known in zip(ended(page), before, strict=True))
+    expect(row(page, 1)).to_contain_text("cut off")
+    page.click("#run")
+    expect(row(page, 1)).to_contain_text("at limit")
+    after = ended(page)
+    assert all(text.startswith(known) and len(text) > len(known) for text, known in zip(after, before, strict=True))
+    page.click("[aria-label='Run task 2']")
+    expect(row(page, 2)).to_contain_text("writing")
+    assert ended(page) == after
 
 
 def test_what_is_typed_is_kept_and_an_empty_line_parts_longer_tasks(paced_page: Page) -> None:

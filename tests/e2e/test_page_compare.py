@@ -436,7 +436,9 @@ def test_lanes_run_with_a_key_over_http_where_no_socket_can_carry_it(
         page.context.close()
 
 
-def test_lanes_cut_by_the_death_of_the_server_say_the_same_once_it_is_back(browser: Browser, start_server: Any) -> None:
+def test_lanes_cut_by_the_death_of_the_server_are_kept_and_go_on_with_the_same_text(
+    browser: Browser, start_server: Any
+) -> None:
     command = [sys.executable, "-m", "tests.e2e.paced", "40"]
     first = start_server(command=command)
     first.wait_ready()
@@ -444,15 +446,37 @@ def test_lanes_cut_by_the_death_of_the_server_say_the_same_once_it_is_back(brows
     page.goto(f"{origin(first)}/ui/#/compare")
     cap(page, 60)
     run(page, "Tell me")
-    expect(lane(page, "A").locator(".prose")).to_have_text(re.compile(r".{40}", re.DOTALL))
+    for letter in "AB":
+        expect(lane(page, letter).locator(".prose")).to_have_text(re.compile(r".{40}", re.DOTALL))
     first.stop(signal.SIGKILL)
-    expect(lane(page, "A")).to_have_attribute("data-state", "CUT")
-    kept = lane(page, "A").locator(".prose").inner_text().strip()
+    expect(lane(page, "A").locator(".ending")).to_contain_text("Cut off after")
+    expect(lane(page, "B")).to_have_attribute("data-state", "CUT")
+    kept = page.locator(".lane .prose").evaluate_all(WORDS)
     with start_server(command=command, port=first.port):
         expect(page.locator(".banner")).to_have_count(0)
-        choose(page, "A", "Run again")
+        page.reload()
+        expect(lane(page, "A")).to_have_attribute("data-state", "CUT")
+        expect(page.locator(".lane .prose")).to_have_text([re.compile(".")] * 2)
+        assert page.locator(".lane .prose").evaluate_all(WORDS) == kept
+        # Of the other one the server says something else by now: what was received stays.
+        page.evaluate(
+            """import("/ui/state/compare.js").then(({ open }) => {
+            open.value.lanes.value[1].turn.value.record.request.seed += 1; })"""
+        )
+        lane(page, "B").locator(".resume").click()
+        expect(lane(page, "B").locator(".ending")).to_contain_text("It comes out differently from word 2 on")
+        lane(page, "A").locator(".resume").click()
         expect(lane(page, "A")).to_have_attribute("data-state", "DONE")
-        assert lane(page, "A").locator(".prose").inner_text().startswith(kept)
+        whole, other = page.locator(".lane .prose").evaluate_all(WORDS)
+        assert whole.startswith(kept[0])
+        assert len(whole) > len(kept[0])
+        assert other == kept[1]
+        page.reload()
+        expect(page.locator(".lane .prose")).to_have_text([re.compile(".")] * 2)
+        assert page.locator(".lane .prose").evaluate_all(WORDS) == [whole, kept[1]]
+        choose(page, "A", "Run again")
+        expect(lane(page, "A").locator("footer")).to_contain_text("tok/s")
+        assert ended(page)[0] == whole
         page.context.close()
 
 

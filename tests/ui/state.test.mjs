@@ -54,6 +54,6 @@ test("an answer that comes out otherwise is known from where it differs", () => 
   replay.take("text", "one ");
   replay.take("text", "too");
   assert(replay.hasDiffered);
-  assert.deepEqual(replay.end(), { text: "one ", reasoning: "" });
+  assert.deepEqual(replay.end(), { text: "one ", reasoning: "", word: 2 });
   assert.equal(replay.take("text", "more"), "more");
 });

@@ -2,10 +2,11 @@
 
 import { useLayoutEffect, useRef } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
+import { LaneEnding } from "../parts/lane-ending.js";
 import { factsOf, stateOf } from "../parts/lane-words.js";
 import { Icon } from "../shell/icons.js";
 import { Thoughts } from "../shell/thoughts.js";
-import { open } from "../state/agents.js";
+import { open, resume } from "../state/agents.js";
 import { showAnswer } from "../text/live.js";
 
 /** @param {{lane: import("../state/lane.js").Lane, number: number, onClose: () => void}} properties */
@@ -17,7 +18,7 @@ export function Detail({ lane, number, onClose }) {
   const system = open.value.values.value.system;
   useLayoutEffect(() => {
     if (turn && place.current) return showAnswer(turn, place.current);
-  }, [turn]);
+  }, [turn, turn?.resumptions.value]);
   const record = turn?.record;
   return html`<aside class="detail" aria-label=${`Task ${number}`}>
     <header class="head">
@@ -31,7 +32,7 @@ export function Detail({ lane, number, onClose }) {
         ${turn && html`<${Thoughts} turn=${turn} />`}
         <div key=${turn?.id ?? ""} ref=${place} class=${turn?.isRunning ? "running" : ""}></div>
         ${!record?.text && !record?.failure && html`<p class="about">${lane.isRunning ? "Nothing yet." : turn ? "No text came." : "Not run yet."}</p>`}
-        ${record?.failure && !lane.isRunning && html`<p class="ending bad" role="alert">${record.failure}</p>`}
+        <${LaneEnding} lane=${lane} onResume=${() => resume([lane])} />
       </section>
       ${record && !lane.isRunning && html`<section><h3>Figures</h3><dl>${factsOf(lane, record).map(({ name, value }) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></section>
         <section><details><summary>Raw</summary>

@@ -4,7 +4,7 @@ import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { liveRate, seconds, stateOf } from "../parts/lane-words.js";
 import { Icon } from "../shell/icons.js";
-import { remove, runOne } from "../state/agents.js";
+import { remove, resume, runOne } from "../state/agents.js";
 import { clock } from "../state/lane.js";
 import { rateOf } from "../state/turn.js";
 
@@ -59,7 +59,8 @@ function Row({ lane, number, isChosen, onChoose }) {
     <td data-label="Time">${times && end ? seconds(Math.max(0, end - times.sent)) : ""}</td>
     <td class="row-actions">${isRunning
       ? html`<button type="button" class="icon-button" key="stop" aria-label=${`Stop task ${number}`} title="Stop" onClick=${act(() => lane.stop())}><${Icon} name="stop" /></button>`
-      : html`<button type="button" class="icon-button" key="again" aria-label=${`Run task ${number}`} title=${turn ? "Run again" : "Run"} onClick=${act(() => runOne(lane))}><${Icon} name="again" /></button>
+      : html`${lane.canResume && html`<button type="button" class="icon-button" key="resume" aria-label=${`Resume task ${number} exactly`} title="Resume exactly" onClick=${act(() => resume([lane]))}><${Icon} name="play" /></button>`}
+          <button type="button" class="icon-button" key="again" aria-label=${`Run task ${number}`} title=${turn ? "Run again" : "Run"} onClick=${act(() => runOne(lane))}><${Icon} name="again" /></button>
           <button type="button" class="icon-button" key="remove" aria-label=${`Remove task ${number}`} title="Remove" onClick=${act(() => remove(lane))}><${Icon} name="bin" /></button>`}
     </td>
   </tr>`;

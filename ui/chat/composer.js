@@ -6,7 +6,7 @@ import { later } from "../parts/later.js";
 import { CONTROL, isSending } from "../parts/sending.js";
 import { Icon } from "../shell/icons.js";
 import { attach, attached, clear, MAX_PASTED_LENGTH, PASTED, problemWith, read, show } from "../state/attachments.js";
-import { draftOf, keepDraft, open, runOfOpen, stop } from "../state/chats.js";
+import { draftOf, here, keepDraft, open, runOfOpen, stop } from "../state/chats.js";
 import { waiting } from "../state/waiting.js";
 
 const Meter = later(async () => (await import("./meter.js")).Meter);
@@ -20,6 +20,8 @@ export function Composer() {
   const [text, setText] = useState("");
   const [problem, setProblem] = useState("");
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  /** What was typed last, when this chat is shown no more too. */
+  const typedLast = useRef("");
   const { id } = open.value;
   const isRunning = runOfOpen() !== null;
   const isStopShown = useGrace(isRunning);
@@ -48,6 +50,7 @@ export function Composer() {
   useEffect(() => setProblem(""), [problemWith(attached.value)]);
   const type = (/** @type {string} */ typed) => {
     setText(typed);
+    typedLast.current = typed;
     keepDraft(id, typed);
   };
   const submit = async (isNow = false) => {
@@ -56,15 +59,17 @@ export function Composer() {
     if (obstacle) return setProblem(obstacle);
     // What is typed from here on is the next message already; this one stays in the store's draft until it is on its way.
     setText("");
+    typedLast.current = "";
+    const from = here();
     try {
       const { send } = await import("../state/talk.js");
-      await send(text.trim(), isNow, await read(files));
+      await send(text.trim(), isNow, await read(files), from);
       clear(id);
       setProblem("");
-      keepDraft(id, area.current?.value ?? "");
+      keepDraft(id, typedLast.current);
       if (isTouch.matches) area.current?.blur();
     } catch (error) {
-      setText((typed) => (typed ? `${text}\n${typed}` : text));
+      type(typedLast.current ? `${text}\n${typedLast.current}` : text);
       // What the panel holds an answer to is written by hand, and says what is wrong; a module that did not come is told as a TypeError.
       if (error instanceof SyntaxError) setProblem(error.message);
       else if (error instanceof TypeError) setProblem("The server went away before this page was whole. Your message stays here.");

@@ -1,25 +1,34 @@
-// The text of a turn, written anew in its place.
+// The text of a turn, written anew in its place; what was begun is kept until it is sent or given up.
 
 import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
+import { draftOf, keepDraft } from "../state/chats.js";
 import { editing } from "../state/tree.js";
 import { focusByKey } from "./acts.js";
 
-/** @param {{label: string, text: string, action: string, onDone: (text: string) => void}} properties */
-export function Editor({ label, text, action, onDone }) {
+/** @param {{id: string, label: string, text: string, action: string, onDone: (text: string) => void}} properties */
+export function Editor({ id, label, text, action, onDone }) {
   const [draft, setDraft] = useState(text);
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   // Before it is painted: whoever selected or typed something by then would have the caret moved.
   useLayoutEffect(() => {
     area.current?.focus();
     area.current?.setSelectionRange(text.length, text.length);
+    draftOf(id).then((begun) => {
+      if (begun && area.current?.value === text) setDraft(begun);
+    });
     return () => {
-      // Another chat is opened: what was begun there is not gone on with elsewhere.
-      editing.value = null;
+      // Another chat is opened: there nothing is edited yet. Another turn of this one may be already.
+      if (editing.value === id) editing.value = null;
     };
   }, []);
+  const type = (/** @type {string} */ typed) => {
+    setDraft(typed);
+    keepDraft(id, typed);
+  };
   const leave = () => {
     const turn = area.current?.closest(".turn");
+    keepDraft(id, "");
     editing.value = null;
     if (turn instanceof HTMLElement) requestAnimationFrame(() => focusByKey(turn));
   };
@@ -34,7 +43,7 @@ export function Editor({ label, text, action, onDone }) {
     } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();
   };
   return html`<textarea class="field" aria-label=${label} rows=${Math.min(20, Math.max(draft.split("\n").length, draft.length / 70) + 1)} value=${draft} ref=${area}
-      onInput=${(/** @type {any} */ event) => setDraft(event.target.value)} onKeyDown=${keys}></textarea>
+      onInput=${(/** @type {any} */ event) => type(event.target.value)} onKeyDown=${keys}></textarea>
     <div class="actions">
       <button type="button" class="button" onClick=${leave}>Cancel</button>
       <button type="button" class="button main" onClick=${submit}>${action}</button>

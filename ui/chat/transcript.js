@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
 import { Fence } from "../shell/fence.js";
+import { here } from "../state/chats.js";
 import { hasNoModel } from "../state/server.js";
 import { path } from "../state/tree.js";
 
@@ -37,6 +38,7 @@ function Welcome() {
 
 /** @param {string} text */
 async function ask(text) {
+  const from = here();
   const { send } = await import("../state/talk.js");
-  await send(text);
+  await send(text, false, [], from);
 }

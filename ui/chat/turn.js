@@ -62,7 +62,7 @@ export function AnswerTurn({ turn }) {
   if (editing.value === turn.id) {
     return html`<article class="turn answer editing" tabindex="-1">
       <h2 class="reader">${name}, editing</h2>
-      <${Editor} label="The answer" text=${turn.record.text} action="Keep" onDone=${(/** @type {string} */ text) => correct(turn, text)} />
+      <${Editor} id=${turn.id} label="The answer" text=${turn.record.text} action="Keep" onDone=${(/** @type {string} */ text) => correct(turn, text)} />
     </article>`;
   }
   return html`<article class=${`turn answer ${turn.isRunning ? "running" : ""}`} tabindex="-1" aria-busy=${turn.isRunning} data-state=${state}>

@@ -14,7 +14,7 @@ export function UserTurn({ turn }) {
   if (editing.value === turn.id) {
     return html`<article class="turn user editing" tabindex="-1">
       <h2 class="reader">You, editing</h2>
-      <${Editor} label="Your message" text=${turn.record.text} action="Send" onDone=${(/** @type {string} */ text) => resend(turn, text)} />
+      <${Editor} id=${turn.id} label="Your message" text=${turn.record.text} action="Send" onDone=${(/** @type {string} */ text) => resend(turn, text)} />
     </article>`;
   }
   return html`<article class="turn user" tabindex="-1">

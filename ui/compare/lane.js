@@ -3,12 +3,13 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { copy } from "../parts/copy.js";
 import { html } from "../parts/html.js";
+import { LaneEnding } from "../parts/lane-ending.js";
 import { Menu } from "../parts/menu.js";
 import { go } from "../router.js";
 import { Icon } from "../shell/icons.js";
 import { Thoughts } from "../shell/thoughts.js";
 import { isStale, valuesOf } from "../state/asked.js";
-import { duplicate, open, removeLane, runOne } from "../state/compare.js";
+import { duplicate, open, removeLane, resume, runOne } from "../state/compare.js";
 import { OFFERED } from "../state/offered.js";
 import { MAX_LANES } from "../state/series.js";
 import { toChat } from "../state/to-chat.js";
@@ -69,7 +70,7 @@ function Body({ lane, letter, marks }) {
     };
     const leave = [showAnswer(turn, place.current, toEnd), marks.put(lane, place.current)];
     return () => leave.forEach((each) => each());
-  }, [turn]);
+  }, [turn, turn?.resumptions.value]);
   const look = (/** @type {any} */ { target }) => {
     isFollowing.current = target.scrollTop > 0 && target.scrollHeight - target.scrollTop - target.clientHeight < END_PX;
   };
@@ -78,7 +79,7 @@ function Body({ lane, letter, marks }) {
     ${turn && html`<${Thoughts} turn=${turn} />`}
     ${isEmpty && html`<${Waiting} lane=${lane} />`}
     <div key=${turn?.id ?? ""} ref=${place} class=${turn?.isRunning && state === "WRITING" ? "running" : ""}></div>
-    ${turn?.record.failure && !turn.isRunning && html`<p class="ending bad" role="alert">${turn.record.failure}</p>`}
+    <${LaneEnding} lane=${lane} onResume=${() => resume([lane])} />
   </div>`;
 }
 

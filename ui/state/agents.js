@@ -11,7 +11,7 @@ export const open = shelf.open;
 
 // --- Actions
 
-/** Puts what was typed under the tasks, and runs all that have not been done. */
+/** Puts what was typed under the tasks, and runs all that have not been done; those that were cut go on. */
 export function run() {
   const series = open.value;
   const added = tasksIn(series.prompt.value).map((text) => Lane.fresh({ seed: newSeed() }, text));
@@ -19,7 +19,8 @@ export function run() {
   if (!series.title.value && series.lanes.value.length) series.nameAfter(series.lanes.value[0].prompt.value);
   shelf.type("");
   const waiting = series.lanes.value.filter((lane) => !lane.isRunning && lane.turn.value?.state.value !== "DONE");
-  return ask(series, waiting);
+  const cut = waiting.filter((lane) => lane.canResume);
+  return Promise.all([resume(cut), ask(series, waiting.filter((lane) => !cut.includes(lane)))]);
 }
 
 /** The same tasks once more, as a list of their own with the same seeds. Returns its id. */
@@ -34,6 +35,13 @@ export function runAgain() {
 /** @param {Lane} lane */
 export function runOne(lane) {
   return ask(open.value, [lane]);
+}
+
+/** Goes on with answers that were cut. @param {Lane[]} lanes */
+export async function resume(lanes) {
+  if (!lanes.length) return;
+  await open.value.resume(lanes);
+  await shelf.refresh();
 }
 
 /** @param {Lane} lane */

@@ -56,7 +56,7 @@ export async function attach(conversation, files) {
     if (problem) problems.push(`${file.name}: ${problem}`);
     else taken.push({ id: `${conversation}/${Date.now().toString(36)}-${index.toString(36).padStart(4, "0")}`, name: file.name, type: file.type, size: file.size, blob: file });
   }
-  attached.value = [...attached.value, ...taken];
+  if (shown === conversation) attached.value = [...attached.value, ...taken];
   await keeping(() => stored.saveFiles(taken));
   return problems.join("; ");
 }
@@ -79,7 +79,7 @@ export function read(files) {
 
 /** They went out with their message. @param {string} conversation */
 export async function clear(conversation) {
-  attached.value = [];
+  if (shown === conversation) attached.value = [];
   await keeping(() => stored.removeFiles(conversation));
 }
 

@@ -63,9 +63,14 @@ export async function show(id) {
   head.value = found?.head ?? null;
 }
 
+/** What is on the screen. @returns {Place} */
+export function here() {
+  return { conversation: open.value, turns: turns.value, head: head.value };
+}
+
 /** A conversation as it is on the screen or in the store; undefined: there is none. @param {string} id @returns {Promise<Place | undefined>} */
 export async function placeOf(id) {
-  if (id === open.value.id) return { conversation: open.value, turns: turns.value, head: head.value };
+  if (id === open.value.id) return here();
   return keeping(async () => {
     const conversation = await conversations.read(id);
     if (!conversation) return undefined;
@@ -92,9 +97,9 @@ export async function change(changes, conversation = open.value) {
   tell({ kind: "chat", chat: changed });
 }
 
-/** Keeps the open conversation, which begins with that text; turns may come later. @param {string} text */
-export async function begin(text) {
-  const begun = { ...open.value, title: titleOf(text), preview: text.slice(0, 80), updated: Date.now() };
+/** Keeps a conversation, which begins with that text; turns may come later. @param {string} text @param {Conversation} conversation */
+export async function begin(text, conversation) {
+  const begun = { ...conversation, title: titleOf(text), preview: text.slice(0, 80), updated: Date.now() };
   enlist(begun);
   await keeping(() => conversations.save(begun));
   tell({ kind: "chat", chat: begun });

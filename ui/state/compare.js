@@ -44,6 +44,12 @@ export function runOne(lane) {
   return ask(series, [[lane]]);
 }
 
+/** Goes on with answers that were cut. @param {Lane[]} lanes */
+export async function resume(lanes) {
+  await open.value.resume(lanes);
+  await shelf.refresh();
+}
+
 /** One more, like the last but with the next seed. */
 export function addLane() {
   const series = open.value;

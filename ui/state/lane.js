@@ -2,9 +2,11 @@
 
 import { ApiError, isAbort } from "../api/errors.js";
 import { generateBeside } from "../api/beside.js";
-import { readPieces } from "../store/turns.js";
+import { readPieces, savePiece } from "../store/turns.js";
 import { signal } from "../vendor/signals-core.js";
 import { newId } from "./ids.js";
+import { Replay } from "./replay.js";
+import { keeping } from "./session.js";
 import { Turn } from "./turn.js";
 
 /** @typedef {import("../store/runs.js").LaneRecord} LaneRecord */
@@ -92,13 +94,33 @@ export class Lane {
     this.difference.value = { word: null, isSame: false };
     this.turn.value = turn;
     this.isInLine.value = false;
-    try {
-      for await (const event of generateBeside(request, this.#abort.signal)) this.#take(turn, event);
-      turn.advance("done");
-    } catch (error) {
-      fail(turn, error);
-    }
-    turn.queue.value = null;
+    await this.#read(turn, new Replay("", ""));
+  }
+
+  /** Whether its answer ended before its end, and the same request would bring the same text again. */
+  get canResume() {
+    const turn = this.turn.value;
+    return !this.isRunning && Boolean(turn?.record.request) && ["CUT", "STOPPED", "FAILED"].includes(turn?.record.state ?? "") && this.hasText;
+  }
+
+  get hasText() {
+    return Boolean(this.turn.value?.record.text || this.turn.value?.record.reasoning);
+  }
+
+  /** Goes on with an answer that was cut: the same request and seed, so the same text. Returns once it has ended. */
+  async resume() {
+    const turn = this.turn.value;
+    if (!this.isInLine.value || !turn) return;
+    const { record } = turn;
+    // What there is must be in a piece before the turn runs: of one that runs, the text is nowhere else.
+    await keeping(() => savePiece({ turn: turn.id, n: 0, text: record.text, reasoning: record.reasoning }));
+    this.#kept = { pieces: 1, text: record.text.length, reasoning: record.reasoning.length };
+    this.numPieces = 0;
+    Object.assign(record, { failure: null, finish: null, usage: null, timings: null });
+    record.times = { ...record.times, sent: clock(), first: null, last: null };
+    turn.advance("resume");
+    this.isInLine.value = false;
+    await this.#read(turn, new Replay(record.text, record.reasoning));
   }
 
   /** What has come since the last time, to be kept; null: nothing. */
@@ -114,8 +136,24 @@ export class Lane {
 
   // --- Internal
 
-  /** @param {Turn} turn @param {import("../api/generate.js").GenerationEvent} event */
-  #take(turn, event) {
+  /** @param {Turn} turn @param {Replay} replay */
+  async #read(turn, replay) {
+    try {
+      for await (const event of generateBeside(turn.record.request, this.#abort.signal)) {
+        this.#take(turn, event, replay);
+        if (replay.hasDiffered) break;
+      }
+      if (replay.hasDiffered || replay.isUnderWay) leave(turn, replay);
+      else turn.advance("done");
+    } catch (error) {
+      fail(turn, error);
+    }
+    turn.isCatchingUp.value = false;
+    turn.queue.value = null;
+  }
+
+  /** @param {Turn} turn @param {import("../api/generate.js").GenerationEvent} event @param {Replay} replay */
+  #take(turn, event, replay) {
     const { record } = turn;
     const { times } = record;
     const now = clock();
@@ -126,12 +164,16 @@ export class Lane {
       if (event.kind === "started") record.model = event.model;
       else if (event.kind === "text" || event.kind === "reasoning") {
         if (!event.text) return;
+        const news = replay.take(event.kind, event.text);
+        turn.isCatchingUp.value = replay.isUnderWay;
+        if (replay.hasDiffered) return;
+        if (!news) return turn.advance(event.kind);
         this.numPieces += 1;
         times.first ??= now;
         times.last = now;
         if (event.kind === "text") times.text ??= now;
         else times.thought = now;
-        record[event.kind] += event.text;
+        record[event.kind] += news;
       }
       turn.advance(event.kind);
     }
@@ -140,6 +182,12 @@ export class Lane {
 
 export function clock() {
   return performance.timeOrigin + performance.now();
+}
+
+/** It comes out as another text than there is: that stays, and a person may ask anew. @param {Turn} turn @param {Replay} replay */
+function leave(turn, replay) {
+  turn.record.failure = `It comes out differently from word ${replay.end().word} on`;
+  turn.cut();
 }
 
 /** @param {Turn} turn @param {unknown} error */

@@ -32,13 +32,15 @@ export class Replay {
     return text;
   }
 
-  /** From here on all is new. Returns what came as it is known. */
+  /** From here on all is new. Returns what came as it is known, and the number of the word with which it is another one. */
   end() {
     const text = this.#known.text.slice(0, this.#at.text);
     const reasoning = this.#known.reasoning.slice(0, this.#at.reasoning);
+    const numWords = text.split(/\s+/).filter(Boolean).length;
+    const isInside = /\S$/.test(text) && /\S/.test(this.#known.text[text.length] ?? "");
     this.#known = { text, reasoning };
     this.hasDiffered = false;
-    return { text, reasoning };
+    return { text, reasoning, word: isInside ? numWords : numWords + 1 };
   }
 }
 

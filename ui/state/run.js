@@ -95,8 +95,8 @@ export class Run {
   /** The answer is another one than the turn has: that stays as it was, and a sibling goes on. */
   #leave() {
     const { turn } = this;
-    const { text, reasoning } = this.#replay.end();
-    turn.record.failure = `It comes out differently from word ${text.trim().split(/\s+/).length} on`;
+    const { text, reasoning, word } = this.#replay.end();
+    turn.record.failure = `It comes out differently from word ${word} on`;
     turn.isCatchingUp.value = false;
     const { state } = turn.record;
     turn.cut();

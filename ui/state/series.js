@@ -102,12 +102,28 @@ export class Series {
    * @param {Lane[][]} groups @param {(lane: Lane) => any} requestFor
    */
   async run(groups, requestFor) {
-    for (const lane of groups.flat()) lane.lineUp();
     this.asked = this.prompt.value;
+    await this.#go(groups, (lane) => lane.run(requestFor(lane)));
+  }
+
+  /** Goes on with answers that were cut. @param {Lane[]} lanes */
+  async resume(lanes) {
+    await this.#go([lanes], (lane) => lane.resume());
+  }
+
+  stop() {
+    for (const lane of this.lanes.value) if (lane.isRunning) lane.stop();
+  }
+
+  // --- Internal
+
+  /** @param {Lane[][]} groups @param {(lane: Lane) => Promise<void>} work */
+  async #go(groups, work) {
+    for (const lane of groups.flat()) lane.lineUp();
     await this.keep();
     this.#timer ??= setInterval(() => this.#keepPieces(), PIECE_MS);
     const one = async (/** @type {Lane} */ lane) => {
-      await lane.run(requestFor(lane));
+      await work(lane);
       const turn = lane.turn.value;
       if (turn && !this.#isGone) await keeping(() => stored.finish(this.toRecord(), turn.id));
     };
@@ -117,12 +133,6 @@ export class Series {
     this.#timer = undefined;
     this.#announceEnd();
   }
-
-  stop() {
-    for (const lane of this.lanes.value) if (lane.isRunning) lane.stop();
-  }
-
-  // --- Internal
 
   #keepPieces() {
     if (this.#isGone) return;

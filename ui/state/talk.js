@@ -2,14 +2,14 @@
 
 import { effect } from "../vendor/signals-core.js";
 import * as stored from "../store/turns.js";
-import { add, addBeside, begin, open, placeOf, save } from "./chats.js";
+import { add, addBeside, begin, here, open, placeOf, save } from "./chats.js";
 import { newId, newSeed } from "./ids.js";
 import { Run } from "./run.js";
 import { runIn, running } from "./running.js";
 import { hasNoModel } from "./server.js";
 import { announce, isConnected, keeping, lostAt } from "./session.js";
 import { requestFor } from "./settings.js";
-import { head, pathTo, turns } from "./tree.js";
+import { pathTo, turns } from "./tree.js";
 import { Turn } from "./turn.js";
 import { enqueue, held, hold, OLD_MS, release, waiting } from "./waiting.js";
 
@@ -50,14 +50,17 @@ export function start() {
 /**
  * @param {string} text @param {boolean} [isNow] what answers is stopped, and this goes before what waits already
  * @param {import("../store/turns.js").Attachment[]} [attachments]
+ * @param {Place} [from] where it was said: another chat may be open by now
  */
-export async function send(text, isNow = false, attachments = []) {
-  const conversation = open.value.id;
+export async function send(text, isNow = false, attachments = [], from = here()) {
+  const conversation = from.conversation.id;
+  // One that nothing was said in is kept nowhere.
+  const place = (await placeOf(conversation)) ?? from;
   const run = runIn(conversation);
-  if (!run && canAsk()) return ask(text, head.value, attachments);
+  if (!run && canAsk()) return ask(text, place.head, attachments, place);
   await enqueue(withFiles(recordOf("user", conversation, null, text, "WAITING"), attachments), isNow);
   // A chat with nothing in it but what waits is in the list too.
-  if (!open.value.updated) await begin(text || attachments[0].name);
+  if (!place.conversation.updated) await begin(text || attachments[0].name, place.conversation);
   if (!isNow) return;
   urged.add(conversation);
   run?.stop();
@@ -113,16 +116,11 @@ function canAsk() {
   return isConnected.value && !hasNoModel.value;
 }
 
-/** @returns {Place} */
-function here() {
-  return { conversation: open.value, turns: turns.value, head: head.value };
-}
-
-/** @param {string} text @param {string | null} parent @param {import("../store/turns.js").Attachment[]} [attachments] */
-function ask(text, parent, attachments = []) {
-  const question = new Turn(withFiles(recordOf("user", open.value.id, parent, text, "DONE"), attachments));
+/** @param {string} text @param {string | null} parent @param {import("../store/turns.js").Attachment[]} [attachments] @param {Place} [place] */
+function ask(text, parent, attachments = [], place = here()) {
+  const question = new Turn(withFiles(recordOf("user", place.conversation.id, parent, text, "DONE"), attachments));
   navigator.storage?.persist?.();
-  return answer([question], question.id, requestOf(question, here()), here());
+  return answer([question], question.id, requestOf(question, place), place);
 }
 
 /** @param {Turn} question @param {Place} place */
