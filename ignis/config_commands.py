@@ -83,6 +83,8 @@ def _patch(words: list[str]) -> int:
     out, words = _take_value(words, "--out")
     flags = read_flags(words, Path.cwd())
     _check_own(flags)
+    if not flags.values and out is None:
+        raise ConfigError("config patch has nothing to change: name a field and its value, as --server-ui false")
     file = find_file(named, os.environ, Path.cwd())
     if file is None:
         raise ConfigError(f"there is no configuration file to change; config generate --out {_NAME} makes one")

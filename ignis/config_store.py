@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,12 @@ _SUFFIX = ".new"
 _OWN_MODE = 0o600
 """Of a new file: it may come to hold a token."""
 _INDENT = re.compile(r"^([ \t]+)\S", re.MULTILINE)
+
+
+_HEAD = r"^[ \t]*\[[ \t]*{}[ \t]*\][ \t]*(?:\r?\n(?:[ \t]*\r?\n)*|\Z)"
+"""Of a table by its name, on a line of its own, with the empty lines that follow."""
+_LAST_LINES = re.compile(r"(?:(\r?\n)|\A)(?:[ \t]*\r?\n)+\Z")
+"""Empty ones at the end, and the end of the line before."""
 
 
 class ConfigStore:
@@ -95,7 +101,7 @@ class ConfigStore:
 
 
 def merge_toml(text: str, values: Mapping[str, Any]) -> str:
-    """Returns the text with these values."""
+    """Returns the text with these values. A group whose last value is taken out goes with it; comments stay."""
     document = tomlkit.parse(text)
     for key, value in values.items():
         *path, name = _path(SLOTS[key])
@@ -111,13 +117,19 @@ def merge_toml(text: str, values: Mapping[str, Any]) -> str:
         else:
             if value is None:
                 table.pop(name, None)
+                _drop_empty(document, path, InlineTable)
             elif isinstance(value, dict) and (name not in table or is_flat or _is_flat(table, name)):
                 inline = tomlkit.inline_table()
                 inline.update(value)
                 table[name] = inline
             else:
                 table[name] = value
-    return tomlkit.dumps(document)
+    merged = tomlkit.dumps(document)
+    for key, value in values.items():
+        path = _path(SLOTS[key])[:-1]
+        for depth in range(len(path), 0, -1) if value is None else ():
+            merged = _without_head(merged, path[:depth])
+    return merged
 
 
 def merge_json(text: str, values: Mapping[str, Any]) -> str:
@@ -146,8 +158,36 @@ def _set(document: dict[str, Any], values: Mapping[str, Any]) -> None:
         else:
             if value is None:
                 entries.pop(name, None)
+                _drop_empty(document, path, dict)
             else:
                 entries[name] = value
+
+
+def _drop_empty(document: Any, path: Sequence[str], kind: type) -> None:
+    """Takes what nothing is in any more out of a document, from the end of a path on, while it is of that kind."""
+    for depth in range(len(path) - 1, -1, -1):
+        entries = document
+        for part in path[:depth]:
+            entries = entries[part]
+        if not isinstance(entries[path[depth]], kind) or len(entries[path[depth]]):
+            return
+        entries.pop(path[depth])
+
+
+def _without_head(text: str, path: Sequence[str]) -> str:
+    """Returns the text without the head of a table that holds nothing, else as it is. A comment beside the head keeps
+    it, one below it stays."""
+    head = _HEAD.format(r"[ \t]*\.[ \t]*".join(map(re.escape, path)))
+    shorter = re.sub(head, "", text, count=1, flags=re.MULTILINE)
+    if shorter == text:
+        return text
+    shorter = _LAST_LINES.sub(r"\1", shorter)
+    try:
+        # The values of a table that was not empty would be another one's now; and what looks like a head may be text.
+        is_same = _without_empty(tomllib.loads(shorter)) == _without_empty(tomllib.loads(text))
+    except tomllib.TOMLDecodeError:
+        return text
+    return shorter if is_same else text
 
 
 def _without_empty(value: Any) -> Any:

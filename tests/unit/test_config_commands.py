@@ -84,7 +84,8 @@ def test_a_patched_file_keeps_the_rest_and_its_paths_are_whole(capsys: Output, t
     ("words", "says"),
     [
         (["patch", "--model-decode-lanes", "2"], "there is no configuration file to change; config generate --out"),
-        (["patch", "--file", "gone.toml"], "is not there"),
+        (["patch", "--file", "gone.toml", "--model-decode-lanes", "2"], "is not there"),
+        (["patch", "--file", "mine.toml"], "nothing to change: name a field and its value, as --server-ui false"),
         (["patch", "--file", "mine.toml", "--model-decode-lanes", "9"], "must be 1 to 8"),
         (["patch", "--file", "mine.toml", "--vram-allow-oversubscription"], "needs a vram.budget_bytes"),
         (["patch", "--config", "mine.toml"], "--config is no option of this command; --file"),

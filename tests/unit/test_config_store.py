@@ -38,6 +38,35 @@ def test_a_changed_value_keeps_its_place_its_comment_and_all_the_rest() -> None:
     assert merge_toml(TEXT, {"model.decode_lanes": None}) == TEXT.replace("decode_lanes = 2\n", "")
 
 
+@pytest.mark.parametrize("key", ["cpu.threads", "model.llama.max_context", "log.level"])
+def test_a_value_that_is_set_and_taken_out_again_leaves_the_file_as_it_was(key: str) -> None:
+    value = "debug" if key == "log.level" else 64
+    for text in (TEXT, "", "# mine\n"):
+        assert merge_toml(merge_toml(text, {key: value}), {key: None}) == text
+    for document in ("{}\n", '{\n  "server": {\n    "ui": true\n  }\n}\n'):
+        assert merge_json(merge_json(document, {key: value}), {key: None}) == document
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("[model]\ndecode_lanes = 2\n", ""),
+        ("[model]\ndecode_lanes = 2\n\n# threads\n[cpu]\nthreads = 2\n", "# threads\n[cpu]\nthreads = 2\n"),
+        ("[cpu]\nthreads = 2\n\n[ model ]\ndecode_lanes = 2\n\n", "[cpu]\nthreads = 2\n"),
+        ("[model] # mine\ndecode_lanes = 2\n", "[model] # mine\n"),
+        ("[model]\ndecode_lanes = 2\nid = 'a'\n", "[model]\nid = 'a'\n"),
+        ("model = {decode_lanes = 2}\n", ""),
+        ("[model]\ndecode_lanes = 2\n[model.qwen3]\nmax_context = 64\n", "[model.qwen3]\nmax_context = 64\n"),
+        (
+            '[server]\nbind = """\n[model]\n"""\n[model]\ndecode_lanes = 2\n',
+            '[server]\nbind = """\n[model]\n"""\n[model]\n',
+        ),
+    ],
+)
+def test_a_group_goes_with_its_last_value(text: str, left: str) -> None:
+    assert merge_toml(text, {"model.decode_lanes": None}) == left
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -81,7 +110,7 @@ def test_a_json_file_keeps_its_order_and_indentation() -> None:
     text = '{\n    "server": {\n        "ui": true\n    },\n    "cpu": {\n        "threads": 1\n    }\n}\n'
     changed = merge_json(text, {"server.ui": False, "model.qwen3.max_context": 64, "cpu.threads": None})
     assert changed == (
-        '{\n    "server": {\n        "ui": false\n    },\n    "cpu": {},\n    "model": {\n        "qwen3": {\n'
+        '{\n    "server": {\n        "ui": false\n    },\n    "model": {\n        "qwen3": {\n'
         '            "max_context": 64\n        }\n    }\n}\n'
     )
 
