@@ -76,6 +76,8 @@ def _fetch_from_any(wanted: WantedFile, folder: Path, client: IndexClient, wheel
         with contextlib.suppress(DownloadError):
             return _unpack(wanted, folder, wheel, "the wheel that was kept")
     for link in client.find_files(wanted.package, lambda name: is_wheel_of(name, wanted.package, wanted.version)):
+        if isinstance(link, StoppedError):
+            raise link
         if isinstance(link, DownloadError):
             reasons.append(str(link))
             continue

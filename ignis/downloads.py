@@ -159,7 +159,7 @@ class Downloads:
         if download is None or download.is_over:
             raise DownloadNotFoundError(f"no download of {entry.id} is under way")
         download.state = DownloadState.STOPPED
-        # Its thread ends with the next block that comes, or when the mirror's silence is over; nobody waits for that.
+        # Its thread ends as soon as it sees it; nobody waits for that.
         download.halt.stop()
         download.scope.cancel()
         self._on_change()

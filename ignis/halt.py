@@ -1,6 +1,9 @@
-"""How a download is stopped from another thread. Stops no thread by itself: whoever works looks at it."""
+"""How a download is stopped from another thread: whoever works looks at it, whoever waits for a mirror is waked."""
 
+import contextlib
+import socket
 import threading
+import weakref
 from dataclasses import dataclass, field
 
 from ignis.errors import DownloadError
@@ -14,12 +17,27 @@ class StoppedError(DownloadError):
 
 @dataclass(slots=True)
 class Halt:
-    """Stops transfers, and the waits between their attempts."""
+    """Stops transfers, what they wait for, and the waits between their attempts."""
 
     _event: threading.Event = field(default_factory=threading.Event)
+    _sockets: "weakref.WeakSet[socket.socket]" = field(default_factory=weakref.WeakSet)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    """Of the sockets, so that none is added beside a stop."""
 
     def stop(self) -> None:
         self._event.set()
+        with self._lock:
+            for connected in self._sockets:
+                # The plain one's: TLS would first take its own state away, under the thread that reads. Whoever waits
+                # for a byte is told that none follows.
+                with contextlib.suppress(OSError):
+                    socket.socket.shutdown(connected, socket.SHUT_RDWR)
+
+    def watch(self, connected: socket.socket) -> None:
+        """Has a stop end the connection, whoever waits for it. Raises StoppedError once it was stopped."""
+        with self._lock:
+            self._sockets.add(connected)
+        self.check()
 
     def check(self) -> None:
         """Raises StoppedError once it was stopped."""

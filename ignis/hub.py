@@ -11,7 +11,7 @@ from ignis.config_fields import DownloadConfig
 from ignis.errors import ConfigError
 from ignis.pinned import PinnedFile
 from ignis.version import VERSION
-from ignis.web import open_address, redact, split_credentials, verifying_context
+from ignis.web import OnConnected, open_address, redact, split_credentials, verifying_context
 
 TIMEOUT_S = 30.0
 _HUGGING_FACE = "huggingface.co"
@@ -36,22 +36,35 @@ def is_repository(text: str) -> bool:
 class HubClient:
     """Opens files at one endpoint. May be used from several threads."""
 
-    def __init__(self, endpoint: str, authorization: str | None, certificates: str | None, timeout_s: float) -> None:
+    def __init__(
+        self,
+        endpoint: str,
+        authorization: str | None,
+        certificates: str | None,
+        timeout_s: float,
+        on_connected: OnConnected = lambda _socket: None,
+    ) -> None:
         """
         Args:
             authorization: goes to the endpoint alone, never where it redirects to.
+            on_connected: as web.open_address.
 
         Raises:
             DownloadError: the certificates cannot be read.
         """
         self._endpoint, self._authorization = endpoint.rstrip("/"), authorization
         self._timeout_s = timeout_s
+        self._on_connected = on_connected
         self._context = verifying_context(certificates)
         self._proxies = urllib.request.ProxyHandler(urllib.request.getproxies())
 
     @classmethod
     def from_config(
-        cls, download: DownloadConfig, environ: Mapping[str, str], timeout_s: float = TIMEOUT_S
+        cls,
+        download: DownloadConfig,
+        environ: Mapping[str, str],
+        timeout_s: float = TIMEOUT_S,
+        on_connected: OnConnected = lambda _socket: None,
     ) -> "HubClient":
         """
         Raises:
@@ -71,7 +84,7 @@ class HubClient:
         if token is not None:
             authorization = f"Bearer {token}"
         certificates = None if download.certificates is None else str(download.certificates)
-        return cls(endpoint, authorization, certificates, timeout_s)
+        return cls(endpoint, authorization, certificates, timeout_s, on_connected)
 
     def address(self, file: HubFile) -> str:
         revision, name = (urllib.parse.quote(text, safe="") for text in (file.revision, file.name))
@@ -89,4 +102,5 @@ class HubClient:
             proxies=self._proxies,
             context=self._context,
             timeout_s=self._timeout_s,
+            on_connected=self._on_connected,
         )

@@ -13,7 +13,7 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 
 from ignis.errors import DownloadError
-from ignis.web import open_address, redact, split_credentials, verifying_context
+from ignis.web import OnConnected, open_address, redact, split_credentials, verifying_context
 
 PYPI = "https://pypi.org/simple"
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
@@ -94,8 +94,15 @@ def pip_files(environ: Mapping[str, str], prefix: str) -> list[Path]:
 class IndexClient:
     """Opens addresses with the settings' proxy, certificates and time limit."""
 
-    def __init__(self, settings: IndexSettings) -> None:
-        """Raises DownloadError when the certificate file cannot be read."""
+    def __init__(self, settings: IndexSettings, on_connected: OnConnected = lambda _socket: None) -> None:
+        """
+        Args:
+            on_connected: as web.open_address.
+
+        Raises:
+            DownloadError: the certificate file cannot be read.
+        """
+        self._on_connected = on_connected
         self.settings = settings
         proxies = {"http": settings.proxy, "https": settings.proxy} if settings.proxy else urllib.request.getproxies()
         self._proxies = urllib.request.ProxyHandler(proxies)
@@ -130,6 +137,7 @@ class IndexClient:
             proxies=self._proxies,
             context=self._trusting if is_trusted else self._verifying,
             timeout_s=self.settings.timeout_s,
+            on_connected=self._on_connected,
         )
 
     def _links_of(self, place: str, is_wanted: Callable[[str], bool]) -> Iterator[FileLink | DownloadError]:

@@ -1,15 +1,17 @@
 """Opens http and https addresses: proxies, certificates, and credentials that stay with their host. Keeps nothing."""
 
 import base64
+import socket
 import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.message import Message
-from http.client import HTTPException, HTTPResponse
+from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from ignis.errors import DownloadError
 
@@ -20,6 +22,9 @@ CERTIFICATE_FILES = (
     "/etc/ssl/cert.pem",
 )
 """Where distributions keep their certificates: a Python built on one of them does not find those of another."""
+
+
+OnConnected = Callable[[socket.socket], None]
 
 
 class RefusedError(DownloadError):
@@ -62,10 +67,12 @@ def open_address(
     proxies: urllib.request.ProxyHandler,
     context: ssl.SSLContext,
     timeout_s: float,
+    on_connected: OnConnected,
 ) -> HTTPResponse:
     """Opens an address, after redirects; the caller closes what it returns.
 
     Args:
+        on_connected: called with each connection's socket before anything is asked on it. What it raises is passed on.
         authorization: sent to the address' own origin alone, wherever that redirects to.
         timeout_s: for the connection, and then for every read.
 
@@ -79,7 +86,9 @@ def open_address(
     if authorization is not None:
         # Unredirected: urllib leaves it out of the next request, and the handler below puts it back at the same origin.
         request.add_unredirected_header("Authorization", authorization)
-    opener = urllib.request.build_opener(proxies, urllib.request.HTTPSHandler(context=context), _Redirects())
+    opener = urllib.request.build_opener(
+        proxies, _PlainHandler(on_connected), _TlsHandler(on_connected, context), _Redirects()
+    )
     try:
         return cast(HTTPResponse, opener.open(request, timeout=timeout_s))
     except urllib.error.HTTPError as error:
@@ -113,6 +122,48 @@ def redact(url: str) -> str:
     """Returns an address fit for a message: without its user name, password, query and fragment."""
     parts = urllib.parse.urlsplit(url)
     return urllib.parse.urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+class _PlainHandler(urllib.request.HTTPHandler):
+    """Tells of each connection that it makes."""
+
+    def __init__(self, on_connected: OnConnected) -> None:
+        super().__init__()
+        self._on_connected = on_connected
+
+    def http_open(self, req: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(partial(_PlainConnection, self._on_connected), req)
+
+
+class _TlsHandler(urllib.request.HTTPSHandler):
+    """Tells of each connection that it makes."""
+
+    def __init__(self, on_connected: OnConnected, context: ssl.SSLContext) -> None:
+        super().__init__(context=context)
+        self._connection = partial(_TlsConnection, on_connected, context=context)
+
+    def https_open(self, req: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(self._connection, req)
+
+
+class _PlainConnection(HTTPConnection):
+    def __init__(self, on_connected: OnConnected, host: str, **options: Any) -> None:
+        super().__init__(host, **options)
+        self._on_connected = on_connected
+
+    def connect(self) -> None:
+        super().connect()
+        self._on_connected(self.sock)
+
+
+class _TlsConnection(HTTPSConnection):
+    def __init__(self, on_connected: OnConnected, host: str, **options: Any) -> None:
+        super().__init__(host, **options)
+        self._on_connected = on_connected
+
+    def connect(self) -> None:
+        super().connect()
+        self._on_connected(self.sock)
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

