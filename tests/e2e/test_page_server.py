@@ -333,9 +333,10 @@ def test_the_key_is_asked_for_once_and_then_all_of_it_comes(
 ) -> None:
     with start_server("--server-api-key", "sk-open-sesame", command=paced(100)) as server:
         page = browser.new_page()
+        page.clock.install()
         page.goto(f"http://127.0.0.1:{server.port}/ui/#/server")
         page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
-        page.wait_for_timeout(3500)
+        page.clock.run_for(10_000)
         expect(page.get_by_role("dialog")).to_have_count(0)
         page.evaluate("async () => (await import('/ui/state/session.js')).isKeyWanted.value = true")
         page.fill("#key-input", "sk-open-sesame")

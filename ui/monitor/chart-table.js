@@ -18,7 +18,8 @@ export function ChartTable({ chart }) {
       <thead><tr><th scope="col">Time</th>${chart.lines.map((line) => html`<th scope="col" class="number" key=${line.label}>${line.label}</th>`)}</tr></thead>
       <tbody>
         ${rows.map(
-          (index) => html`<tr key=${ring.time(index)}>
+          // A row is a place, the newest sample's first: what is in it changes, and no row moves.
+          (index) => html`<tr key=${stop - index}>
             <td>${clock(ring.time(index))}${ring.isRestart(index) && " restart"}</td>
             ${chart.lines.map((line) => html`<td class="number" key=${line.label}>${chart.words(line.read(index))}</td>`)}
           </tr>`,

@@ -19,11 +19,11 @@ export function Figures() {
   </section>`;
 }
 
-/** @param {{title: string, value: string, unit?: string, isRough?: boolean, children?: any}} properties */
-function Figure({ title, value, unit = "", isRough = false, children }) {
+/** @param {{title: string, value: string, unit?: string, isRough?: boolean, isWide?: boolean, children?: any}} properties isWide: its digits come and go, and its unit stays where it is */
+function Figure({ title, value, unit = "", isRough = false, isWide = isRough, children }) {
   return html`<div class="card figure-card">
     <h2>${title}</h2>
-    <p class="big">${isRough && value !== "–" && html`<span class="rough" title="Interpolated in the buckets of a histogram">≈</span>`}<b>${value}</b> <span>${unit}</span></p>
+    <p class="big">${isRough && html`<span class=${`rough ${value === "–" ? "none" : ""}`} title="Interpolated in the buckets of a histogram">≈</span>`}<b class=${isWide ? "wide-figure" : ""}>${value}</b> <span>${unit}</span></p>
     ${children}
   </div>`;
 }
@@ -60,7 +60,7 @@ function Waiting({ at, start, last }) {
 function Decode({ at, last }) {
   const rate = evenRate(ring, DERIVED.decodeRate, last);
   const lanes = at('ignis_lanes{state="decode"}');
-  return html`<${Figure} title="Decode" value=${count(rate)} unit="tok/s">
+  return html`<${Figure} title="Decode" value=${count(rate)} unit="tok/s" isWide>
     <p class="quiet">${lanes > 1 && rate > 0 ? `${count(rate / lanes)} each lane` : lanes === 1 ? "one lane" : "no lane decodes"}</p>
   <//>`;
 }
@@ -74,7 +74,7 @@ function Times({ title, half, most, none }) {
 /** @param {{start: number, last: number}} properties */
 function Cache({ start, last }) {
   const { all, cached } = fromCache(ring, start, last);
-  return html`<${Figure} title="Prompt from cache" value=${all > 0 ? count((100 * cached) / all) : "–"} unit=${all > 0 ? "%" : ""}>
+  return html`<${Figure} title="Prompt from cache" value=${all > 0 ? count((100 * cached) / all) : "–"} unit=${all > 0 ? "%" : ""} isWide>
     <p class="quiet">${all > 0 ? `${count(cached)} of ${count(all)} tokens` : "no prompt in this time"}</p>
   <//>`;
 }
