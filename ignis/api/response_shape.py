@@ -75,10 +75,12 @@ class ResponseTale:
         return self._num_events > 0
 
     def queue(self, place: int) -> list[ResponseEvent]:
-        """It waits for a lane, as the place-th of all that do; `begin` follows when it has one."""
+        """It waits for a lane, as the place-th of all that do, and moves up; `begin` follows when it has one."""
         self.response.status = "queued"
-        created = self._life(events.Created)
-        return [created, events.Queued(sequence_number=self._number(), response=created.response, place=place)]
+        found: list[ResponseEvent] = [] if self._num_events else [self._life(events.Created)]
+        queued = self._life(events.Queued)
+        queued.place = place
+        return [*found, queued]
 
     def begin(self) -> list[ResponseEvent]:
         self.response.status = "in_progress"

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import trio
 
+from ignis.api.row import OnWait, Row
 from ignis.engine.engine import Engine
 from ignis.engine.gate import Patience, Use
 from ignis.engine.keeper import ModelKeeper
@@ -19,7 +20,6 @@ from ignis.scheduler.request import RequestClass, Submission
 _SUFFIXES = {f"@{kind.name.lower()}": kind for kind in RequestClass}
 
 OnLong = Callable[[], Awaitable[object]]
-OnWait = Callable[[int], Awaitable[object]]
 
 
 class Serving:
@@ -30,11 +30,10 @@ class Serving:
         self.keeper = keeper
         self._engine = engine
         self._metrics = metrics
-        self._turn = trio.StrictFIFOLock()
-        self._num_waiting = 0
-        """Who wait for lanes, in their row or about to be."""
+        self._row = Row()
+        """Who wait for lanes."""
         self.long_s = long_s
-        metrics.read_gauge_from("ignis_responses_queued_requests", lambda: self._num_waiting)
+        metrics.read_gauge_from("ignis_responses_queued_requests", lambda: len(self._row))
 
     @property
     def model(self) -> LoadedModel | None:
@@ -130,12 +129,12 @@ class Serving:
         Whoever waits keeps the model.
 
         Args:
-            on_wait: called once where it has to wait, with its place among all who do, from 1 on.
+            on_wait: called where it has to wait with its place among all who do, from 1 on, and again as it moves up.
         """
         self._check_served([model])
         self.keeper.gate.stay()
         try:
-            if self._num_waiting or not self._engine.has_room(len(submissions)):
+            if len(self._row) or not self._engine.has_room(len(submissions)):
                 return await self._submit_after_others(submissions, model, on_wait)
             # A response may have been given up while it was made.
             await trio.lowlevel.checkpoint_if_cancelled()
@@ -146,16 +145,14 @@ class Serving:
     async def _submit_after_others(
         self, submissions: Sequence[Submission], model: LoadedModel, on_wait: OnWait | None
     ) -> list[Mailbox]:
-        self._num_waiting += 1
+        place = self._row.enter()
         try:
-            if on_wait is not None:
-                await on_wait(self._num_waiting)
-            async with self._turn:
-                while not self._engine.has_room(len(submissions)):
-                    await self._engine.wait_room()
-                return self.submit(submissions, [model])
+            await self._row.turn(
+                place, lambda: self._engine.has_room(len(submissions)), self._engine.wait_room, on_wait
+            )
+            return self.submit(submissions, [model])
         finally:
-            self._num_waiting -= 1
+            self._row.leave(place)
 
     def submit(self, submissions: Sequence[Submission], models: Sequence[LoadedModel]) -> list[Mailbox]:
         """Hands all of them to the engine, or none; raises what it raises.

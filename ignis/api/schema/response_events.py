@@ -29,7 +29,9 @@ class Created(LifeEvent, kw_only=True, tag="response.created"):
 class Queued(LifeEvent, kw_only=True, tag="response.queued"):
     """Over WebSocket, where all lanes are taken."""
 
-    place: Annotated[int, msgspec.Meta(ge=1, description="Its place among all that wait, when it came.")] = 1
+    place: Annotated[
+        int, msgspec.Meta(ge=1, description="Its place among all that wait; told again when it moves up.")
+    ] = 1
 
 
 class InProgress(LifeEvent, kw_only=True, tag="response.in_progress"):

@@ -136,12 +136,13 @@ async def test_a_response_that_finds_no_lane_is_queued_and_all_sockets_wait_in_o
         opened.engine.free(1)
         await trio.testing.wait_all_tasks_blocked()
         assert one.heard()[0]["type"] == "response.in_progress"
-        assert other.heard() == []
+        # It is told that it has moved up.
+        assert [(event["type"], event["place"]) for event in other.heard()] == [("response.queued", 1)]
         opened.engine.free(1)
         await trio.testing.wait_all_tasks_blocked()
         events = other.heard()
         assert (events[0]["type"], events[-1]["type"]) == ("response.in_progress", "response.completed")
-        assert [event["sequence_number"] for event in events] == list(range(2, 2 + len(events)))
+        assert [event["sequence_number"] for event in events] == list(range(3, 3 + len(events)))
 
 
 async def test_a_queued_response_whose_server_shuts_down_fails() -> None:
