@@ -79,8 +79,7 @@ class ResponseTale:
         self.response.status = "queued"
         found: list[ResponseEvent] = [] if self._num_events else [self._life(events.Created)]
         queued = self._life(events.Queued)
-        queued.place = place
-        return [*found, queued]
+        return [*found, msgspec.structs.replace(queued, place=place)]
 
     def begin(self) -> list[ResponseEvent]:
         self.response.status = "in_progress"
