@@ -1,5 +1,8 @@
 """Texts that a model, a person or a file may hold and that must stay text: facts of the page, by group."""
 
+import json
+from typing import Any
+
 RUN = "window.hasRun=1"
 
 RAW_HTML = {
@@ -131,3 +134,101 @@ GROUPS = {
     "size and depth": SIZE,
 }
 INPUTS = {name: text for group in GROUPS.values() for name, text in group.items()}
+
+
+def written(turns: list[dict[str, Any]] | None = None, version: Any = 1, **chat: Any) -> str:
+    """A file of one chat with a question and its answer, but for what is told."""
+    base: dict[str, Any] = {"conversation": "imported", "state": "DONE", "created": 1}
+    question = {**base, "id": "q", "parent": None, "role": "user", "text": "Tell it."}
+    answer = {**base, "id": "a", "parent": "q", "role": "assistant", "text": "Told."}
+    about = {"id": "imported", "title": "Imported", "head": "a", "settings": {}, "created": 1, "updated": 1, **chat}
+    known = {turn["id"]: turn for turn in (question, answer)}
+    for turn in turns or []:
+        known[turn["id"]] = {**known.get(turn["id"], base), **turn}
+    return json.dumps({"ignis_export": version, "conversations": [about], "turns": list(known.values())})
+
+
+def renamed(chat: str, text: str) -> str:
+    """The same with a chat and turns of its own."""
+    file = json.loads(text)
+    for turn in file["turns"]:
+        turn.update(conversation=chat, id=f"{chat}-{turn['id']}", parent=turn["parent"] and f"{chat}-{turn['parent']}")
+    file["conversations"][0].update(id=chat, head=f"{chat}-a")
+    return json.dumps(file)
+
+
+PROTOTYPES = (
+    '"__proto__": {"polluted": 1}, "settings": {"__proto__": {"polluted": 1}, '
+    '"constructor": {"prototype": {"polluted": 1}}, "sampling": {"__proto__": 1, "constructor": 1}}'
+)
+MARKUP = f"<script>{RUN}</script><img src=x onerror={RUN}>[a](javascript:{RUN})"
+SVG = f"data:image/svg+xml,<svg onload={RUN}>"
+
+# Files of chats: the text, and what is said of it; "": it comes in, as text.
+FILES = {
+    "no JSON": (f"<script>{RUN}</script>", "This is no JSON"),
+    "a list": ("[]", "This is no file of chats"),
+    "another version": (written(version=99), "This file is of version 99; this page reads version 1."),
+    "a version of markup": (written(version=MARKUP), 'This file is of version "<script>'),
+    "no chats": (
+        '{"ignis_export": 1, "conversations": {}, "turns": []}',
+        "\N{LEFT DOUBLE QUOTATION MARK}conversations",
+    ),
+    "deep": (
+        '{"ignis_export": 1, "conversations": ' + "[" * 5000 + "]" * 5000 + "}",
+        "This file is nested deeper than",
+    ),
+    "too deep to be read": ("[" * 2_000_000, "This is no JSON"),
+    "an id of markup": (written(id=MARKUP), "conversations[0].id should be an id"),
+    "an id of a path": (written([{"id": "a", "parent": "../../v1"}]), "turns[1].parent should be an id"),
+    "parents in a circle": (written([{"id": "q", "parent": "a"}]), "The turn q comes before itself."),
+    "its own parent": (written([{"id": "a", "parent": "a"}]), "The turn a comes before itself."),
+    "another chat's turn": (written([{"id": "b", "conversation": "other"}]), "turns[2]"),
+    "a role of markup": (written([{"id": "a", "role": MARKUP}]), "turns[1].role should be user or assistant"),
+    "a state that runs": (written([{"id": "a", "state": "WRITING"}]), "turns[1].state should be"),
+    "a title that is none": (written(title={"toString": MARKUP}), "conversations[0].title should be text"),
+    "a time without end": (written().replace('"updated": 1', '"updated": 1e999'), "conversations[0].updated should be"),
+    "a picture that is a program": (
+        written([{"id": "q", "attachments": [{"name": "a.svg", "type": "image/svg+xml", "size": 1, "url": SVG}]}]),
+        "turns[0].attachments[0].url is no picture",
+    ),
+    "markup everywhere": (
+        renamed(
+            "markup",
+            written(
+                [
+                    {
+                        "id": "q",
+                        "text": MARKUP,
+                        "attachments": [{"name": MARKUP, "type": MARKUP, "size": 1, "text": MARKUP}],
+                    },
+                    {
+                        "id": "a",
+                        "text": MARKUP,
+                        "reasoning": MARKUP,
+                        "model": MARKUP,
+                        "state": "FAILED",
+                        "failure": MARKUP,
+                        "finish": MARKUP,
+                        "tools": [{"name": MARKUP, "arguments": MARKUP, "result": MARKUP}],
+                    },
+                ],
+                title=MARKUP,
+                preview=MARKUP,
+                settings={"system": MARKUP, "format": MARKUP, "schema": MARKUP, "sampling": {MARKUP: MARKUP}},
+            ),
+        ),
+        "",
+    ),
+    "prototype keys": (
+        renamed(
+            "__proto__",
+            written([{"id": "a", "request": {"messages": [], "constructor": 1}}]).replace(
+                '"settings": {}',
+                PROTOTYPES,
+            ),
+        ),
+        "",
+    ),
+    "an enormous title": (renamed("enormous", written(title="W" * 2_000_000, preview="W" * 2_000_000)), ""),
+}
