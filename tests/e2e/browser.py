@@ -7,6 +7,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.e2e.server import Server
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 LIMIT_MS = 30_000
 
@@ -53,6 +55,10 @@ def wait_until(page: Page, ask: str) -> None:
           }}
         }}"""
     )
+
+
+def origin(server: Server) -> str:
+    return f"http://127.0.0.1:{server.port}"
 
 
 def is_foreign(url: str, origin: str) -> bool:

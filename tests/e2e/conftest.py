@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext
 
 from tests.e2e.agent_model import write_agent_model
 from tests.e2e.axe import fetch_axe
-from tests.e2e.playground import CHROMIUM, paced
+from tests.e2e.browser import started_browser
+from tests.e2e.playground import paced
 from tests.e2e.server import Server
 
 
@@ -71,12 +72,17 @@ def story_server(start_server: Any) -> Iterator[Server]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def paced_server(start_server: Any) -> Iterator[Server]:
+    """A server that tells stories, forty tokens a second in each lane."""
+    with start_server(command=paced(40)) as running:
+        yield running
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with started_browser() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture

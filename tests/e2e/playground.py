@@ -1,14 +1,14 @@
 """What tests of the page share: a server whose model costs nothing, and what a person does first."""
 
 import re
-import shutil
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import Page, expect
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+from tests.e2e.browser import CHROMIUM as CHROMIUM
+
 LIMIT_MS = 20_000
 # A network that lets no WebSocket through.
 NO_SOCKET = "window.WebSocket = class { constructor() { queueMicrotask(() => this.onclose?.()); } close() {} }"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.axe import fetch_axe, findings
-from tests.e2e.browser import CHROMIUM, opened_page, started_browser, wait_until
+from tests.e2e.axe import findings
+from tests.e2e.browser import CHROMIUM, opened_page, origin, wait_until
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -42,24 +42,6 @@ KEEP = """async (texts) => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started_browser() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def paced_server(start_server: Any) -> Iterator[Server]:
-    """Tells a story by seed, at 40 tokens a second."""
-    with start_server(command=[sys.executable, "-m", "tests.e2e.paced", "40"]) as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
-def axe(pytestconfig: pytest.Config) -> str:
-    return fetch_axe(pytestconfig)
-
-
 @pytest.fixture
 def page(browser: Browser, server: Server) -> Iterator[Page]:
     server.wait_ready()
@@ -71,10 +53,6 @@ def page(browser: Browser, server: Server) -> Iterator[Page]:
 def paced_page(browser: Browser, paced_server: Server) -> Iterator[Page]:
     with opened_page(browser, origin(paced_server), "/ui/#/compare") as opened:
         yield opened
-
-
-def origin(server: Server) -> str:
-    return f"http://127.0.0.1:{server.port}"
 
 
 def lane(page: Page, letter: str) -> Any:

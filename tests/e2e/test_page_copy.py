@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browser import CHROMIUM, opened_page, started_browser
+from tests.e2e.browser import CHROMIUM, opened_page
 from tests.e2e.conftest import free_port
 from tests.e2e.server import Server
 from tests.e2e.test_page_turns import keep
@@ -38,12 +38,6 @@ def own_address() -> str:
         except OSError:
             pytest.skip("this machine has no address beside the loopback's")
         return str(probe.getsockname()[0])
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started_browser() as running:
-        yield running
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browser import CHROMIUM, opened_page, started_browser
+from tests.e2e.browser import CHROMIUM, opened_page
 from tests.e2e.hostile import FILES, GROUPS, INPUTS, SIZE
 from tests.e2e.server import Server
 
@@ -122,12 +122,6 @@ KEEP = """async ([texts, title]) => {
   await conversations.save({ id, title, head: parent, settings: {}, created: 1, updated, preview: title, v: 1 });
   return id;
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started_browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

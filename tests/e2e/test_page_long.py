@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.bench.bench_page import QUIET, SCROLL
 from tests.bench.long_chat import KEEP, long_text
-from tests.e2e.browser import CHROMIUM, opened_page, started_browser
+from tests.e2e.browser import CHROMIUM, opened_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -28,12 +28,6 @@ SETTLED = """async () => {
     await new Promise((resolve) => requestAnimationFrame(resolve));
   }
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started_browser() as running:
-        yield running
 
 
 @pytest.fixture

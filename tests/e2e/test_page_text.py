@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.e2e.browser import CHROMIUM, opened_page, started_browser
+from tests.e2e.browser import CHROMIUM, opened_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -160,12 +160,6 @@ SELECTED = f"""async ([text, start, place, further]) => {{
   view.element.remove();
   return [before, after];
 }}"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started_browser() as running:
-        yield running
 
 
 @pytest.fixture

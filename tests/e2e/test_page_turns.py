@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.axe import fetch_axe, findings
-from tests.e2e.browser import CHROMIUM, opened_page, started_browser
+from tests.e2e.axe import findings
+from tests.e2e.browser import CHROMIUM, opened_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -41,12 +41,6 @@ LOGPROBS = """async () => {
   answer.logprobs = [drawn("See", -0.01), drawn(" this", -0.4), ["!", -3, [other]]];
   await turns.save(answer);
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started_browser() as running:
-        yield running
 
 
 @pytest.fixture
@@ -231,11 +225,6 @@ def test_tokens_show_what_else_they_could_have_been(page: Page) -> None:
     page.click("#tab-turn")
     page.check("#logprobs")
     expect(tokens).to_have_count(8)
-
-
-@pytest.fixture(scope="session")
-def axe(pytestconfig: pytest.Config) -> str:
-    return fetch_axe(pytestconfig)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

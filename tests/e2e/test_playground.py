@@ -1,6 +1,5 @@
 """The Playground in a browser, on the real server and the real model."""
 
-import json
 import re
 import signal
 from collections.abc import Callable, Iterator
@@ -9,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.e2e.axe import findings
 from tests.e2e.browser import wait_until
-from tests.e2e.npm import install
 from tests.e2e.playground import CHROMIUM, answered, ask, cap
 from tests.e2e.server import Server
 
@@ -18,8 +17,6 @@ LIMIT_MS = 30_000
 LONG = "Write a long story about a lighthouse."
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
-
-AXE_RUN = "axe.run(document, {resultTypes: ['violations']}).then((found) => JSON.stringify(found.violations))"
 
 
 @pytest.fixture
@@ -191,21 +188,6 @@ def test_an_answer_cut_by_the_death_of_the_server_goes_on_with_the_same_text(
         assert len(resumed) > len(before)
         expect(page.locator("#prompt")).to_have_value("typed meanwhile")
         page.context.close()
-
-
-@pytest.fixture(scope="session")
-def axe(pytestconfig: pytest.Config) -> str:
-    folder = install(pytestconfig.cache.mkdir("npm-axe"), "axe-core@4.14.1")
-    return (folder / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
-
-
-def findings(page: Page, axe: str) -> list[str]:
-    """What axe finds. It comes in through the debugger, so that the page's own policy stays as it is."""
-    session = page.context.new_cdp_session(page)
-    session.send("Runtime.evaluate", {"expression": axe})
-    question = {"expression": AXE_RUN, "awaitPromise": True, "returnByValue": True}
-    found = json.loads(session.send("Runtime.evaluate", question)["result"]["value"])
-    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
