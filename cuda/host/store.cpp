@@ -15,12 +15,11 @@
 namespace ignis {
 
 static constexpr uint64_t PIECE_BYTES = 1 << 20;
-static constexpr uint64_t AHEAD_BYTES = 64 << 20;
 
 struct Store {
   const Stored *list;
-  uint32_t num, next, advised;          // matrices; those below `advised` are on their way from the disk
-  uint64_t ahead_bytes;                 // of them, those that were not fetched yet
+  uint32_t next;                        // matrix
+  int32_t advised;                      // descriptor of the file that is read
   const ignis_load_progress *progress;  // may be null
   Arena bytes, scales;                  // of the matrix in hand
   int failure;                          // errno of a read
@@ -34,11 +33,11 @@ static uint64_t scales_size(const Matrix &m) {
 
 uint64_t staging_bytes() { return 0; }
 
-void store_begin(Device &device, const Stored *list, uint32_t num, void *, const ignis_load_progress *progress) {
+void store_begin(Device &device, const Stored *list, uint32_t, void *, const ignis_load_progress *progress) {
   device.store = static_cast<Store *>(calloc(1, sizeof(Store)));
   if (!device.store) return;
   device.store->list = list;
-  device.store->num = num;
+  device.store->advised = -1;
   device.store->progress = progress;
 }
 
@@ -65,7 +64,8 @@ static bool read_pieces(Device &device, const ReadJob &job, uint8_t *place) {
   const uint64_t num_pieces = (job.size_bytes + PIECE_BYTES - 1) / PIECE_BYTES;
   parallel(*device.pool, static_cast<uint32_t>(num_pieces), [&](uint32_t task, uint32_t) {
     if (is_stopped(store)) return;
-    const uint64_t start = task * PIECE_BYTES, left = job.size_bytes - start;
+    // Tasks are claimed from the last one down, and a system reads ahead in a file that is read upwards.
+    const uint64_t start = (num_pieces - 1 - task) * PIECE_BYTES, left = job.size_bytes - start;
     const uint8_t *memory = job.memory ? job.memory + start : nullptr;
     const int error = read_now(ReadJob{job.descriptor, job.offset + start, memory, left < PIECE_BYTES ? left : PIECE_BYTES}, place + start);
     if (error) __atomic_store_n(&store->failure, error, __ATOMIC_RELAXED);
@@ -83,15 +83,11 @@ static uint8_t *room(Store &store, Arena *arena, uint64_t size_bytes) {
   return arena->base;
 }
 
-// Has the system read ahead: so the disk is busy while others are packed, and reads long pieces, which interleaved reads are not.
-static void advise(Store &store) {
-  for (; store.advised < store.num && store.ahead_bytes < AHEAD_BYTES; store.advised++) {
-    const Stored &stored = store.list[store.advised];
-    const uint64_t size_bytes = matrix_size(stored.matrix);
-    if (stored.matrix.source && stored.descriptor >= 0)
-      posix_fadvise(stored.descriptor, static_cast<off_t>(stored.offset), static_cast<off_t>(size_bytes), POSIX_FADV_WILLNEED);
-    store.ahead_bytes += size_bytes;
-  }
+// Has the system read further ahead in a file than it does unasked: its pieces come in order.
+static void advise(Store &store, int32_t descriptor) {
+  if (descriptor < 0 || descriptor == store.advised) return;
+  posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
+  store.advised = descriptor;
 }
 
 bool fetch(Device &device, Matrix *m, void *place) {
@@ -103,8 +99,7 @@ bool fetch(Device &device, Matrix *m, void *place) {
   Store &store = *device.store;
   const Stored &stored = store.list[store.next++];
   if (is_stopped(&store)) return false;
-  advise(store);
-  store.ahead_bytes -= matrix_size(*m);
+  advise(store, stored.descriptor);
   uint8_t *bytes = place ? static_cast<uint8_t *>(place) : room(store, &store.bytes, matrix_size(*m));
   if (!bytes || !read_pieces(device, ReadJob{stored.descriptor, stored.offset, static_cast<const uint8_t *>(m->source), matrix_size(*m)}, bytes))
     return false;
