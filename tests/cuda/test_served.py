@@ -4,7 +4,9 @@ import hashlib
 import importlib.util
 import json
 import os
+import shutil
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -250,6 +252,34 @@ def test_a_client_that_is_killed_while_its_prompt_prefills_ends_the_work(start: 
         started = time.perf_counter()
         assert running.client.chat(**body("greedy")).finish is not None
         assert time.perf_counter() - started < 5
+
+
+def used_bytes() -> int:
+    """What all processes have of the first card, by the driver's account."""
+    query = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "--id=0"]
+    return int(subprocess.run(query, capture_output=True, text=True, check=True).stdout) << 20
+
+
+@pytest.mark.skipif(shutil.which("nvidia-smi") is None, reason="the driver's nvidia-smi is not there to ask")
+def test_an_idle_model_gives_the_cards_memory_back_and_the_next_request_wakes_it(start: Callable[..., Server]) -> None:
+    with start("--model-idle-unload", "2") as running:
+        running.wait_ready()
+        wanted = body("greedy", "[idle] ")
+        first = digest(running.client.chat(**wanted))
+        serving = used_bytes()
+        planned = sum(running.metric("ignis_vram_reserved_bytes", line=line) for line in ("weights", "kv_pool"))
+        assert planned > 2 << 30
+        running.wait_metric("ignis_kv_pool_pages", 0, limit_s=20)
+        time.sleep(0.5)
+        idle = used_bytes()
+        # Other tests may use the card at the same time, with models far smaller than this pool.
+        assert serving - idle > 0.8 * planned, (serving, idle, planned)
+        assert digest(running.client.chat(**wanted)) == first
+        woken = used_bytes()
+        assert abs(woken - serving) < 0.2 * planned, (serving, idle, woken)
+        print(
+            f"MiB used by all: serving {serving >> 20}, idle {idle >> 20}, woken {woken >> 20}; plan {planned / 2**20:.0f}"
+        )
 
 
 def test_a_pool_that_the_card_cannot_hold_is_refused_by_name(start: Callable[..., Server], tmp_path: Path) -> None:
