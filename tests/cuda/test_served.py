@@ -277,9 +277,8 @@ def test_an_idle_model_gives_the_cards_memory_back_and_the_next_request_wakes_it
         assert digest(running.client.chat(**wanted)) == first
         woken = used_bytes()
         assert abs(woken - serving) < 0.2 * planned, (serving, idle, woken)
-        print(
-            f"MiB used by all: serving {serving >> 20}, idle {idle >> 20}, woken {woken >> 20}; plan {planned / 2**20:.0f}"
-        )
+        mib = [used >> 20 for used in (serving, idle, woken)]
+        print(f"MiB used by all: serving, idle, woken {mib}; plan {planned / 2**20:.0f}")
 
 
 def test_a_pool_that_the_card_cannot_hold_is_refused_by_name(start: Callable[..., Server], tmp_path: Path) -> None:
