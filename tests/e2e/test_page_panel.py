@@ -142,3 +142,31 @@ def test_tools_are_offered_where_the_model_takes_them(context: BrowserContext, a
     page.fill("#set-tools", json.dumps([weather]))
     assert sent(page, "Weather?")["tools"] == [{"type": "function", "function": weather}]
     expect(page.locator(".tool-card strong")).to_have_text("weather")
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_no_field_of_the_panel_moves_the_page(context: BrowserContext, story_server: Server, width: int) -> None:
+    page = open_page(context, story_server.port)
+    page.set_viewport_size({"width": width, "height": 700})
+    if width < 720:
+        page.click("#settings-toggle")
+    page.click("#further summary")
+    page.focus("#set-ignore_eos")
+    page.locator("#set-logit_bias").evaluate("(field) => field.scrollIntoView({ block: 'center' })")
+    root = "document.scrollingElement"
+    assert page.evaluate(f"[{root}.scrollTop, {root}.scrollHeight - innerHeight]") == [0, 0]
+
+
+def test_what_is_done_with_an_answer_fits_a_phone(context: BrowserContext, story_server: Server, axe: str) -> None:
+    page = open_page(context, story_server.port)
+    page.set_viewport_size({"width": 360, "height": 700})
+    ask(page, "Say exactly: One.")
+    answered(page)
+    page.click(".turn.answer [aria-haspopup=menu]")
+    assert page.evaluate("document.querySelector('.transcript').scrollWidth <= innerWidth")
+    assert findings(page, axe) == []
+    page.get_by_role("menuitem", name="Same again").click()
+    expect(page.locator(".same-as")).to_have_text("Identical")
+    page.click(".turn.answer [aria-haspopup=menu]")
+    page.get_by_role("menuitem", name="Delete").click()
+    expect(page.locator("#undo")).to_be_visible()

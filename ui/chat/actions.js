@@ -14,7 +14,7 @@ export function chatActions() {
     if (last) work(last);
   };
   return [
-    { label: "Stop the answer", keys: "Esc", act: () => runOfOpen() && stop() },
+    ...(runOfOpen() ? [{ label: "Stop the answer", keys: "Esc", act: stop }] : []),
     { label: "Regenerate the last answer", keys: "R", act: act("assistant", regenerate) },
     { label: "Same again: the last answer", keys: "S", act: act("assistant", sameAgain) },
     { label: "Edit the last message", keys: "↑", act: act("user", edit) },

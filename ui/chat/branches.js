@@ -15,12 +15,12 @@ export function Branches({ turn }) {
     <button type="button" class="icon-button" aria-label="Earlier version" disabled=${at === 0} onClick=${() => step(turn, -1)}><${Icon} name="left" /></button>
     ${at + 1} / ${all.length}
     <button type="button" class="icon-button" aria-label="Later version" disabled=${at === all.length - 1} onClick=${() => step(turn, 1)}><${Icon} name="right" /></button>
-    ${turn.record.role === "assistant" && html`<button type="button" class="icon-button compare-these" aria-label="Compare these" title="Compare these answers" onClick=${() => compare(turn, all)}><${Icon} name="compare" /></button>`}
+    ${turn.record.role === "assistant" && html`<button type="button" class="icon-button wide compare-these" aria-label="Compare these" title="Compare these answers" onClick=${() => compare(turn, all)}><${Icon} name="compare" /></button>`}
   </span>`;
 }
 
 /** Opens the answers beside each other. @param {import("../state/turn.js").Turn} turn @param {import("../state/turn.js").Turn[]} all */
-async function compare(turn, all) {
+export async function compare(turn, all) {
   const { compareTurns } = await import("../state/compare.js");
   go("compare", await compareTurns(pathTo(turns.value, turn.record.parent), all));
 }

@@ -113,7 +113,7 @@ export function Composer() {
           : html`<button type="submit" class="round" id="send" key="send" aria-label=${obstacle ? `Send: ${obstacle}` : "Send"} aria-disabled=${obstacle !== ""} title=${sending} disabled=${isEmpty}><${Icon} name="send" /></button>`}
       </div>
     </div>
-    ${problem && html`<p class="ending bad" role="alert">${problem}</p>`}
+    ${(problem || obstacle) && html`<p class="ending bad" role="alert">${problem || obstacle}</p>`}
     <p class="hint"><kbd>Enter</kbd> sends <kbd>Shift Enter</kbd> a line <kbd>Esc</kbd> stops <kbd>↑</kbd> edits the last <kbd>${CONTROL} K</kbd> finds anything</p>
   </form>`;
 }

@@ -20,7 +20,7 @@ export function Found({ words, row }) {
     html`<section class="hits"><h2>Texts</h2><ul>${hits.map(
       ({ turn, conversation, role, before, match, after }) => html`<li key=${turn}>
         <a href=${`#/chat/${conversation}/${turn}`}>
-          <span class="about">${role === "user" ? "You" : "Answer"}${titles.get(conversation) ? ` in ${titles.get(conversation)}` : ""}</span>
+          <span class="about">${titles.has(conversation) && html`<span class="in">${titles.get(conversation)}</span> · `}${role === "user" ? "you" : "answer"}</span>
           <span class="hit">${before}<mark>${match}</mark>${after}</span>
         </a></li>`,
     )}</ul></section>`}

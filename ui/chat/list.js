@@ -76,5 +76,5 @@ function byDay(chats) {
 /** @param {number} ms */
 function when(ms) {
   const isToday = ms >= new Date().setHours(0, 0, 0, 0);
-  return new Date(ms).toLocaleString([], isToday ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short" });
+  return new Date(ms).toLocaleString([], isToday ? { hour: "numeric", minute: "2-digit" } : { day: "numeric", month: "short" });
 }

@@ -9,7 +9,7 @@ import { set, settings } from "../state/settings.js";
 
 const EXAMPLE = '[{\n  "name": "weather",\n  "description": "The weather of a city",\n  "parameters": {\n    "type": "object",\n    "properties": {"city": {"type": "string"}},\n    "required": ["city"]\n  }\n}]';
 /** @type {[string, string][]} */
-const CHOICES = [["", "Model decides"], ["required", "A call"], ["none", "None"]];
+const CHOICES = [["", "Auto"], ["required", "Required"], ["none", "None"]];
 
 /** Nothing where the model cannot be told of any. */
 export function Tools() {

@@ -10,7 +10,7 @@ import { settings } from "../state/settings.js";
 import { correct } from "../state/talk.js";
 import { editing, siblingsOf, turns } from "../state/tree.js";
 import { branchOff, copyPlain, copyTurn, drop, edit, regenerate, sameAgain } from "./acts.js";
-import { Branches } from "./branches.js";
+import { Branches, compare } from "./branches.js";
 import { Editor } from "./editor.js";
 import { Ending } from "./ending.js";
 import { follow } from "../text/frame.js";
@@ -98,10 +98,17 @@ function Foot({ turn }) {
   };
   const act = (/** @type {string} */ name, /** @type {string} */ label, /** @type {import("../shell/icons.js").IconName} */ icon, /** @type {string} */ title, /** @type {() => unknown} */ run) =>
     html`<button type="button" class=${`icon-button ${name}`} aria-label=${label} title=${title} onClick=${run}><${Icon} name=${icon} /></button>`;
+  const siblings = siblingsOf(turns.value, turn);
   const more = [
-    { label: "Copy as Markdown", act: () => take(copyTurn) },
+    { label: "Edit", about: "E", act: () => edit(turn) },
+    // A phone has no room for these as buttons.
+    ...(record.seed === null ? [] : [{ label: "Same again", about: "S", act: () => sameAgain(turn) }]),
+    { label: "Branch into a new chat", about: "B", act: () => branchOff(turn) },
+    ...(siblings.length < 2 ? [] : [{ label: "Compare these", act: () => compare(turn, siblings) }]),
+    { label: "Copy as Markdown", about: "C", act: () => take(copyTurn), isApart: true },
     { label: "Copy as plain text", act: () => take(copyPlain) },
-    { label: "Export up to here as Markdown", act: async () => (await import("../state/transfer.js")).exportBranch(turn), isApart: true },
+    { label: "Export up to here as Markdown", act: async () => (await import("../state/transfer.js")).exportBranch(turn) },
+    { label: "Delete", about: "D", act: () => drop(turn), isBad: true, isApart: true },
   ];
   return html`<footer>
     <${Branches} turn=${turn} />
@@ -111,10 +118,8 @@ function Foot({ turn }) {
       <span class="said-copied" role="status">${said}</span>
       ${act("take", "Copy answer", "copy", "Copy (C)", () => take(copyTurn))}
       ${act("again", "Regenerate", "again", "Another answer, new seed (R)", () => regenerate(turn))}
-      ${record.seed !== null && act("same", "Same again", "same", "The same request with the same seed (S)", () => sameAgain(turn))}
-      ${act("fork", "Branch into a new chat", "branch", "Branch into a new chat (B)", () => branchOff(turn))}
-      ${act("edit", "Edit answer", "edit", "Edit (E)", () => edit(turn))}
-      ${act("drop", "Delete answer", "bin", "Delete (D)", () => drop(turn))}
+      ${record.seed !== null && act("same wide", "Same again", "same", "The same request with the same seed (S)", () => sameAgain(turn))}
+      ${act("fork wide", "Branch into a new chat", "branch", "Branch into a new chat (B)", () => branchOff(turn))}
       <${Menu} id=${`more-${turn.id}`} label="More of this answer" title="More" face=${html`<${Icon} name="more" />`} items=${more} />
     </span>
   </footer>`;

@@ -5,7 +5,7 @@ import { html } from "../parts/html.js";
 import { Fence } from "../shell/fence.js";
 import { Icon } from "../shell/icons.js";
 import { offer } from "../state/actions.js";
-import { open } from "../state/chats.js";
+import { open, runOfOpen } from "../state/chats.js";
 import { path } from "../state/tree.js";
 import { chatActions } from "./actions.js";
 import { Follow } from "./follow.js";
@@ -26,7 +26,8 @@ export function Turns({ scroller }) {
       document.removeEventListener("keydown", pressed);
     };
   }, []);
-  useEffect(() => offer(chatActions()), []);
+  const isAnswering = runOfOpen() !== null;
+  useEffect(() => offer(chatActions()), [isAnswering]);
   const turns = path.value;
   const last = turns[turns.length - 1];
   const { id } = open.value;

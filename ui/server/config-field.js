@@ -43,7 +43,7 @@ function Control(properties) {
   const set = (/** @type {Event} */ event) => edit(field, /** @type {HTMLInputElement} */ (event.target).value);
   if (field.kind === "secret") return html`<${Secret} ...${properties} />`;
   if (field.kind === "bool") {
-    return html`<div class="control"><input type="checkbox" role="switch" class="switch" id=${id} checked=${text === "true"} disabled=${isLocked} aria-describedby=${describedBy}
+    return html`<div class="control"><input type="checkbox" role="switch" id=${id} checked=${text === "true"} disabled=${isLocked} aria-describedby=${describedBy}
       onChange=${(/** @type {any} */ event) => edit(field, String(event.target.checked))} /></div>`;
   }
   if (field.choices && field.choices.length <= MOST_SEGMENTS && field.default !== null && !isLocked) {

@@ -71,6 +71,7 @@ function Menu({ onDone }) {
       </button>`,
     )}
     ${failure.value && html`<p role="alert">${failure.value}</p>`}
+    <a class="row" href="#/server" onClick=${onDone}>More in Server</a>
   </div>`;
 }
 
