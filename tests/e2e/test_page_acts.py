@@ -58,7 +58,8 @@ def test_an_answer_that_reached_its_limit_is_continued(page: Page) -> None:
 def test_an_edited_answer_is_a_sibling_and_history(page: Page) -> None:
     ask(page, "Say exactly: It is green.")
     answered(page)
-    page.click(".turn.answer .edit")
+    page.click(".turn.answer [aria-haspopup=menu]")
+    page.get_by_role("menuitem", name="Edit").click()
     page.fill(".turn.answer textarea", "It is blue.")
     page.press(".turn.answer textarea", "Control+Enter")
     expect(page.locator(".turn.answer .tag")).to_have_text("edited")
