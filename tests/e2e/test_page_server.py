@@ -161,6 +161,16 @@ def test_a_download_that_fails_says_why(page: Page) -> None:
     expect(page.locator(".models .why")).to_contain_text("SHA-256")
 
 
+def test_what_went_wrong_leaves_the_first_model_in_sight(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    words = "There is not enough memory: weights 4.7 GB, KV pages 1.1 GB, workspace 0.4 GB; 3.9 GB are free. " * 2
+    page.evaluate("(words) => import('/ui/state/server.js').then(({ failure }) => { failure.value = words; })", words)
+    expect(page.locator(".models > .note")).to_be_visible()
+    row_box, table_box = (page.locator(one).first.bounding_box() for one in (".models tbody tr", ".models .scroll"))
+    assert row_box and table_box
+    assert row_box["y"] + row_box["height"] <= table_box["y"] + table_box["height"]
+
+
 def test_a_change_is_applied_and_kept_in_the_file(page: Page, rig: Rig) -> None:
     wanted = field_row(page, "model.idle_unload")
     expect(wanted.locator(".tag.info")).to_have_text("file")
