@@ -126,3 +126,22 @@ def test_nothing_shifts_while_an_answer_of_two_sheets_streams_and_the_view_follo
         first, last = page.locator(".running .sheet").evaluate_all(heights)
         assert first == pytest.approx(0, abs=0.5)
         assert last is None
+
+
+@pytest.mark.parametrize(("motion", "is_still"), [("no-preference", False), ("reduce", True)])
+def test_whoever_wants_less_motion_sees_none(
+    context: BrowserContext, story_server: Server, motion: Any, is_still: bool
+) -> None:
+    page = context.new_page()
+    page.emulate_media(reduced_motion=motion)
+    page.goto(f"http://127.0.0.1:{story_server.port}/ui/#/chat")
+    ask(page, "A story")
+    grown(page)
+    page.locator("#model").hover()
+    # An end that never comes is the caret's: all others are of times that the theme sets.
+    ends: list[float | None] = page.evaluate(
+        """() => document.getAnimations().filter(({ playState }) => playState === "running")
+          .map((one) => one.effect.getComputedTiming().endTime).map((end) => (Number.isFinite(end) ? end : null))"""
+    )
+    assert (ends == []) is is_still, ends
+    page.keyboard.press("Escape")
