@@ -232,6 +232,7 @@ def test_answers_of_a_chat_can_be_compared(page: Page) -> None:
 
 def test_a_number_is_varied_from_one_value_to_another(page: Page) -> None:
     page.click("#vary")
+    expect(page.get_by_role("dialog")).to_be_visible()
     page.check("[name=vary-kind][value=number]", force=True)
     page.fill("#vary-start", "0")
     page.fill("#vary-stop", "3")
@@ -307,6 +308,7 @@ def test_a_phone_turns_pages_and_never_scrolls_sideways(browser: Browser, paced_
 def test_a_number_half_typed_stays_when_the_page_draws_anew(paced_page: Page) -> None:
     page = paced_page
     page.click("#values")
+    expect(page.locator("#value-top_k")).to_be_visible()
     page.focus("#value-top_k")
     page.keyboard.type("12")
     page.evaluate("import('/ui/state/server.js').then(({ models }) => (models.value = structuredClone(models.value)))")
