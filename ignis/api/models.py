@@ -25,7 +25,7 @@ from ignis.api.schema.models import (
 )
 from ignis.api.serving import Serving
 from ignis.downloads import Downloads
-from ignis.engine.lifecycle import LoadedModel, ModelStatus
+from ignis.engine.lifecycle import LoadedModel, ModelFacts, ModelStatus
 from ignis.engine.load import LoadStatus
 from ignis.engine.switching import Switch, SwitchPhase, SwitchWatch
 from ignis.exchange import Exchange
@@ -82,7 +82,7 @@ class Models:
         else:
             local = await trio.to_thread.run_sync(self._serving.keeper.models.find, name, abandon_on_cancel=True)
             is_loaded = model is not None and local.name == model.name
-            entry = await self._loaded_entry(model) if model is not None and is_loaded else self._entry(local)
+            entry = await self._loaded_entry(model) if model is not None and is_loaded else await self._entry(local)
         await exchange.respond(200, msgspec.json.encode(entry))
 
     async def switch(self, exchange: Exchange) -> None:
@@ -148,32 +148,35 @@ class Models:
         locals_ = await trio.to_thread.run_sync(self._serving.keeper.models.all, abandon_on_cancel=True)
         model, home = self._serving.model, self._serving.keeper.course.home
         if model is not None:
-            others = [self._entry(local) for local in locals_ if local.name != model.name]
+            others = [await self._entry(local) for local in locals_ if local.name != model.name]
             return [await self._loaded_entry(model), *others]
         # First the one that the next request wakes.
-        return [self._entry(local) for local in sorted(locals_, key=lambda local: local != home)]
+        return [await self._entry(local) for local in sorted(locals_, key=lambda local: local != home)]
 
-    def _entry(self, local: LocalModel) -> ModelEntry:
-        return ModelEntry(
+    async def _entry(self, local: LocalModel) -> ModelEntry:
+        """Of a model that does not serve, with what its last load found out."""
+        course = self._serving.keeper.course
+        modified_unix_s = local.modified_unix_s()
+        entry = ModelEntry(
             id=local.name,
             object="model",
             owned_by="ignis",
             type="model",
-            created=local.modified_unix_s(),
-            loaded=local == self._serving.keeper.course.leaving,
+            created=modified_unix_s,
+            loaded=local == course.leaving,
             format=local.format,
             size_bytes=local.size_bytes(),
-            load_estimate_seconds=round(self._serving.keeper.course.load_estimate_s(local), 1),
+            load_estimate_seconds=round(course.load_estimate_s(local), 1),
             display_name=local.name,
-            created_at=_utc(local.modified_unix_s()),
+            created_at=_utc(modified_unix_s),
         )
-
-    def _loaded_estimate_s(self) -> float:
-        course = self._serving.keeper.course
-        return 0.0 if course.opened is None else course.load_estimate_s(course.opened.local)
+        facts = course.facts_of(local)
+        return entry if facts is None else await self._with_facts(entry, facts)
 
     async def _loaded_entry(self, model: LoadedModel) -> ModelEntry:
-        return ModelEntry(
+        opened = self._serving.keeper.course.opened
+        estimate_s = 0.0 if opened is None else self._serving.keeper.course.load_estimate_s(opened.local)
+        entry = ModelEntry(
             id=model.name,
             object="model",
             owned_by="ignis",
@@ -182,15 +185,22 @@ class Models:
             loaded=True,
             format=model.format,
             size_bytes=model.size_bytes,
-            load_estimate_seconds=round(self._loaded_estimate_s(), 1),
+            load_estimate_seconds=round(estimate_s, 1),
             display_name=model.name,
             created_at=_utc(model.created_unix_s),
-            max_model_len=model.max_context,
-            num_parameters=model.num_parameters,
-            device=model.device,
-            load_seconds=round(model.load_s, 3),
-            capabilities=await self._orders.capabilities(model),
-            defaults=self._orders.sampling_defaults(model),
+        )
+        return await self._with_facts(entry, model)
+
+    async def _with_facts(self, entry: ModelEntry, facts: ModelFacts) -> ModelEntry:
+        return msgspec.structs.replace(
+            entry,
+            format=facts.format,
+            max_model_len=facts.max_context,
+            num_parameters=facts.num_parameters,
+            device=facts.device,
+            load_seconds=round(facts.load_s, 3),
+            capabilities=await self._orders.capabilities(facts),
+            defaults=self._orders.sampling_defaults(facts),
         )
 
 

@@ -19,7 +19,7 @@ from ignis.chat.instructions import InstructionPolicies
 from ignis.config import ByFamily
 from ignis.config_fields import ConfigFields
 from ignis.engine.gate import Use
-from ignis.engine.lifecycle import LoadedModel
+from ignis.engine.lifecycle import LoadedModel, ModelFacts
 from ignis.engine.limits import REJECTIONS
 from ignis.errors import (
     ContextLengthExceededError,
@@ -260,7 +260,7 @@ class Orders:
         template = await self._prompts.template(model)
         return resolve(conversation.thinking, template.thinking, _dialect(model, settings), settings.thinking)
 
-    def _of(self, model: LoadedModel) -> OrderSettings:
+    def _of(self, model: ModelFacts) -> OrderSettings:
         return self.settings.of(model.family)
 
     async def count(self, name: str | None, prompt: Prompt, names: Names) -> int:
@@ -268,20 +268,20 @@ class Orders:
         async with self.use(name) as use:
             return len(await self.prompt(use.model, prompt, names))
 
-    def sampling_defaults(self, model: LoadedModel) -> dict[str, float]:
+    def sampling_defaults(self, model: ModelFacts) -> dict[str, float]:
         """What a request draws with that says nothing else, by field."""
         return sampling_defaults(model, self._of(model).sampling)
 
-    async def capabilities(self, model: LoadedModel) -> Capabilities:
-        """Says what a loaded model can do."""
+    async def capabilities(self, model: ModelFacts) -> Capabilities:
+        """Says what a model can do that is loaded, or was."""
         settings = self._of(model)
         dialect = _dialect(model, settings)
-        template = None if model.template is None else await self._prompts.template(model)
-        is_thinking = template is not None and can_think(template.thinking, dialect)
+        ability = await self._prompts.ability(model)
+        is_thinking = ability is not None and can_think(ability, dialect)
         return Capabilities(
-            tools=template is not None and takes_tools(template.source, dialect),
+            tools=model.template is not None and takes_tools(model.template, dialect),
             thinking=is_thinking,
-            thinking_efforts=[] if template is None else [effort.value for effort in template.thinking.efforts],
+            thinking_efforts=[] if ability is None else [effort.value for effort in ability.efforts],
             thinking_budget=settings.thinking.budget if is_thinking else 0,
             vision=False,
         )
@@ -320,7 +320,7 @@ class Orders:
         raise ContextLengthExceededError(message, param)
 
 
-def _dialect(model: LoadedModel, settings: OrderSettings) -> OutputDialect:
+def _dialect(model: ModelFacts, settings: OrderSettings) -> OutputDialect:
     return choose_dialect(model.template, settings.dialect, model.architecture)
 
 

@@ -11,8 +11,9 @@ from ignis.chat.fill_in import fill_in_form, fill_in_prompt
 from ignis.chat.instructions import InstructionPolicies
 from ignis.chat.prompt import build_prompt, encode_pieces
 from ignis.chat.render import ChatTemplate
+from ignis.chat.thinking import ThinkingAbility
 from ignis.chat.tool_prompt import ToolPrompt
-from ignis.engine.lifecycle import LoadedModel
+from ignis.engine.lifecycle import LoadedModel, ModelFacts
 from ignis.errors import ContextLengthExceededError, UnsupportedValueError
 
 Result = TypeVar("Result")
@@ -30,6 +31,8 @@ class Prompts:
         self._short = trio.CapacityLimiter(_NUM_WORKERS)
         self._long = trio.CapacityLimiter(_NUM_LONG_WORKERS)
         self._template: tuple[LoadedModel, ChatTemplate] | None = None
+        self._abilities: dict[str, ThinkingAbility] = {}
+        """By the source of each template that was compiled; small, and outlives it."""
         self.grammars = Grammars()
 
     async def build(
@@ -63,6 +66,19 @@ class Prompts:
         """
         known = self._template
         return known[1] if known is not None and known[0] is model else await self._work(0, self._compiled, model)
+
+    async def ability(self, model: ModelFacts) -> ThinkingAbility | None:
+        """Returns what the template of a model does about thinking, be it loaded or not; None where it has none.
+
+        Raises:
+            ModelFileError: the template is malformed.
+        """
+        if model.template is None:
+            return None
+        known = self._abilities.get(model.template)
+        if known is None and isinstance(model, LoadedModel):
+            return (await self.template(model)).thinking
+        return known
 
     def forget(self) -> None:
         """Lets go of the template, and of its model's tokenizer and vocabulary."""
@@ -136,6 +152,7 @@ class Prompts:
                     "messages",
                 )
             self._template = known = (model, ChatTemplate(model.template, model.tokenizer))
+            self._abilities[model.template] = known[1].thinking
         return known[1]
 
     async def _work(self, size: int, work: Callable[..., Result], *args: Any) -> Result:

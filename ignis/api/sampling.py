@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ignis.api.generation import fresh_seed
 from ignis.api.schema.sampling import SamplingFields
 from ignis.config_fields import SamplingConfig
-from ignis.engine.lifecycle import LoadedModel
+from ignis.engine.lifecycle import LoadedModel, ModelFacts
 from ignis.errors import InvalidSamplingParameterError
 from ignis.scheduler.request import SamplingParams
 
@@ -27,7 +27,7 @@ def defaults_of(config: SamplingConfig) -> dict[str, float]:
     return {name: value for name, value in chosen.items() if value is not None}
 
 
-def sampling_defaults(model: LoadedModel, chosen: Mapping[str, float]) -> dict[str, float]:
+def sampling_defaults(model: ModelFacts, chosen: Mapping[str, float]) -> dict[str, float]:
     """What a request draws with that says nothing else, by field."""
     neutral = SamplingParams()
     known = {**model.sampling_defaults, **chosen}

@@ -11,7 +11,7 @@ import trio
 
 from ignis.clock import Clock
 from ignis.engine.engine import Engine
-from ignis.engine.lifecycle import STATUS, EngineState, LoadedModel, ModelStatus
+from ignis.engine.lifecycle import STATUS, EngineState, LoadedModel, ModelFacts, ModelStatus
 from ignis.engine.opening import Opened
 from ignis.engine.settings import LoadSettings
 from ignis.engine.switching import Switch, SwitchPhase, SwitchWatch
@@ -47,6 +47,16 @@ class Asked:
     """None: it is loaded by the settings of the last load."""
 
 
+@dataclass(frozen=True, slots=True)
+class LastLoad:
+    """Of a model."""
+
+    facts: ModelFacts
+    seconds: float
+    modified_unix_s: int
+    """Of its file then: another one may lie there since."""
+
+
 class Course:
     """Also tells whoever waits that something of it has changed."""
 
@@ -74,8 +84,8 @@ class Course:
         """What is being unloaded with nothing to follow: its memory is not back yet."""
         self.has_served = False
         """A model was loaded since the server started."""
-        self.load_s: dict[Path, float] = {}
-        """What the last load of a model took."""
+        self.loads: dict[Path, LastLoad] = {}
+        """Of each model that was loaded since the server started."""
         self._engine = engine
         self._changed = trio.Event()
 
@@ -102,10 +112,15 @@ class Course:
         asked = None if self.asked is None else self.asked.target
         return asked or self.coming or self.home
 
+    def facts_of(self, model: LocalModel) -> ModelFacts | None:
+        """What its last load found out; None where it was not loaded yet, or its file is another by now."""
+        last = self.loads.get(model.path)
+        return last.facts if last is not None and last.modified_unix_s == model.modified_unix_s() else None
+
     def load_estimate_s(self, model: LocalModel) -> float:
         """What a load of it takes, as far as one can tell: what it took before, or what its size says."""
-        known = self.load_s.get(model.path)
-        return model.size_bytes() / _USUAL_BYTES_S + _USUAL_LOAD_S if known is None else known
+        last = self.loads.get(model.path)
+        return model.size_bytes() / _USUAL_BYTES_S + _USUAL_LOAD_S if last is None else last.seconds
 
     def seconds_to_land(self, drain_timeout_s: float) -> float:
         """Until what is coming serves, as far as one can tell."""

@@ -12,7 +12,7 @@ import trio
 
 from ignis.clock import Clock
 from ignis.engine import cut_off
-from ignis.engine.course import Asked, Course, Reload
+from ignis.engine.course import Asked, Course, LastLoad, Reload
 from ignis.engine.engine import Engine
 from ignis.engine.gate import Gate, KeeperSettings
 from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
@@ -426,7 +426,8 @@ class ModelKeeper:
         self.course.opened, self.course.model, self.course.home = opened, model, opened.local
         self.course.has_served = True
         self.gate.used_at_s = self.course.clock()
-        self.course.load_s[opened.local.path] = load_s
+        local = opened.local
+        self.course.loads[local.path] = LastLoad(model.facts(), load_s, local.modified_unix_s())
         self._metrics.count("ignis_model_loads", label="loaded")
         self._log.emit(
             "ignis.model.loaded",

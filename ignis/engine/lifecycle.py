@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from ignis import machine
 from ignis.models.base import Architecture, Checkpoint, SpecialTokens
@@ -100,9 +100,9 @@ STATUS: dict[EngineState, ModelStatus] = {
 """Where no switch is under way; while one is, it is SWITCHING whatever the engine does for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedModel:
-    """What a request needs to know of the model that serves it. A request keeps its own, whatever is loaded later."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
+    """What is known of a model that was loaded, also when its memory has been given back."""
 
     name: str
     """The id that clients use."""
@@ -112,9 +112,6 @@ class LoadedModel:
     """Of its files."""
     max_context: int
     """Tokens of prompt and answer together."""
-    vocab_size: int
-    special: SpecialTokens
-    tokenizer: Tokenizer
     template: str | None
     """Source of the chat template, where the model has one."""
     created_unix_s: int
@@ -130,6 +127,19 @@ class LoadedModel:
     def family(self) -> str | None:
         """By which the configuration may differ."""
         return None if self.architecture is None else self.architecture.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedModel(ModelFacts):
+    """What a request needs to know of the model that serves it. A request keeps its own, whatever is loaded later."""
+
+    vocab_size: int
+    special: SpecialTokens
+    tokenizer: Tokenizer
+
+    def facts(self) -> ModelFacts:
+        """Returns what outlives the tokenizer, which is not small."""
+        return ModelFacts(**{each.name: getattr(self, each.name) for each in fields(ModelFacts)})
 
 
 def describe(

@@ -132,10 +132,15 @@ def test_the_seldom_fields_are_sent_where_they_are_set(page: Page) -> None:
     expect(page.locator("#set-logit_bias-problem")).to_contain_text("no JSON")
 
 
-def test_tools_are_offered_where_the_model_takes_them(context: BrowserContext, agent_server: Server) -> None:
-    # Other files' tests share it, and it idles out between them: what a model can do is known while it is loaded.
+def test_tools_are_offered_where_the_model_takes_them_also_while_it_sleeps(
+    context: BrowserContext, agent_server: Server
+) -> None:
+    # Woken first: it may sleep already, and never have been looked at.
     assert agent_server.client.chat(messages=[{"role": "user", "content": "Hi"}], max_tokens=1).error is None
+    agent_server.client.request("POST", "/v1/models/unload")
     page = open_page(context, agent_server.port)
+    expect(page.locator("#model")).to_contain_text("asleep")
+    expect(page.locator(".context-bar")).to_be_visible()
     page.check("#set-tools-on", force=True)
     page.fill("#set-tools", '[{"name": "weather"')
     page.press("#set-tools", "Tab")

@@ -183,12 +183,14 @@ def test_an_idle_model_gives_its_memory_back_and_the_next_request_wakes_it(start
     with start_server(*flags, "--model-idle-unload", "1") as server:
         assert server.client.chat(messages=HI, max_tokens=8).finish is not None
         serving_bytes = server.resident_bytes()
+        awake = listed(server)["data"][0]
         while listed(server)["status"] != "unloaded":
             # Neither the list nor the metrics count as use.
             server.metric("ignis_kv_pool_pages")
             assert time.perf_counter() - server.started < 30
             time.sleep(0.05)
         idle_bytes = server.resident_bytes()
+        assert listed(server)["data"][0] == {**awake, "loaded": False}
         assert server.metric("ignis_kv_pool_pages") == 0
         assert server.client.request("GET", "/health")[0] == 200
         assert idle_bytes < serving_bytes - (80 << 20), (serving_bytes, idle_bytes)
@@ -217,7 +219,9 @@ def test_a_hugging_face_folder_and_a_named_file_are_known_by_their_names(
             assert answer.model == name
         client.close()
         kinds = {entry["id"]: entry["format"] for entry in listed(server)["data"]}
-        assert kinds == {"first": "GGUF Q4_1", "named": "GGUF", "small": "safetensors"}
+        # What was loaded once is known from then on.
+        assert kinds == {"first": "GGUF Q4_1", "named": "GGUF Q4_1", "small": kinds["small"]}
+        assert kinds["small"].startswith("safetensors ")
 
 
 def test_a_file_that_is_cut_short_ends_no_server(start_server: Any, real_model: Path, tmp_path: Path) -> None:

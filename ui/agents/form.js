@@ -7,7 +7,7 @@ import { NumberBox } from "../parts/number.js";
 import { Icon } from "../shell/icons.js";
 import { open, run, set, shelf, tasksIn, useExample } from "../state/agents.js";
 import { MAX_LANES } from "../state/series.js";
-import { fields, loaded } from "../state/server.js";
+import { answering, fields } from "../state/server.js";
 
 const PAUSE_MS = 250;
 const EXAMPLES = [
@@ -27,7 +27,7 @@ export function Form() {
   const typed = tasksIn(text);
   const numWaiting = series.lanes.value.filter((lane) => !lane.isRunning && lane.turn.value?.state.value !== "DONE").length;
   const numToRun = typed.length + numWaiting;
-  const thinks = loaded.value?.capabilities?.thinking;
+  const thinks = answering.value?.capabilities?.thinking;
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     if (numToRun) run();
@@ -61,7 +61,7 @@ export function Form() {
 function Limit({ name, label, value }) {
   const range = fields.value.get(name);
   return html`<label class="limit" title=${range?.description}>${label}
-    <${NumberBox} id=${`limit-${name}`} value=${value} placeholder=${loaded.value?.defaults?.[name] ?? "auto"} range=${range} onSet=${(/** @type {number | undefined} */ number) => set(name, number)} /></label>`;
+    <${NumberBox} id=${`limit-${name}`} value=${value} placeholder=${answering.value?.defaults?.[name] ?? "auto"} range=${range} onSet=${(/** @type {number | undefined} */ number) => set(name, number)} /></label>`;
 }
 
 /** How many tokens that text is. @param {{text: string}} properties */

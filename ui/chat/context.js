@@ -4,7 +4,7 @@ import { countTokens } from "../api/tokenize.js";
 import { useEffect, useState } from "../vendor/hooks.js";
 import { count } from "../parts/format.js";
 import { html } from "../parts/html.js";
-import { loaded } from "../state/server.js";
+import { answering } from "../state/server.js";
 import { settings } from "../state/settings.js";
 import { path } from "../state/tree.js";
 
@@ -23,7 +23,7 @@ export function Context() {
   // The counts of a turn come when it ends, which its state tells.
   for (const turn of path.value) turn.state.value;
   const usage = path.value.findLast((turn) => turn.record.usage)?.record.usage;
-  const room = loaded.value?.max_model_len;
+  const room = answering.value?.max_model_len;
   if (!room) return null;
   const parts = [
     { name: "thought", label: "System", size: numSystem },

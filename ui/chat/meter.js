@@ -3,7 +3,7 @@
 import { countTokens } from "../api/tokenize.js";
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
-import { loaded } from "../state/server.js";
+import { answering } from "../state/server.js";
 import { path } from "../state/tree.js";
 
 const PAUSE_MS = 250;
@@ -26,7 +26,7 @@ export function Meter({ draft }) {
   }, [draft]);
   // The counts of a turn come when it ends, which its state tells.
   for (const turn of path.value) turn.state.value;
-  const room = loaded.value?.max_model_len;
+  const room = answering.value?.max_model_len;
   const used = tokensOfPath() + count;
   if (!room) return html`<span class="meter"></span>`;
   const share = Math.min(100, (100 * used) / room);

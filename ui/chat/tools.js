@@ -4,7 +4,7 @@ import { html } from "../parts/html.js";
 import { CodeField } from "../parts/code-field.js";
 import { Segments } from "../parts/segments.js";
 import { problemOf } from "../state/held.js";
-import { loaded } from "../state/server.js";
+import { answering } from "../state/server.js";
 import { set, settings } from "../state/settings.js";
 
 const EXAMPLE = '[{\n  "name": "weather",\n  "description": "The weather of a city",\n  "parameters": {\n    "type": "object",\n    "properties": {"city": {"type": "string"}},\n    "required": ["city"]\n  }\n}]';
@@ -14,11 +14,12 @@ const CHOICES = [["", "Auto"], ["required", "Required"], ["none", "None"]];
 /** Nothing where the model cannot be told of any. */
 export function Tools() {
   const { tools = "", toolChoice = "" } = settings.value;
-  if (!loaded.value?.capabilities?.tools && !tools) return null;
+  const { capabilities } = answering.value ?? {};
+  if (!capabilities?.tools && !tools) return null;
   const isOpen = settings.value.tools !== undefined;
   return html`<section><h2><label for="set-tools-on">Tools</label>
       <input type="checkbox" id="set-tools-on" role="switch" checked=${isOpen} onChange=${() => set({ tools: isOpen ? undefined : "", toolChoice: undefined })} /></h2>
-    ${!loaded.value?.capabilities?.tools && html`<p class="problem">The loaded model takes no tools.</p>`}
+    ${capabilities?.tools === false && html`<p class="problem">This model takes no tools.</p>`}
     ${isOpen &&
     html`<${CodeField} id="set-tools" label="Tools, as a list in JSON" rows="8" placeholder=${EXAMPLE} value=${tools} isOptional=${true} problemOf=${(/** @type {string} */ text) => problemOf("tools", text)}
         onInput=${(/** @type {string} */ text) => set({ tools: text })} />

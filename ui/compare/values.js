@@ -6,14 +6,14 @@ import { Parameter } from "../parts/parameter.js";
 import { Segments } from "../parts/segments.js";
 import { open, setForAll, setForLane } from "../state/compare.js";
 import { OFFERED } from "../state/offered.js";
-import { fields, loaded, models } from "../state/server.js";
+import { answering, fields, models } from "../state/server.js";
 
 /** @param {{lane: import("../state/lane.js").Lane | null, letter: string, onClose: () => void}} properties lane null: all of them */
 export function Values({ lane, letter, onClose }) {
   const shared = open.value.values.value;
   const own = lane ? lane.values.value : shared;
   const set = (/** @type {string} */ name, /** @type {unknown} */ value) => (lane ? setForLane(lane, name, value) : setForAll(name, value));
-  const efforts = loaded.value?.capabilities?.thinking ? ["none", ...loaded.value.capabilities.thinking_efforts.filter((effort) => effort !== "none")] : [];
+  const efforts = answering.value?.capabilities?.thinking ? ["none", ...answering.value.capabilities.thinking_efforts.filter((effort) => effort !== "none")] : [];
   const before = lane ? shared : {};
   return html`<${Dialog} label=${lane ? `Lane ${letter}` : "Settings of all lanes"} kind="values" onClose=${onClose}>
     <label class="title" for="value-system">System prompt</label>
@@ -26,7 +26,7 @@ export function Values({ lane, letter, onClose }) {
         value=${own.reasoning_effort ?? ""} onPick=${(/** @type {string} */ effort) => set("reasoning_effort", effort || undefined)} />`}
     <div class="parameters">
       ${OFFERED.map(
-        ({ name, ...about }) => html`<${Parameter} key=${name} id=${`value-${name}`} ...${about} value=${own[name]} own=${before[name] ?? loaded.value?.defaults?.[name]}
+        ({ name, ...about }) => html`<${Parameter} key=${name} id=${`value-${name}`} ...${about} value=${own[name]} own=${before[name] ?? answering.value?.defaults?.[name]}
           ownWord=${before[name] === undefined ? "model’s" : "as all"} range=${fields.value.get(name)} onSet=${(/** @type {number | undefined} */ value) => set(name, value ?? (name === "seed" && !lane ? shared.seed : undefined))} />`,
       )}
     </div>

@@ -9,7 +9,7 @@ import { valuesOf } from "../state/asked.js";
 import { open, vary } from "../state/compare.js";
 import { OFFERED } from "../state/offered.js";
 import { MAX_LANES } from "../state/series.js";
-import { fields, loaded, models } from "../state/server.js";
+import { answering, fields, models } from "../state/server.js";
 import { each, seeds, spread } from "../state/variants.js";
 import { Choice } from "./values.js";
 
@@ -69,7 +69,7 @@ function Boxes({ label, all, chosen, onSet }) {
 }
 
 function effortsOf() {
-  const { capabilities } = loaded.value ?? {};
+  const { capabilities } = answering.value ?? {};
   return capabilities?.thinking ? ["none", ...capabilities.thinking_efforts.filter((effort) => effort !== "none")] : [];
 }
 

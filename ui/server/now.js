@@ -3,12 +3,12 @@
 import { html } from "../parts/html.js";
 import { bytes, count, duration } from "../parts/format.js";
 import { values } from "../state/config.js";
-import { course, loaded, models, reload, status, unload } from "../state/server.js";
+import { answering, course, loaded, reload, status, unload } from "../state/server.js";
 
 const WORDS = { "": "connecting", away: "no server", locked: "needs a key", unloaded: "asleep" };
 
 export function Now() {
-  const model = loaded.value ?? models.value[0];
+  const model = answering.value;
   const isBusy = status.value === "loading" || status.value === "switching";
   const idle = values.value.get("model.idle_unload");
   const kind = status.value === "serving" ? "good" : status.value === "failed" ? "bad" : "warn";

@@ -23,6 +23,8 @@ export const isReplaced = signal(false);
 /** When the next attempt comes while there is no server, in ms since 1970. */
 export const nextTryAt = signal(0);
 export const loaded = computed(() => models.value.find((model) => model.loaded) ?? null);
+/** What a message goes to: what serves, or what the next request wakes. Of that the server still knows what it can do. */
+export const answering = computed(() => loaded.value ?? models.value[0] ?? null);
 /** Whether the server has said that it has none. */
 export const hasNoModel = computed(() => !models.value.length && !["", "away", "locked", "serving"].includes(status.value));
 /** The latest changes of what is loaded, the newest first. */
@@ -80,7 +82,7 @@ export function unload() {
 
 /** Loads the model anew, or the one that sleeps. */
 export function reload() {
-  const model = (loaded.value ?? models.value[0])?.id;
+  const model = answering.value?.id;
   if (!model) return;
   return act(async () => {
     if (loaded.value) await unloadModel();

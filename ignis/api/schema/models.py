@@ -9,7 +9,7 @@ Status = Literal["serving", "switching", "loading", "unloaded", "failed"]
 
 
 class Capabilities(msgspec.Struct, kw_only=True):
-    """What the loaded model can do, as its chat template and the server's fields have it."""
+    """What a model can do, as its chat template and the server's fields have it."""
 
     tools: Annotated[bool, msgspec.Meta(description="Its template takes tools, and its calls are understood.")]
     thinking: Annotated[bool, msgspec.Meta(description="It writes its reasoning apart.")]
@@ -41,14 +41,18 @@ class ModelEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
     created_at: Annotated[str, msgspec.Meta(description="As `created`, in UTC.")]
     max_model_len: (
         Annotated[
-            int, msgspec.Meta(description="Tokens of one request, prompt and answer together. Of the loaded model.")
+            int,
+            msgspec.Meta(
+                description="Tokens of one request, prompt and answer together. This and what "
+                "follows is of its last load; left out where this server has not loaded it yet."
+            ),
         ]
         | msgspec.UnsetType
     ) = msgspec.UNSET
-    num_parameters: Annotated[int, msgspec.Meta(description="Of the loaded model.")] | msgspec.UnsetType = msgspec.UNSET
-    device: (
-        Annotated[str, msgspec.Meta(description="What runs the loaded model: a card, or the CPU.")] | msgspec.UnsetType
-    ) = msgspec.UNSET
+    num_parameters: Annotated[int, msgspec.Meta(description="Weights.")] | msgspec.UnsetType = msgspec.UNSET
+    device: Annotated[str, msgspec.Meta(description="What runs it: a card, or the CPU.")] | msgspec.UnsetType = (
+        msgspec.UNSET
+    )
     load_seconds: Annotated[float, msgspec.Meta(description="What the device took to load it.")] | msgspec.UnsetType = (
         msgspec.UNSET
     )

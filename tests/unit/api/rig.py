@@ -61,7 +61,7 @@ class Rig:
         self.serving = Serving(self.engine, self.keeper, self.metrics, 10)  # type: ignore[arg-type]
         self._options: dict[str, Any] = {} if shipped is None else {"shipped": shipped}
         self.running = RunningConfig(config or load_config([], {}, Path("/srv")), self.keeper, self.log)
-        self._prompts = prompts
+        self.prompts = prompts
         self._settings = replace(ApiSettings.from_config(ConfigFields(), None), **settings)
         self.serve_with(
             Downloads(load_catalog(), DownloadConfig(path=folder or Path("nowhere")), self.log, self.metrics)
@@ -72,7 +72,7 @@ class Rig:
         self.downloads = downloads
         self.router: Router = build_router(
             self.serving,
-            self._prompts,
+            self.prompts,
             downloads,
             self.running,
             self._settings,

@@ -1,6 +1,7 @@
 """The routes below /v1/models, and requests that are held until their model serves, over the scripted engine."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 import trio
 import trio.testing
 
+from ignis.engine.course import LastLoad
 from ignis.engine.lifecycle import EngineState, LoadedModel
 from ignis.engine.load import LoadPhase, LoadStatus
 from ignis.engine.switching import SwitchOutcome, SwitchPhase, SwitchWatch
@@ -54,6 +56,23 @@ async def test_of_an_idle_server_the_model_that_wakes_is_listed_first(tmp_path: 
         (tmp_path / f"{name}.gguf").write_bytes(bytes(7))
     body = (await asleep(tmp_path).answer("GET", "/v1/models")).json()
     assert (body["status"], [entry["id"] for entry in body["data"]]) == ("unloaded", ["tiny", "first"])
+
+
+async def test_what_a_load_found_out_stays_known_until_another_file_lies_there(tmp_path: Path) -> None:
+    (tmp_path / "tiny.gguf").write_bytes(bytes(7))
+    awake = (await Rig(model=byte_model(top_p=0.9)).answer("GET", "/v1/models/tiny")).json()
+    rig = asleep(tmp_path)
+    home = rig.keeper.models.find("tiny")
+    model = byte_model(top_p=0.9)
+    await rig.prompts.template(model)
+    rig.keeper.course.loads[home.path] = LastLoad(model.facts(), 2.5, home.modified_unix_s())
+    rig.prompts.forget()
+    entry = (await rig.answer("GET", "/v1/models")).json()["data"][0]
+    names = ("max_model_len", "num_parameters", "device", "load_seconds", "capabilities", "defaults", "format")
+    assert {name: entry[name] for name in names} == {name: awake[name] for name in names}
+    assert (entry["loaded"], entry["load_estimate_seconds"], entry["defaults"]["top_p"]) == (False, 2.5, 0.9)
+    os.utime(home.path, (1, 1))
+    assert "capabilities" not in (await rig.answer("GET", "/v1/models/tiny")).json()
 
 
 async def test_a_model_is_loaded_until_its_memory_is_back_and_serves_as_long(tmp_path: Path) -> None:
