@@ -248,6 +248,17 @@ def test_what_a_flag_says_is_locked_and_says_so(page: Page) -> None:
     expect(wanted.locator(".tag.info")).to_have_text("flag")
 
 
+def test_what_is_unseen_in_a_row_takes_no_line_of_it(page: Page) -> None:
+    for width in (1440, 1280, 1152):
+        page.set_viewport_size({"width": width, "height": 800})
+        for key in ("model.max_context", "model.default_max_tokens"):
+            gap = field_row(page, key).evaluate(
+                """(row) => row.querySelector(".about p").getBoundingClientRect().top
+                - row.querySelector("label").getBoundingClientRect().bottom"""
+            )
+            assert gap < 6, f"{key} at {width} px"
+
+
 def test_a_secret_is_replaced_and_never_shown(page: Page, rig: Rig) -> None:
     wanted = field_row(page, "download.token")
     expect(wanted).to_contain_text("not set")

@@ -21,9 +21,11 @@ export function ConfigField({ field, isNamed }) {
   const id = `field-${field.key}`;
   return html`<div class=${`field-row ${found ? "changed" : ""} ${found?.problem ? "wrong" : ""}`} ref=${row} data-key=${field.key}>
     <div class="about">
-      <label for=${id} class="code" id=${`${id}-name`}>${field.key}</label>
-      ${field.effect !== "live" && html` <span class=${`tag ${field.effect}`}>${field.effect}</span>`}
-      <${Families} field=${field} />
+      <div class="head">
+        <label for=${id} class="code" id=${`${id}-name`}>${field.key}</label>
+        ${field.effect !== "live" && html`<span class=${`tag ${field.effect}`}>${field.effect}</span>`}
+        <${Families} field=${field} />
+      </div>
       <p id=${`${id}-text`}>${sentence(field.description)} <span class="rule">${ruleOf(field)}</span></p>
       ${locked && html`<p class="lock" id=${`${id}-lock`}>${locked}</p>`}
       ${found?.problem && html`<p class="problem" id=${`${id}-problem`} role="alert">${found.problem}</p>`}
