@@ -20,7 +20,8 @@ export function Thoughts({ turn }) {
   }, [state]);
   const { reasoning, times, usage, forcedAt } = turn.record;
   if (!reasoning) return null;
-  const seconds = (((times.text ?? times.thought ?? times.sent) - (times.first ?? times.sent)) / 1000).toFixed(1);
+  // One that is asked for once more has thought for no time yet.
+  const seconds = times.first === null ? "" : `${(((times.text ?? times.thought ?? times.first) - times.first) / 1000).toFixed(1)} s`;
   const { reasoning_tokens: count, rewound_tokens: rewound } = usage?.completion_tokens_details ?? {};
   const said = [
     count ? `${count.toLocaleString("en")} tokens` : "",
@@ -29,7 +30,7 @@ export function Thoughts({ turn }) {
   ];
   return html`<div class="thinking">
     <button type="button" class="button" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
-      <${Icon} name="thought" />${state === "THINKING" ? "Thinking" : "Thought for"} ${seconds} s
+      <${Icon} name="thought" />${state === "THINKING" ? "Thinking" : seconds ? "Thought for" : "Thought"} ${seconds}
       <span class="about">${said.filter(Boolean).join(" · ")}</span>
       <${Icon} name=${isOpen ? "down" : "right"} />
     </button>

@@ -7,7 +7,7 @@ import { signal } from "../vendor/signals-core.js";
 import { newId } from "./ids.js";
 import { Replay } from "./replay.js";
 import { keeping } from "./session.js";
-import { Turn } from "./turn.js";
+import { timesFromNow, Turn } from "./turn.js";
 
 /** @typedef {import("../store/runs.js").LaneRecord} LaneRecord */
 
@@ -117,7 +117,7 @@ export class Lane {
     this.#kept = { pieces: 1, text: record.text.length, reasoning: record.reasoning.length };
     this.numPieces = 0;
     Object.assign(record, { failure: null, finish: null, usage: null, timings: null });
-    record.times = { ...record.times, sent: clock(), first: null, last: null };
+    record.times = timesFromNow();
     turn.advance("resume");
     this.isInLine.value = false;
     await this.#read(turn, new Replay(record.text, record.reasoning));
@@ -167,7 +167,7 @@ export class Lane {
         const news = replay.take(event.kind, event.text);
         turn.isCatchingUp.value = replay.isUnderWay;
         if (replay.hasDiffered) return;
-        if (!news) return turn.advance(event.kind);
+        // What comes once more took its time all the same.
         this.numPieces += 1;
         times.first ??= now;
         times.last = now;
@@ -204,6 +204,6 @@ function answerTo(request) {
   return {
     id: newId(), conversation: "", parent: null, role: "assistant", text: "", reasoning: "", tools: [], state: "SENT", request,
     model: "", seed: request.seed ?? null, finish: null, failure: null, usage: null, timings: null,
-    times: { sent: clock(), thought: null, first: null, text: null, last: null }, isEdited: false, created: Date.now(), v: 1,
+    times: timesFromNow(), isEdited: false, created: Date.now(), v: 1,
   };
 }

@@ -73,6 +73,7 @@ export class Run {
     for await (const event of generateBeside(this.turn.record.request, this.#abort.signal)) {
       const now = performance.timeOrigin + performance.now();
       if (event.kind === "text" || event.kind === "reasoning") {
+        // What comes once more took its time all the same.
         event.text = this.#replay.take(event.kind, event.text);
         if (this.#replay.hasDiffered) this.#leave();
       }
@@ -118,7 +119,6 @@ export class Run {
     times.first ??= now;
     times.last = now;
     if (event.kind === "text" && event.logprobs) (record.logprobs ??= []).push(...event.logprobs);
-    if (event.kind !== "tool" && !event.text) return;
     if (event.kind === "reasoning") {
       record.reasoning += event.text;
       times.thought = now;

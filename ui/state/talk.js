@@ -10,7 +10,7 @@ import { hasNoModel } from "./server.js";
 import { announce, isConnected, keeping, lostAt } from "./session.js";
 import { requestFor } from "./settings.js";
 import { pathTo, turns } from "./tree.js";
-import { Turn } from "./turn.js";
+import { timesFromNow, Turn } from "./turn.js";
 import { enqueue, held, hold, OLD_MS, release, waiting } from "./waiting.js";
 
 /** @typedef {import("./chats.js").Place} Place */
@@ -96,7 +96,7 @@ export function correct(turn, text) {
 export async function resume(turn) {
   turn.advance("resume");
   Object.assign(turn.record, { failure: null, finish: null, usage: null, timings: null, tools: [], logprobs: undefined });
-  turn.record.times = { ...turn.record.times, sent: performance.timeOrigin + performance.now(), first: null, last: null };
+  turn.record.times = timesFromNow();
   new Run(turn, fork).start();
   await save(turn);
 }
@@ -144,7 +144,7 @@ async function answer(before, parent, request, place, sameAs) {
 /** A sibling that goes on where the turn has something else. @param {Turn} turn @param {string} text @param {string} reasoning */
 function fork(turn, text, reasoning) {
   const { request, seed, model, parent, conversation, times } = turn.record;
-  const other = { ...recordOf("assistant", conversation, parent, text, "SENT"), reasoning, request, seed, model, times };
+  const other = { ...recordOf("assistant", conversation, parent, text, "SENT"), reasoning, request, seed, model, times: { ...times } };
   const sibling = new Turn(other);
   addBeside(sibling);
   return sibling;
@@ -209,7 +209,6 @@ function recordOf(role, conversation, parent, text, state) {
   return /** @type {import("../store/turns.js").TurnRecord} */ ({
     id: newId(), conversation, parent, role, text, reasoning: "", tools: [], state,
     request: null, model: "", seed: null, finish: null, failure: null, usage: null, timings: null,
-    times: { sent: performance.timeOrigin + performance.now(), thought: null, first: null, text: null, last: null },
-    isEdited: false, created: now, v: 1,
+    times: timesFromNow(), isEdited: false, created: now, v: 1,
   });
 }

@@ -77,7 +77,16 @@ export class Turn {
   }
 }
 
-/** Tokens a second between the first and the last, by the page's clock. @param {TurnRecord} record */
+/** The times of an answer that is asked for now. @returns {TurnRecord["times"]} */
+export function timesFromNow() {
+  return { sent: performance.timeOrigin + performance.now(), thought: null, first: null, text: null, last: null };
+}
+
+/**
+ * Tokens a second between the first and the last, by the page's clock. Of an answer that was resumed both are of the last
+ * request, which brought all of it.
+ * @param {TurnRecord} record
+ */
 export function rateOf({ times, usage }) {
   if (!usage || usage.completion_tokens < 2 || times.first === null || times.last === null || times.last <= times.first) return null;
   return ((usage.completion_tokens - 1) * 1000) / (times.last - times.first);
