@@ -8,6 +8,10 @@ import { client } from "./client.js";
  *   labels as they stand in the text
  */
 
+/** A value, and maybe the time at which it was so. */
+const VALUE = /^\s*(\S+)(?:\s+-?\d+)?\s*$/;
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+
 /**
  * Throws an ApiError with status 404 where the server's metrics are off.
  * @param {AbortSignal} signal @param {boolean} isAside as Client.open has it
@@ -24,11 +28,12 @@ export async function readMetrics(signal, isAside) {
 export function parse(text) {
   const families = new Map();
   const values = new Map();
-  for (const line of text.split("\n")) {
+  for (const line of text.split(/\r?\n/)) {
     if (line.startsWith("#")) describe(line, families);
     else {
       const end = keyEnd(line);
-      const value = end > 0 ? number(line.slice(end).trim().split(/\s+/)[0]) : null;
+      const [, word] = (end > 0 && VALUE.exec(line.slice(end))) || [];
+      const value = word ? number(word) : null;
       if (value !== null) values.set(line.slice(0, end), value);
     }
   }
@@ -81,6 +86,5 @@ function number(word) {
   if (/^\+?Inf$/i.test(word)) return Infinity;
   if (/^-Inf$/i.test(word)) return -Infinity;
   if (word === "NaN") return NaN;
-  const value = Number(word);
-  return word === "" || Number.isNaN(value) ? null : value;
+  return DECIMAL.test(word) ? Number(word) : null;
 }
