@@ -34,7 +34,7 @@ from ignis.errors import ConfigError, IgnisError
 from ignis.first_model import FirstModel
 from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
-from ignis.models.local import LocalModels
+from ignis.models.local import LocalModels, readable
 from ignis.on_disk import named_models, verified_models
 from ignis.running import RunningConfig
 from ignis.server.binding import Bound, Listen
@@ -97,7 +97,9 @@ class _App:
                 config.download.path,
                 named_models(config.switch),
                 partial(verified_models, self._catalog, config.download.path),
-                lambda folder, error: log.emit("ignis.model.folder_unreadable", path=str(folder), error=error.strerror),
+                lambda folder, error: log.emit(
+                    "ignis.model.folder_unreadable", path=readable(folder), error=error.strerror
+                ),
             ),
             KeeperSettings.from_config(config),
             log,

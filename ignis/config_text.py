@@ -102,9 +102,9 @@ def hidden_text(text: str, file: Path) -> str:
     for groups in (document, *document.get(PROFILES, {}).values()):
         for field in FIELDS:
             values = groups.get(field.group, {})
-            if field.name in values:
+            if field.kind in (Kind.SECRET, Kind.TEXT) and field.name in values:
                 shown = HIDDEN if field.kind is Kind.SECRET else plain(field, values[field.name])
-                if shown != values[field.name] and field.kind in (Kind.SECRET, Kind.TEXT):
+                if shown != values[field.name]:
                     values[field.name] = shown
     if is_json:
         return as_json(document, text)

@@ -16,18 +16,18 @@ import hashlib
 import os
 import shutil
 import zipfile
-import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import BinaryIO
 
 from ignis.errors import DownloadError
-from ignis.halt import StoppedError
+from ignis.halt import Halt, StoppedError
 from ignis.package_index import FileLink, IndexClient, is_wheel_of
 from ignis.pinned import BLOCK_BYTES, PinnedFile, Progress, locked, settle, verified
 from ignis.units import shown_file_size
-from ignis.web import RefusedError, redact
+from ignis.web import RefusedError, count_in, redact
 
 # What a wheel may be larger than the file that is wanted of it: other members, and what does not compress.
 WHEEL_SLACK_BYTES = 16 << 20
@@ -43,8 +43,11 @@ class WantedFile(PinnedFile):
     member: str
 
 
-def fetch(wanted: WantedFile, folder: Path, client: IndexClient, progress: Progress) -> Path:
+def fetch(wanted: WantedFile, folder: Path, client: IndexClient, progress: Progress, halt: Halt) -> Path:
     """Returns the verified file's path, fetching it if it is not there. Blocks; of two processes, one waits.
+
+    Args:
+        halt: ends the wait for another who fetches it; the transfer is ended by what `progress` raises.
 
     Raises:
         DownloadError: no place had it, the disk is full, or what came was not it; nothing half done is left in use.
@@ -52,7 +55,7 @@ def fetch(wanted: WantedFile, folder: Path, client: IndexClient, progress: Progr
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / f"{wanted.name}.wheel.part") as wheel:
+        with locked(folder / f"{wanted.name}.wheel.part", halt) as wheel:
             is_done = False
             try:
                 path = verified(wanted, folder)
@@ -125,8 +128,8 @@ def _transfer(wanted: WantedFile, client: IndexClient, link: FileLink, wheel: Bi
             if start and not _continues(response, start):
                 wheel.truncate(0)
                 start = wheel.seek(0)
-            length = response.headers.get("Content-Length")
-            total_bytes = start + int(length) if length and length.isdigit() else 0
+            length = count_in(response.headers.get("Content-Length", ""))
+            total_bytes = 0 if length is None else start + length
             try:
                 while block := response.read(BLOCK_BYTES if total_bytes else 1 << 16):
                     wheel.write(block)
@@ -163,11 +166,13 @@ def _unpack(wanted: WantedFile, folder: Path, wheel: BinaryIO, place: str) -> Pa
     digest = hashlib.sha256()
     size_bytes = 0
     try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(wanted.member) as member, part.open("wb") as output:
-            while size_bytes <= wanted.size_bytes and (block := member.read(BLOCK_BYTES)):
+        with part.open("wb") as output:
+            for block in _member_blocks(wanted, wheel, place):
                 digest.update(block)
                 size_bytes += len(block)
                 output.write(block)
+                if size_bytes > wanted.size_bytes:
+                    break
             output.flush()
             os.fsync(output.fileno())
         if size_bytes != wanted.size_bytes or digest.hexdigest() != wanted.sha256:
@@ -175,14 +180,24 @@ def _unpack(wanted: WantedFile, folder: Path, wheel: BinaryIO, place: str) -> Pa
             raise DownloadError(f"{place}: {wanted.member} has {found}, not {wanted.sha256}")
         settle(wanted, part, path)
         return path
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError) as error:
-        wheel.truncate(0)
-        raise DownloadError(f"{place}: not a wheel with {wanted.member}: {error}") from error
     except DownloadError:
         wheel.truncate(0)
         raise
     finally:
         part.unlink(missing_ok=True)
+
+
+def _member_blocks(wanted: WantedFile, wheel: BinaryIO, place: str) -> Iterator[bytes]:
+    """Yields the member. Raises DownloadError: there is none that can be read."""
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(wanted.member) as member:
+            while block := member.read(BLOCK_BYTES):
+                yield block
+    except Exception as error:
+        # Each way to pack has errors of its own, bzip2 an OSError without a number; one with a number is the disk's.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise DownloadError(f"{place}: not a wheel with {wanted.member}: {error}") from error
 
 
 def _check_space(wanted: WantedFile, folder: Path, wheel: BinaryIO) -> None:

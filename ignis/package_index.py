@@ -1,6 +1,7 @@
 """Finds files on Python package indexes (PEP 503, PEP 691) and find-links pages, as pip is configured."""
 
 import configparser
+import contextlib
 import html.parser
 import json
 import re
@@ -172,10 +173,8 @@ class IndexClient:
             base, content_type = response.geturl(), response.headers.get_content_type()
         if len(body) > PAGE_LIMIT_BYTES:
             raise DownloadError(f"{redact(url)}: the page is over {PAGE_LIMIT_BYTES} bytes")
-        found = [
-            urllib.parse.urljoin(base, address)
-            for address in (_json_links(body) if content_type.endswith("json") else _html_links(body))
-        ]
+        addresses = _json_links(body) if content_type.endswith("json") else _html_links(body)
+        found = [link for link in (_joined(base, address) for address in addresses) if link is not None]
         # The index's user name and password belong to its own host alone, and a remote page names no local files.
         own = urllib.parse.urlsplit(url).netloc
         if parts.scheme != "file":
@@ -205,14 +204,26 @@ def _json_links(body: bytes) -> list[str]:
     """Reads a PEP 691 page."""
     try:
         return [file["url"] for file in json.loads(body)["files"] if isinstance(file["url"], str)]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DownloadError("the index's JSON page is malformed") from error
 
 
 def _html_links(body: bytes) -> list[str]:
     parser = _AnchorParser()
-    parser.feed(body.decode("utf-8", "replace"))
+    # Its word for a declaration that never ends. What came before holds.
+    with contextlib.suppress(AssertionError):
+        parser.feed(body.decode("utf-8", "replace"))
     return parser.links
+
+
+def _joined(base: str, address: str) -> str | None:
+    """The whole address of a link; None where it is none."""
+    try:
+        link = urllib.parse.urljoin(base, address)
+        urllib.parse.urlsplit(link)
+    except ValueError:
+        return None
+    return link
 
 
 class _AnchorParser(html.parser.HTMLParser):

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ignis.errors import ModelFileError
+from ignis.halt import Halt
 
 BLOCK_BYTES = 1 << 20
+_LOCK_LOOK_S = 0.1
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that have come and the bytes there will be (0: not known)."""
@@ -93,11 +95,20 @@ def remove(wanted: PinnedFile, folder: Path) -> list[Path]:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[BinaryIO]:
-    """Opens a file for reading and writing that no other process has open this way; waits for one that has."""
+def locked(path: Path, halt: Halt) -> Iterator[BinaryIO]:
+    """Opens a file for reading and writing that nobody else has open this way; waits for one who has.
+
+    Raises:
+        StoppedError: it was stopped meanwhile.
+    """
     while True:
         with path.open("a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                # Not a wait in the system: no stop would end that, and its thread would be held for as long.
+                halt.wait(_LOCK_LOOK_S)
+                continue
             # Whoever held it may have removed it meanwhile; a lock on a nameless file keeps nobody out.
             try:
                 is_same = path.stat().st_ino == os.fstat(file.fileno()).st_ino

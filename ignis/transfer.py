@@ -20,7 +20,7 @@ from ignis.errors import DownloadError
 from ignis.halt import Halt, StoppedError
 from ignis.hub import HubClient, HubFile
 from ignis.pinned import BLOCK_BYTES, locked, settle, verified
-from ignis.web import RefusedError, UnfitAddressError, redact
+from ignis.web import RefusedError, UnfitAddressError, count_in, redact
 
 _ATTEMPTS = 6
 """Without progress; with the waits between them, a mirror may be gone for half a minute."""
@@ -66,7 +66,7 @@ def fetch_file(
     path, part = folder / file.name, folder / f"{file.name}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(part) as output:
+        with locked(part, halt) as output:
             is_kept = True
             try:
                 if verified(file, folder) is None:
@@ -196,8 +196,9 @@ class _Transfer:
             total = response.headers.get("Content-Range", "").rpartition("/")[2]
         else:
             total = response.headers.get("Content-Length", "") if is_plain else ""
-        if total.isascii() and total.isdigit() and int(total) != self.file.size_bytes:
-            raise _ForeignError(f"{self.place}: has {int(total)} bytes, not {self.file.size_bytes}")
+        said = count_in(total)
+        if said is not None and said != self.file.size_bytes:
+            raise _ForeignError(f"{self.place}: has {said} bytes, not {self.file.size_bytes}")
 
     def _check_start(self, response: HTTPResponse) -> None:
         """Raises DownloadError where a range comes that is not the one that is missing."""
@@ -221,6 +222,9 @@ class _Transfer:
                 yield unpack.decompress(block, BLOCK_BYTES)
                 while unpack.unconsumed_tail:
                     yield unpack.decompress(unpack.unconsumed_tail, BLOCK_BYTES)
+                if unpack.eof:
+                    # What follows is kept by zlib, however much it is.
+                    return
         except (OSError, HTTPException, zlib.error) as error:
             raise DownloadError(f"{self.place}: broke off after {self.size} bytes: {error}") from error
 

@@ -1,8 +1,10 @@
 """Opens http and https addresses: proxies, certificates, and credentials that stay with their host. Keeps nothing."""
 
 import base64
+import contextlib
 import socket
 import ssl
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -23,6 +25,9 @@ CERTIFICATE_FILES = (
 )
 """Where distributions keep their certificates: a Python built on one of them does not find those of another."""
 
+HEAD_LIMIT_S = 60.0
+"""From the first connection to the end of the answer's head: each byte of a head that drips comes in time."""
+_MAX_DIGITS = 18
 
 OnConnected = Callable[[socket.socket], None]
 
@@ -86,26 +91,34 @@ def open_address(
     if authorization is not None:
         # Unredirected: urllib leaves it out of the next request, and the handler below puts it back at the same origin.
         request.add_unredirected_header("Authorization", authorization)
-    opener = urllib.request.build_opener(
-        proxies, _PlainHandler(on_connected), _TlsHandler(on_connected, context), _Redirects()
-    )
+    watch = _HeadWatch(on_connected)
+    opener = urllib.request.build_opener(proxies, _PlainHandler(watch), _TlsHandler(watch, context), _Redirects())
     try:
-        return cast(HTTPResponse, opener.open(request, timeout=timeout_s))
+        with watch:
+            return cast(HTTPResponse, opener.open(request, timeout=timeout_s))
     except urllib.error.HTTPError as error:
         error.close()
         if error.code < 400:
             # To a kind of address that urllib knows better than to open, or in a circle.
             raise UnfitAddressError(f"{redact(url)}: HTTP {error.code}, a redirect that is not followed") from error
         wait = error.headers.get("Retry-After", "")
-        wait_s = float(wait) if wait.isascii() and wait.isdigit() else 0.0
+        wait_s = float(count_in(wait) or 0)
         raise RefusedError(f"{redact(url)}: HTTP {error.code} {error.reason}", error.code, wait_s) from error
-    except (OSError, HTTPException, ValueError) as error:
+    except (OSError, HTTPException, ValueError, OverflowError) as error:
+        # The last two: of an address that a redirect made up, with a port beyond all ports for one.
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         is_unknown = isinstance(reason, ssl.SSLCertVerificationError)
         if is_unknown:
             hint = "install ca-certificates, or name yours by SSL_CERT_FILE"
             raise UnfitAddressError(f"{redact(url)}: {reason}; {hint}") from error
+        if watch.is_late:
+            reason = f"no answer was whole after {HEAD_LIMIT_S:.0f} s"
         raise DownloadError(f"{redact(url)}: {reason}") from error
+
+
+def count_in(text: str) -> int | None:
+    """Reads the number of a header; None where it is none, or no number of bytes that anybody has."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
 
 
 def split_credentials(url: str) -> tuple[str, str | None]:
@@ -122,6 +135,35 @@ def redact(url: str) -> str:
     """Returns an address fit for a message: without its user name, password, query and fragment."""
     parts = urllib.parse.urlsplit(url)
     return urllib.parse.urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+class _HeadWatch:
+    """Called with each connection that is made for an answer; ends them when its head does not come in time."""
+
+    def __init__(self, on_connected: OnConnected) -> None:
+        self._on_connected = on_connected
+        self._timer = threading.Timer(HEAD_LIMIT_S, self._end)
+        self._timer.daemon = True
+        self._sockets: list[socket.socket] = []
+        self.is_late = False
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._sockets.clear()
+
+    def __call__(self, connected: socket.socket) -> None:
+        self._sockets.append(connected)
+        self._on_connected(connected)
+
+    def _end(self) -> None:
+        self.is_late = True
+        for connected in list(self._sockets):
+            # As a halt does: whoever waits for a byte is told that none follows.
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
 class _PlainHandler(urllib.request.HTTPHandler):
@@ -168,6 +210,16 @@ class _TlsConnection(HTTPSConnection):
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects to http and https, never from https to http; a credential follows within its origin only."""
+
+    def http_error_302(self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message) -> Any:
+        try:
+            return super().http_error_302(req, fp, code, msg, headers)  # type: ignore[arg-type]
+        except ValueError:
+            # The target is no address.
+            fp.close()
+            raise
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str

@@ -145,7 +145,7 @@ class Models:
         return self._build
 
     async def _entries(self) -> Sequence[ModelEntry]:
-        locals_ = await trio.to_thread.run_sync(self._serving.keeper.models.all, abandon_on_cancel=True)
+        locals_ = await trio.to_thread.run_sync(self._serving.keeper.models.there, abandon_on_cancel=True)
         model, home = self._serving.model, self._serving.keeper.course.home
         if model is not None:
             others = [await self._entry(local) for local in locals_ if local.name != model.name]

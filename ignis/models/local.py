@@ -6,6 +6,7 @@ named, what the catalog says is here, what lies in the models' folder: the shall
 file before a folder. Whatever has no name then is still found by its file name with the ending.
 """
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -92,11 +93,16 @@ class LocalModels:
             found.setdefault(_real(model.path), model)
         return list(found.values())
 
+    def there(self) -> list[LocalModel]:
+        """As `all`, without what an operator named and is gone."""
+        return [model for model in self.all() if os.path.exists(model.path)]
+
     @property
     def unreadable(self) -> Sequence[str]:
-        """The folders that could not be read when it was last looked, from the models' folder's own name on."""
+        """The folders, and models whose name is no text, that could not be read when it was last looked, from the models' folder's own name on."""
         above = self._folder.absolute().parent
-        return tuple(str(folder.absolute().relative_to(above)) for folder in self._unreadable)
+        names = (str(folder.absolute().relative_to(above)) for folder in self._unreadable)
+        return tuple(readable(name) for name in names)
 
     def find(self, name: str) -> LocalModel:
         """Returns the model of that name. Of several names of one model, the first is the one that clients read.
@@ -113,7 +119,7 @@ class LocalModels:
             names = [other.name for other in self.all()]
             self._check_whole(name)
             raise ModelNotFoundError(f"the model {shown(name)} is not known here; {_told(names)}")
-        if not model.path.exists():
+        if not os.path.exists(model.path):
             raise ModelNotFoundError(f"the model {shown(name)} is known here, but {shown(model.path.name)} is gone")
         real = _real(model.path)
         return (
@@ -190,16 +196,36 @@ def _is_checkpoint(folder: Path) -> bool:
 
 
 def _listed(folder: Path, unreadable: dict[Path, OSError] | None = None) -> list[os.DirEntry[str]]:
-    """What the folder holds; nothing where it is gone, or cannot be read, which is noted: it is somebody else's."""
+    """What the folder holds; nothing where it is gone, or cannot be read, which is noted: it is somebody else's. A name
+    that is no text cannot be told to a client, nor named by one: a model of such a name is noted in the same way."""
     try:
         with os.scandir(folder) as entries:
-            return list(entries)
+            listed = list(entries)
+        told = [entry for entry in listed if _is_text(entry.name)]
+        if unreadable is not None:
+            for entry in listed:
+                if entry not in told and entry.name.endswith(_GGUF):
+                    unreadable[folder / entry.name] = OSError(errno.EILSEQ, "its name is not UTF-8")
+        return told
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
         if unreadable is not None:
             unreadable[folder] = error
         return []
+
+
+def readable(path: Path | str) -> str:
+    """A path for a person: what is no text in it is spelled out."""
+    return str(path).encode(errors="backslashreplace").decode()
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

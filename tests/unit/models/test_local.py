@@ -139,3 +139,21 @@ def test_a_folder_that_cannot_be_read_is_named_once_and_hides_no_other(
         assert told == [(tmp_path / "models" / "locked", 13)]
     has_right = True
     assert (names(models), models.unreadable) == (["here", "locked"], ())
+
+
+def test_a_name_that_is_no_text_is_told_and_hides_no_other(tmp_path: Path) -> None:
+    told: list[str] = []
+    touch(tmp_path / "models" / "here.gguf")
+    touch(Path(os.fsdecode(os.fsencode(tmp_path / "models") + b"/caf\xe9.gguf")))
+    models = LocalModels(tmp_path / "models", on_unreadable=lambda _path, error: told.append(str(error.strerror)))
+    for _ in range(2):
+        assert (names(models), models.unreadable) == (["here"], ("models/caf\\udce9.gguf",))
+    assert told == ["its name is not UTF-8"]
+
+
+@pytest.mark.parametrize("path", ["gone.gguf", "x" * 300, "x/" * 3000])
+def test_a_known_model_whose_file_is_gone_or_never_can_be_is_said_to_be_gone(tmp_path: Path, path: str) -> None:
+    models = LocalModels(tmp_path, [LocalModel("mine", tmp_path / path)])
+    with pytest.raises(ModelNotFoundError, match=r"mine is known here, but .* is gone"):
+        models.find("mine")
+    assert (names(models), models.there()) == (["mine"], [])
