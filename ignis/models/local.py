@@ -99,7 +99,8 @@ class LocalModels:
 
     @property
     def unreadable(self) -> Sequence[str]:
-        """The folders, and models whose name is no text, that could not be read when it was last looked, from the models' folder's own name on."""
+        """The folders that could not be read when it was last looked, and models whose name is no text, from the models'
+        folder's own name on."""
         above = self._folder.absolute().parent
         names = (str(folder.absolute().relative_to(above)) for folder in self._unreadable)
         return tuple(readable(name) for name in names)

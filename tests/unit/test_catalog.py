@@ -366,7 +366,8 @@ def test_a_fetch_that_is_killed_leaves_nothing_in_use_and_is_taken_up(index: Ind
 
     index.answer = half
     code = (
-        "import sys; from pathlib import Path; from ignis.download import *; from ignis.package_index import *; from ignis.halt import Halt\n"
+        "import sys; from pathlib import Path; from ignis.download import *; from ignis.package_index import *\n"
+        "from ignis.halt import Halt\n"
         f"wanted = {WANTED!r}\n"
         f"client = IndexClient(IndexSettings(indexes=({index.url + '/simple'!r},)))\n"
         "fetch(wanted, Path(sys.argv[1]), client, lambda done, total: None, Halt())\n"
