@@ -5,22 +5,24 @@ import shutil
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ignis.catalog import Catalog, CatalogModel, load_catalog
 from ignis.config_fields import DownloadConfig, ModelConfig
 from ignis.download import WantedFile, fetch
-from ignis.errors import DownloadError, IgnisError, ModelFileError
+from ignis.errors import DownloadError, IgnisError, ModelFileError, ModelNotFoundError
 from ignis.halt import Halt, StoppedError
 from ignis.hub import HubClient, HubFile
+from ignis.models.local import LocalModel
 from ignis.package_index import IndexClient, index_settings, pip_files
 from ignis.pinned import Progress
 from ignis.transfer import fetch_file
 from ignis.units import shown_file_size
 
 _PARALLEL_FILES = 4
+_MAX_TOLD = 5
 _CONFIG = "config.json"
 """Of a Hugging Face folder."""
 _RESERVE_BYTES = 64 << 20
@@ -49,13 +51,20 @@ def served_name(model: ModelConfig) -> str:
     return model.artifact.stem if model.artifact.suffix == ".gguf" else model.artifact.resolve().name
 
 
-def locate_model(model: ModelConfig, download: DownloadConfig, catalog: Catalog) -> ModelSource:
+def locate_model(
+    model: ModelConfig, download: DownloadConfig, catalog: Catalog, find: Callable[[str], LocalModel]
+) -> ModelSource:
     """Returns the file or folder that the configuration means, or the entry that is to be fetched. Blocks.
 
-    Without model.artifact, model.id names the catalog's entry; with neither it is the default one.
+    Without model.artifact, model.id names the catalog's entry, else a model that is here; with neither it is the
+    catalog's default.
+
+    Args:
+        find: a model that is here by its name; raises ModelNotFoundError.
 
     Raises:
         ModelFileError: what is there is not what it should be, or it is not there and may not be fetched.
+        ModelNotFoundError: nobody knows model.id.
     """
     if model.artifact is not None:
         if not os.path.exists(model.artifact):
@@ -64,6 +73,13 @@ def locate_model(model: ModelConfig, download: DownloadConfig, catalog: Catalog)
             )
         return ModelSource(model.artifact, None)
     entry = wanted_entry(model, catalog)
+    if entry is None:
+        assert model.id is not None
+        try:
+            return ModelSource(find(model.id).path, None)
+        except ModelNotFoundError as error:
+            names = ", ".join(list(catalog.models)[:_MAX_TOLD])
+            raise ModelNotFoundError(f"model.id: {error.message}; the catalog has {names}") from error
     path = entry.verified(download.path)
     if path is None and not download.enabled:
         raise ModelFileError(
@@ -73,9 +89,9 @@ def locate_model(model: ModelConfig, download: DownloadConfig, catalog: Catalog)
     return ModelSource(path, entry)
 
 
-def wanted_entry(model: ModelConfig, catalog: Catalog) -> CatalogModel:
-    """Returns the entry that model.id names. Any other id is a name for the default one, as it is for an artifact."""
-    return catalog.models.get(model.id or catalog.default, catalog.models[catalog.default])
+def wanted_entry(model: ModelConfig, catalog: Catalog) -> CatalogModel | None:
+    """Returns the entry that model.id names, the default one where it is unset; None for a model of the user's own."""
+    return catalog.models.get(model.id or catalog.default)
 
 
 def fetch_model(

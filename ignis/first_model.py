@@ -1,6 +1,7 @@
 """The server's first model: found, or asked for and fetched, or explained where there is none. Loads nothing itself."""
 
 import contextlib
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -77,7 +78,12 @@ class FirstModel:
 
     async def _locate(self) -> ModelSource:
         return await trio.to_thread.run_sync(
-            locate_model, self._model, self._download, self._catalog, abandon_on_cancel=True
+            locate_model,
+            self._model,
+            self._download,
+            self._catalog,
+            self._keeper.models.find,
+            abandon_on_cancel=True,
         )
 
     def _start(self, source: ModelSource, path: Path) -> None:
@@ -152,9 +158,14 @@ class FirstModel:
         if self._page is not None and self._downloads.is_enabled:
             lines.append(f"  In the page      {self._page}")
         if entry is not None:
-            lines.append(
-                f"  In a shell       ignis-server model download {entry.id}, and the next request has it loaded"
+            # A shell elsewhere has neither this one's folder nor its flags.
+            own = DownloadConfig()
+            flags: list[tuple[str, object]] = [("--download-path", self._download.path.absolute())] * (
+                self._download.path != own.path
             )
+            flags += [("--download-catalog", self._download.catalog)] * (self._download.catalog is not None)
+            words = shlex.join(["model", "download", entry.id, *(str(word) for flag in flags for word in flag)])
+            lines.append(f"  In a shell       ignis-server {words}, and the next request has it loaded")
         lines.append("  Of your own      ignis-server --model-artifact model.gguf (or a model's folder)")
         return "\n".join(lines)
 

@@ -12,7 +12,7 @@ from ignis.catalog import Catalog, CatalogModel, Presence, load_catalog
 from ignis.config import Config, load_config
 from ignis.config_values import join_words, nearest
 from ignis.errors import ConfigError, DownloadError, ModelFileError
-from ignis.fetching import fetch_model, wanted_entry
+from ignis.fetching import fetch_model
 from ignis.models.local import LocalModel, LocalModels, readable
 from ignis.on_disk import named_models, whole_models
 from ignis.pinned import remove
@@ -215,7 +215,10 @@ def _read(words: list[str]) -> tuple[Config, Catalog, list[str]]:
 
 def _entries(config: Config, catalog: Catalog, ids: Sequence[str]) -> list[CatalogModel]:
     if not ids:
-        return [wanted_entry(config.model, catalog)]
+        # A model of one's own has a name that the catalog need not know.
+        id = config.model.id
+        is_its = id is not None and (id in catalog.models or config.model.artifact is None)
+        ids = [id if id is not None and is_its else catalog.default]
     unknown = next((id for id in ids if id not in catalog.models), None)
     if unknown is not None:
         hint = nearest(unknown, catalog.models) or f"; it has {join_words(list(catalog.models))}"

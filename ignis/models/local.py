@@ -99,7 +99,7 @@ class LocalModels:
 
     @property
     def unreadable(self) -> Sequence[str]:
-        """The folders that could not be read when it was last looked, and models whose name is no text, from the models'
+        """The folders that could not be read when last looked at, and models whose name is no text, from the models'
         folder's own name on."""
         above = self._folder.absolute().parent
         names = (str(folder.absolute().relative_to(above)) for folder in self._unreadable)

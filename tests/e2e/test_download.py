@@ -133,7 +133,8 @@ def test_the_walk_of_the_guide_without_a_network(mirror: Mirror, tmp_path: Path)
     lines = [shlex.split(line) for line in section.splitlines() if line.startswith("    ignis-server ")]
     download, verify, serve_there = ([sys.executable, "-m", "ignis", *words[1:]] for words in lines)
     here = environment(mirror, tmp_path)
-    del here["IGNIS_DOWNLOAD_PATH"], here["IGNIS_MODEL_ID"]
+    # The page's commands say themselves what they need.
+    del here["IGNIS_DOWNLOAD_PATH"], here["IGNIS_DOWNLOAD_CATALOG"], here["IGNIS_MODEL_ID"]
     fetched = subprocess.run(download, env=here, cwd=tmp_path, capture_output=True, text=True)
     assert (fetched.returncode, len(fetched.stdout.split())) == (0, 2), fetched.stderr
     mirror.asked.clear()

@@ -20,9 +20,10 @@ import pytest
 from ignis.catalog import CatalogModel, load_catalog
 from ignis.config_fields import DownloadConfig, ModelConfig
 from ignis.download import WantedFile, fetch
-from ignis.errors import DownloadError, ModelFileError
-from ignis.fetching import fetch_model, locate_model, served_name
+from ignis.errors import DownloadError, ModelFileError, ModelNotFoundError
+from ignis.fetching import ModelSource, fetch_model, locate_model, served_name
 from ignis.halt import Halt, StoppedError
+from ignis.models.local import LocalModels
 from ignis.package_index import PYPI, IndexClient, IndexSettings, index_settings, is_wheel_of, pip_files
 from ignis.pinned import verified
 from ignis.progress import ProgressReport
@@ -524,18 +525,42 @@ def test_the_default_model_is_pinned() -> None:
 
 def test_a_model_that_may_not_be_fetched_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match=r"download\.enabled is false"):
-        locate_model(ModelConfig(), DownloadConfig(enabled=False, path=tmp_path), load_catalog())
+        locate_model(
+            ModelConfig(), DownloadConfig(enabled=False, path=tmp_path), load_catalog(), LocalModels(tmp_path).find
+        )
 
 
 def test_an_artifact_of_the_users_own_is_taken_as_it_is(tmp_path: Path) -> None:
     own = tmp_path / "own.gguf"
     with pytest.raises(ModelFileError, match=r"own\.gguf is not there"):
-        locate_model(ModelConfig(artifact=own), DownloadConfig(path=tmp_path), load_catalog())
+        locate_model(
+            ModelConfig(artifact=own), DownloadConfig(path=tmp_path), load_catalog(), LocalModels(tmp_path).find
+        )
     with pytest.raises(ModelFileError, match="x is not there"):
-        locate_model(ModelConfig(artifact=tmp_path / ("x" * 300)), DownloadConfig(path=tmp_path), load_catalog())
+        locate_model(
+            ModelConfig(artifact=tmp_path / ("x" * 300)),
+            DownloadConfig(path=tmp_path),
+            load_catalog(),
+            LocalModels(tmp_path).find,
+        )
     own.write_bytes(b"GGUF")
-    source = locate_model(ModelConfig(artifact=own), DownloadConfig(path=tmp_path), load_catalog())
+    source = locate_model(
+        ModelConfig(artifact=own), DownloadConfig(path=tmp_path), load_catalog(), LocalModels(tmp_path).find
+    )
     assert (source.path, source.entry) == (own, None)
+
+
+def test_an_id_means_the_catalogs_entry_else_a_model_that_is_here_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "own.gguf").write_bytes(b"GGUF")
+    catalog, find = load_catalog(), LocalModels(tmp_path).find
+
+    def located(id: str) -> ModelSource:
+        return locate_model(ModelConfig(id=id), DownloadConfig(path=tmp_path), catalog, find)
+
+    assert located(catalog.default).entry == catalog.models[catalog.default]
+    assert located("own") == ModelSource(tmp_path / "own.gguf", None)
+    with pytest.raises(ModelNotFoundError, match=rf"model\.id: the model other is not known.*{catalog.default}"):
+        located("other")
 
 
 @pytest.mark.parametrize(
