@@ -110,6 +110,17 @@ def test_lanes_that_ask_the_same_answer_the_same_and_others_are_marked_where_the
     assert other.split()[word:][: len(marked.split())] == marked.split()
 
 
+def test_a_model_that_the_lanes_wake_is_shown_to_serve(page: Page, server: Server) -> None:
+    server.client.request("POST", "/v1/models/unload")
+    page.reload()
+    expect(page.locator("#model")).to_contain_text("asleep")
+    cap(page, 4)
+    run(page)
+    ended(page)
+    # At once, not with the next look at a calm server.
+    expect(page.locator("#model")).to_have_attribute("data-state", "serving", timeout=3000)
+
+
 def test_the_mark_is_at_the_first_word_that_differs_and_diff_colours_the_rest(page: Page) -> None:
     texts = [
         "The sea is **calm** today.\n\nNothing moves on it.",

@@ -6,6 +6,7 @@ import { readPieces, savePiece } from "../store/turns.js";
 import { signal } from "../vendor/signals-core.js";
 import { newId } from "./ids.js";
 import { Replay } from "./replay.js";
+import { noteAnswer } from "./server.js";
 import { keeping } from "./session.js";
 import { timesFromNow, Turn } from "./turn.js";
 
@@ -161,7 +162,7 @@ export class Lane {
     if (event.kind === "usage") Object.assign(record, { usage: event.usage, timings: event.timings });
     else if (event.kind === "done") record.finish = event.reason;
     else {
-      if (event.kind === "started") record.model = event.model;
+      if (event.kind === "started") noteAnswer((record.model = event.model));
       else if (event.kind === "text" || event.kind === "reasoning") {
         if (!event.text) return;
         const news = replay.take(event.kind, event.text);

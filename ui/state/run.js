@@ -6,6 +6,7 @@ import { hear, tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
 import { Replay } from "./replay.js";
 import { enter, leave } from "./running.js";
+import { noteAnswer } from "./server.js";
 import { announce, keeping } from "./session.js";
 
 /** @typedef {import("./turn.js").Turn} Turn */
@@ -83,7 +84,7 @@ export class Run {
       turn.queue.value = event.kind === "queued" ? event : null;
       if (event.kind === "usage") Object.assign(record, { usage: event.usage, timings: event.timings });
       else {
-        if (event.kind === "started") record.model = event.model;
+        if (event.kind === "started") noteAnswer((record.model = event.model));
         else if (event.kind === "done") Object.assign(record, { finish: event.reason, forcedAt: event.forcedAt });
         else if (event.kind !== "queued") this.#append(event, now);
         // The counts come after the end, and the turn is done once they are there.

@@ -70,6 +70,11 @@ export async function watch() {
   }
 }
 
+/** An answer has begun: where its model was not known to serve, it was waked or switched to. @param {string} model */
+export function noteAnswer(model) {
+  if (loaded.value?.id !== model || status.value !== "serving") watch();
+}
+
 /** @param {string} model */
 export async function change(model) {
   status.value = "switching";
