@@ -827,7 +827,7 @@ FIELDS: tuple[Field, ...] = (
         "kv_host_pool_bytes",
         Kind.SIZE,
         None,
-        "host memory for KV pages that the device gives up; unset: 2G beside a card, none on the CPU; 0: none",
+        "host memory for KV pages that the device gives up; unset: 2G or less beside a card, none on the CPU; 0: none",
         Effect.RELOAD,
         minimum=0,
         maximum=17592186044416,

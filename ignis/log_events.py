@@ -318,6 +318,16 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.runtime.kv_ram_lowered": (
+        "warning",
+        frozenset(
+            {
+                "kv_host_pages",
+                "kv_host_bytes",
+                "lacking_bytes",
+            }
+        ),
+    ),
     "ignis.runtime.kv_pool": (
         "info",
         frozenset(

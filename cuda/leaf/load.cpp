@@ -187,7 +187,7 @@ static ignis_status load_into(ignis_model *model, const ignis_load_params &param
   if (!memory_open(*model->device, &model->memory, plan.arena_bytes))
     return refuse(plan);
   if (!host_open(*model->device, &model->places, plan.kv_host_bytes))
-    return fail(IGNIS_NO_MEMORY, "the system refuses %llu bytes of host memory for %u pages",
+    return fail(IGNIS_NO_MEMORY, "the system refuses %llu bytes of host memory for %u pages; lower reuse.kv_host_pool_bytes",
                 static_cast<unsigned long long>(plan.kv_host_bytes), params.num_host_pages);
   model->limits = Limits{params.num_pages, params.max_context, params.max_span, params.max_lanes, params.num_host_pages};
   model->program = program_of(params.shape->architecture);

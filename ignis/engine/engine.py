@@ -14,6 +14,7 @@ from ignis.engine.cut_off import MODEL_FAILED
 from ignis.engine.device_memory import DeviceMemory, memory_of
 from ignis.engine.estimate import Estimate
 from ignis.engine.flight import Account, Flight
+from ignis.engine.host_memory import available_bytes
 from ignis.engine.leaf import Leaf
 from ignis.engine.lifecycle import TABLE, EngineEvent, EngineState
 from ignis.engine.limits import REJECTIONS, check_bounds, check_lanes, check_state
@@ -179,7 +180,10 @@ class Engine:
             return
         # What the driver saw going may be more than the plan says.
         freed = max(loaded.plan.allocated_bytes, loaded.measured.taken_bytes)
-        await trio.to_thread.run_sync(plan_load, leaf, checkpoint, settings, freed)
+        host = available_bytes()
+        # Beside a card that is what it pins; on the CPU nobody asks.
+        host_bytes = None if host is None else host + loaded.plan.kv_ram_bytes
+        await trio.to_thread.run_sync(plan_load, leaf, checkpoint, settings, freed, host_bytes)
 
     async def check_need(self, name: str, need_bytes: int) -> None:
         """Sees whether a load of so many bytes at least could ever be on this device; opens it where it is not yet.
@@ -547,7 +551,7 @@ class Engine:
         started = self._clock()
         leaf = self._opened_leaf()
         leaf.unload()
-        plan = plan_load(leaf, checkpoint, self._settings)
+        plan = plan_load(leaf, checkpoint, self._settings, host_bytes=available_bytes())
         self._log_plan(plan)
         try:
             leaf.load(checkpoint, plan.layout, watch.progress)
@@ -591,6 +595,13 @@ class Engine:
                 "ignis.runtime.vram_oversubscribed",
                 budget_bytes=budget.size_bytes,
                 free_at_start_bytes=plan.device.free_bytes,
+            )
+        if plan.lacking_host_bytes:
+            self._log.emit(
+                "ignis.runtime.kv_ram_lowered",
+                kv_host_pages=plan.layout.num_host_pages,
+                kv_host_bytes=plan.kv_ram_bytes,
+                lacking_bytes=plan.lacking_host_bytes,
             )
         self._log.emit(
             "ignis.runtime.vram_plan",

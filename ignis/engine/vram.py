@@ -22,6 +22,9 @@ _MOST_PAGES = 1 << 20
 """Of a pool that nobody sized: 64 M tokens. A toy on a large card would have the host keep books of many millions."""
 _CARD_HOST_POOL_BYTES = 2 << 30
 """Host memory for pages that a card gives up. The CPU's own pool lies in host memory already."""
+_CARD_HOST_POOL_PARTS = 2
+"""It is at most one part of so many of what the process could still take of host memory: it is pinned, and a load's
+own buffers and a server's conversations want the rest."""
 _UNPLANNED_LIMIT_BYTES = 512 << 20
 """A load that takes so much more of a card than its plan says is refused: the headroom would be eaten."""
 
@@ -62,6 +65,8 @@ class LoadPlan:
     """Before the load."""
     budget: Budget
     pool_policy: PoolPolicy
+    lacking_host_bytes: int = 0
+    """What the host's memory was too little for, of the pages in host memory that a card gets where nobody chose."""
 
     @property
     def lines(self) -> dict[str, int]:
@@ -138,8 +143,15 @@ def context_of(checkpoint: Checkpoint, settings: EngineSettings) -> int:
     return settings.max_context or trained
 
 
-def plan_load(leaf: Leaf, checkpoint: Checkpoint, settings: EngineSettings, freed_bytes: int = 0) -> LoadPlan:
-    """Decides the sizes of a load. `freed_bytes`: of a card, what will be given back before it.
+def plan_load(
+    leaf: Leaf,
+    checkpoint: Checkpoint,
+    settings: EngineSettings,
+    freed_bytes: int = 0,
+    host_bytes: int | None = None,
+) -> LoadPlan:
+    """Decides the sizes of a load. `freed_bytes`: of a card, what will be given back before it. `host_bytes`: what the
+    process could take of host memory then, beside a card; None: nobody knows.
 
     Raises:
         LoadPlanError: the context is longer than the model's, the budget is not there, or it cannot hold one full
@@ -160,12 +172,14 @@ def plan_load(leaf: Leaf, checkpoint: Checkpoint, settings: EngineSettings, free
     )
     budget = _budget(settings, device)
     least = leaf.plan(checkpoint, layout)
-    layout = replace(layout, num_host_pages=_host_pages(settings, device, least.kv_page_bytes))
+    num_host_pages, num_lacking = _host_pages(settings, device, least.kv_page_bytes, host_bytes)
+    layout = replace(layout, num_host_pages=num_host_pages)
     least = leaf.plan(checkpoint, layout)
     room = _room(least, device, budget, max_context)
     num_pages, policy = _pool(settings, device, least, room, max_context)
     layout = replace(layout, num_pages=num_pages)
-    return LoadPlan(layout, leaf.plan(checkpoint, layout), device, budget, policy)
+    lacking_bytes = num_lacking * least.kv_page_bytes
+    return LoadPlan(layout, leaf.plan(checkpoint, layout), device, budget, policy, lacking_bytes)
 
 
 def measure(plan: LoadPlan, after: DeviceInfo) -> Measured:
@@ -262,19 +276,31 @@ def _more(budget: Budget) -> str:
     return "raise vram.budget_bytes" if budget.mode is BudgetMode.EXPLICIT else "lower vram.headroom_bytes"
 
 
-def _host_pages(settings: EngineSettings, device: DeviceInfo, page_bytes: int) -> int:
-    """Pages in host memory."""
+def _host_pages(
+    settings: EngineSettings, device: DeviceInfo, page_bytes: int, host_bytes: int | None
+) -> tuple[int, int]:
+    """Pages in host memory, and how many more there would be if the host had the memory for them."""
     if not settings.has_prefix_cache:
-        return 0
+        return 0, 0
     wanted = settings.kv_host_bytes
     if wanted is None:
-        return _CARD_HOST_POOL_BYTES // page_bytes if device.has_own_memory else 0
+        if not device.has_own_memory:
+            return 0, 0
+        most = _CARD_HOST_POOL_BYTES // page_bytes
+        has = most if host_bytes is None else min(most, host_bytes // _CARD_HOST_POOL_PARTS // page_bytes)
+        return has, most - has
     if 0 < wanted < page_bytes:
         raise LoadPlanError(
             f"reuse.kv_host_pool_bytes is {wanted}, and a page of {PAGE_TOKENS} tokens takes {page_bytes} bytes; raise "
             "it, or set it to 0"
         )
-    return wanted // page_bytes
+    # Where the host is the device it is a line of the budget.
+    if device.has_own_memory and host_bytes is not None and wanted > host_bytes:
+        raise LoadPlanError(
+            f"the plan's line kv_ram needs {shown_size(wanted)} of host memory, and this process could take "
+            f"{shown_size(host_bytes)}; {_KNOBS['kv_ram']}"
+        )
+    return wanted // page_bytes, 0
 
 
 def _pool(

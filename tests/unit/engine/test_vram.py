@@ -17,9 +17,16 @@ CARD_FIXED = CONTEXT_BYTES + 1000 + 300 + 100 + 10 * 640 + 32 * 8
 """The same on a card, whose span is the context of 640 tokens."""
 
 
-def plan(memory_bytes: int = 1 << 30, *, is_card: bool = False, context_tokens: int = 640, **settings: Any) -> LoadPlan:
+def plan(
+    memory_bytes: int = 1 << 30,
+    *,
+    is_card: bool = False,
+    context_tokens: int = 640,
+    host_bytes: int | None = None,
+    **settings: Any,
+) -> LoadPlan:
     leaf = ScriptedLeaf(memory_bytes=memory_bytes, has_own_memory=is_card)
-    return plan_load(leaf, bare_checkpoint(context_tokens), engine_settings(**settings))
+    return plan_load(leaf, bare_checkpoint(context_tokens), engine_settings(**settings), host_bytes=host_bytes)
 
 
 def test_every_line_is_named_and_counted() -> None:
@@ -187,6 +194,24 @@ def test_a_card_gets_two_gibibytes_of_host_memory_beside_its_budget_and_a_host_n
     assert (card.layout.num_host_pages, card.kv_ram_bytes) == ((2 << 30) // 64, 2 << 30)
     assert card.lines["kv_ram"] == 0
     assert (host.layout.num_host_pages, host.kv_ram_bytes) == (0, 0)
+
+
+def test_a_card_gets_half_of_what_the_host_has_left_where_that_is_less() -> None:
+    planned = plan(1 << 34, is_card=True, host_bytes=3 << 30)
+    assert (planned.kv_ram_bytes, planned.lacking_host_bytes) == (3 << 29, 1 << 29)
+    assert plan(1 << 34, is_card=True, host_bytes=127).layout.num_host_pages == 0
+    assert plan(1 << 34, is_card=True, host_bytes=4 << 30).lacking_host_bytes == 0
+    # The host's own pool is a line of the host's budget.
+    assert plan(host_bytes=0, kv_host_bytes=640).layout.num_host_pages == 10
+
+
+def test_host_memory_beside_a_card_that_somebody_sized_is_refused_by_line_and_knob_where_it_is_not_there() -> None:
+    assert plan(1 << 34, is_card=True, kv_host_bytes=6400, host_bytes=6400).layout.num_host_pages == 100
+    with pytest.raises(
+        LoadPlanError,
+        match=r"line kv_ram needs 6\.2 KiB of host memory.*could take 6\.2 KiB; lower reuse\.kv_host_pool_bytes",
+    ):
+        plan(1 << 34, is_card=True, kv_host_bytes=6400, host_bytes=6399)
 
 
 def test_host_memory_that_somebody_sized_is_a_line_of_the_host_s_own_plan() -> None:
