@@ -195,14 +195,17 @@ class ModelKeeper:
             with trio.move_on_at(self._idle_at()):
                 await self.course.wait_change()
 
-    def _let_in(self) -> None:
+    def _let_in(self) -> int:
+        """Lets those in who wait for what serves; returns how many that are."""
         opened, model = self.course.opened, self.course.model
         if opened is None or model is None or not self.course.serves(opened.local):
-            return
-        self.gate.num_using += self.gate.wishes.grant(opened.local.path, model)
+            return 0
+        num = self.gate.wishes.grant(opened.local.path, model)
         next_one = self.course.next_one()
         if next_one is None or next_one.path == opened.local.path or not (self.course.is_asked or self.course.asked):
-            self.gate.num_using += self.gate.wishes.grant_nameless(model)
+            num += self.gate.wishes.grant_nameless(model)
+        self.gate.num_using += num
+        return num
 
     def _next(self) -> Callable[[], Awaitable[None]] | None:
         asked, self.course.asked = self.course.asked, None
@@ -255,15 +258,15 @@ class ModelKeeper:
         """
         is_first, self._is_first = self._is_first, False
         watch = SwitchWatch(None, target.name, self.course.clock)
-        waited = self.gate.wishes.count(target.path)
         try:
-            loaded = await self._load(await self._open(target))
+            loaded, waited = await self._load(await self._open(target))
             watch.mark(SwitchPhase.LOAD)
             watch.split_load(loaded.warm_up_s)
             self.course.changes.appendleft(watch.over(SwitchOutcome.LOADED, waited))
         except Exception as error:
             cause = first_of(error)
             self._log_failure(target, cause)
+            waited = self.gate.wishes.count(target.path)
             self.course.changes.appendleft(watch.over(SwitchOutcome.FAILED, waited, without_folders(str(cause))))
             if old_settings is not None:
                 self._settings = old_settings
@@ -313,8 +316,7 @@ class ModelKeeper:
             is_reload = old.path == target.path
             await self._tear_down("switch", cut_off.reloaded(drain_s) if is_reload else cut_off.switched(drain_s))
             watch.mark(SwitchPhase.TEARDOWN)
-            waited = self.gate.wishes.count(target.path)
-            loaded = await self._load(opened)
+            loaded, waited = await self._load(opened)
             watch.mark(SwitchPhase.LOAD)
             watch.split_load(loaded.warm_up_s)
         except Exception as error:
@@ -404,8 +406,11 @@ class ModelKeeper:
             opened.close()
             raise
 
-    async def _load(self, opened: Opened) -> Loaded:
-        """Loads it on the device, and the tokenizer beside that where there is none yet. Closes it on a failure."""
+    async def _load(self, opened: Opened) -> tuple[Loaded, int]:
+        """Loads it on the device, and the tokenizer beside that where there is none yet. Closes it on a failure.
+
+        Returns also how many requests it lets in at once.
+        """
         begun_at_s = self.course.clock()
         try:
             async with trio.open_nursery() as both:
@@ -437,8 +442,7 @@ class ModelKeeper:
             total_bytes=model.size_bytes,
         )
         self._on_loaded(model, loaded)
-        self._let_in()
-        return loaded
+        return loaded, self._let_in()
 
     def _settings_for(self, opened: Opened) -> EngineSettings:
         """The context that the operator chose is of the model that the server was started on: another one that has less

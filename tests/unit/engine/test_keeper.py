@@ -134,6 +134,19 @@ async def test_naming_another_model_is_answered_by_that_one(bench: Bench) -> Non
     assert bench.metric('ignis_model_switches_total{outcome="switched"}') == 1
 
 
+async def test_whoever_comes_while_a_model_is_loaded_has_waited_for_it_too(bench: Bench, nursery: trio.Nursery) -> None:
+    bench.leaf.is_load_held = True
+    await bench.keeper.ask_switch("b")
+    assert await trio.to_thread.run_sync(bench.leaf.has_held.wait, 10)
+    for name in ("b", "b", None):
+        nursery.start_soon(bench.answer, name)
+    await until(lambda: len(bench.keeper.gate.wishes) == 3)
+    bench.leaf.is_load_held = False
+    await until(lambda: bench.keeper.course.last_switch is not None)
+    assert bench.keeper.course.last_switch is not None and bench.keeper.course.last_switch.waited == 3
+    assert [line["waited"] for line in bench.logged("ignis.model.switched")] == [3]
+
+
 async def test_a_switch_that_is_asked_for_is_under_way_at_once(bench: Bench) -> None:
     assert (await bench.keeper.ask_switch("b")).name == "b"
     with pytest.raises(SwitchInProgressError):
