@@ -136,6 +136,8 @@ static RowFunction row_function(ignis_dtype dtype) {
   return nullptr;
 }
 
+uint32_t max_columns(ignis_dtype) { return UINT32_MAX; }
+
 uint64_t matrix_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols) {
   if (has_block_scales(dtype)) return align_up(rows * scaled_row_bytes(cols), ARENA_ALIGNMENT);
   return is_quantized(dtype) ? num_groups(rows) * group_bytes(dtype, cols) : table_bytes(dtype, rows, cols);

@@ -19,7 +19,7 @@ namespace ignis {
 // with 16 threads are read at 26, 28 and 33 GB/s (320, 160 and 96 MB of buffers), 4 MB with 10 threads and 64 MB at 41, 2 MB at 30 or less:
 // copies of 1 and 4 MB by themselves reach 23 and 53.
 static constexpr uint64_t CHUNK_BYTES = 4 << 20;
-static constexpr uint64_t MAX_CHUNK_BYTES = 16 << 20;  // of matrices whose PACK_ROWS rows are longer: 32768 columns of float32
+static constexpr uint64_t MAX_CHUNK_BYTES = 16 << 20;  // of matrices whose PACK_ROWS rows are longer; 32768 columns of float32: max_columns
 static constexpr uint64_t PINNED_BYTES = 64 << 20;
 static constexpr uint32_t MAX_BUFFERS = PINNED_BYTES / CHUNK_BYTES, NUM_SLOTS = 3;
 static constexpr uint32_t MAX_THREADS = 10;  // of which one copies 6 GB/s
@@ -245,6 +245,10 @@ static bool begin_alone(Device &device, const Stored *stored) {
   if (device.store) return false;
   store_begin(device, stored, 1, nullptr, nullptr);
   return true;
+}
+
+uint32_t max_columns(ignis_dtype dtype) {
+  return static_cast<uint32_t>(MAX_CHUNK_BYTES / PACK_ROWS / block_bytes(dtype) * block_values(dtype));
 }
 
 uint64_t matrix_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols) { return packed_bytes(dtype, rows, cols); }

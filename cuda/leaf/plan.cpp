@@ -95,7 +95,7 @@ StepLimits step_limits(const LoadPlan &plan, const ignis_load_params &params) {
   return StepLimits{plan.max_rows, params.max_context, params.max_lanes, params.shape->vocab_size};
 }
 
-static void plan_weights(LoadPlan *plan, const ignis_load_params &params, const Binding &binding) {
+static ignis_status plan_weights(LoadPlan *plan, const ignis_load_params &params, const Binding &binding) {
   plan->weights_bytes = aligned(params.shape->head_dim / 2 * sizeof(float));
   for (uint32_t i = 0; i < binding.num; i++) {
     const TensorSlot &slot = binding.slots[i];
@@ -106,8 +106,12 @@ static void plan_weights(LoadPlan *plan, const ignis_load_params &params, const 
       plan->weights_bytes += aligned(uint64_t{slot.cols} * sizeof(float));
       continue;
     }
+    if (!is_embedding(binding, slot) && matrix.cols > max_columns(matrix.dtype))
+      return fail(IGNIS_UNSUPPORTED, "tensor %s has %u columns of dtype %u; this device takes at most %u",
+                  params.tensors[tensor_of(binding, i)].name, matrix.cols, static_cast<uint32_t>(matrix.dtype), max_columns(matrix.dtype));
     (is_embedding(binding, slot) ? plan->embedding_bytes : plan->weights_bytes) += aligned(held_bytes(binding, slot, matrix));
   }
+  return IGNIS_OK;
 }
 
 ignis_status plan_load(LoadPlan *plan, const ignis_load_params &params, const Binding &binding) {
@@ -115,7 +119,7 @@ ignis_status plan_load(LoadPlan *plan, const ignis_load_params &params, const Bi
   *plan = LoadPlan{};
   plan->num_threads = params.num_threads ? params.num_threads : usable_cores();
   plan->max_rows = params.max_span > params.max_lanes ? params.max_span : params.max_lanes;
-  plan_weights(plan, params, binding);
+  if (const ignis_status status = plan_weights(plan, params, binding); status != IGNIS_OK) return status;
 
   const uint32_t widest = shape.ffn_size > shape.hidden_size ? shape.ffn_size : shape.hidden_size;
   const uint32_t queries = shape.num_heads * shape.head_dim;

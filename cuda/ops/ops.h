@@ -70,6 +70,8 @@ struct Matrix {
   uint32_t seed = 0, tensor = 0;  // where source is null: the stored bytes are made, as quant/synthetic.h says
 };
 
+// Columns that matrix_pack takes at most of that type.
+uint32_t max_columns(ignis_dtype dtype);
 // Bytes that matrix_pack needs for it. A multiple of ARENA_ALIGNMENT.
 uint64_t matrix_bytes(ignis_dtype dtype, uint32_t rows, uint32_t cols);
 // Fills m->packed (memory of matrix_bytes at `packed`) from m->source, which is not read after the return. Parallel inside.

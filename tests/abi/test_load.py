@@ -2,12 +2,14 @@
 
 import ctypes
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import gguf
 import numpy as np
 import pytest
 
+from ignis import bundle
 from tests.abi import leaf
 from tests.abi.files import StoredModel
 from tests.models import stores, tiny
@@ -117,6 +119,22 @@ def test_a_load_that_cannot_be_right_is_refused_by_name(fault: str) -> None:
     with pytest.raises(leaf.LeafError, match=text) as caught, leaf.Model(weights, params):
         pass
     assert caught.value.status == status
+
+
+@pytest.mark.parametrize(("ffn_size", "is_refused"), [(32768, False), (32769, True), (40000, True)])
+def test_a_plan_on_a_card_refuses_a_matrix_whose_rows_its_loader_cannot_take(ffn_size: int, is_refused: bool) -> None:
+    path = bundle.library("libignis_cuda.so")
+    if not path.exists():
+        pytest.skip("no CUDA leaf was built here")
+    weights = tiny.make(replace(tiny.LLAMA, num_layers=1, hidden_size=8, ffn_size=ffn_size)).weights()
+    plan = leaf.MemoryPlan(ctypes.sizeof(leaf.MemoryPlan))
+    for library, fails in ((leaf.open_library(), False), (leaf.open_library(path), is_refused)):
+        status = library.ignis_plan(ctypes.byref(leaf.load_params(weights)), ctypes.byref(plan))
+        assert status == (leaf.UNSUPPORTED if fails else leaf.OK)
+        if fails:
+            assert library.ignis_last_error().decode() == (
+                f"tensor blk.0.ffn_down.weight has {ffn_size} columns of dtype 0; this device takes at most 32768"
+            )
 
 
 SCALED = "blk.1.ffn_up.weight"
