@@ -124,6 +124,8 @@ static uint32_t unit_at(const UnitList &list, uint32_t num_jobs, uint64_t positi
   return list.first[num_jobs];
 }
 
+LinearChoice linear_choice(const Device &, const Linear *, uint32_t, uint32_t) { return {}; }
+
 void linear(Device &device, const Linear *jobs, uint32_t num, const Activations &a) {
   // More jobs than have room here run in turn.
   for (; num > MAX_JOBS; jobs += MAX_JOBS, num -= MAX_JOBS) linear(device, jobs, MAX_JOBS, a);

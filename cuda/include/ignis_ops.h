@@ -23,6 +23,10 @@ IGNIS_API void ignis_ops_phase(ignis_ops *ops, uint32_t phase);
 IGNIS_API ignis_status ignis_ops_linear(ignis_ops *ops, float *const *ys, const ignis_tensor *weights, uint32_t num_weights,
                                         const void *data, const float *x, uint32_t T, uint32_t accumulates, uint32_t num_rounds,
                                         double *seconds);
+/* Which kernel ignis_ops_linear takes for these weights in prefill, as far as the leaf chooses: the rows and tokens of a block's tile, and
+ * whether it multiplies the rows as E4M3 codes; else 0. Weights of one type, at most three. */
+IGNIS_API ignis_status ignis_ops_linear_choice(ignis_ops *ops, const ignis_tensor *weights, uint32_t num_weights, uint32_t T,
+                                               uint32_t *tile_rows, uint32_t *tile_tokens, uint32_t *takes_eights);
 /* x [T, cols] = rows of the table that the tokens name; is_head: of the table as a linear layer reads it, where the leaf can. */
 IGNIS_API ignis_status ignis_ops_embed(ignis_ops *ops, float *x, const ignis_tensor *table, const void *data, const int32_t *tokens,
                                        uint32_t T, uint32_t is_head);

@@ -2,6 +2,8 @@
 #include "linear_span.h"
 #include "linear_span_eight.h"
 #include "linear_span_jobs.cuh"
+#include "linear_span_shapes.cuh"
+#include "linear_span_warp.cuh"
 #include "pack.h"
 
 namespace ignis {
@@ -30,6 +32,20 @@ static SpanJob job_of(const LinearJob &job, uint32_t K) {
   const uint8_t *packed = static_cast<const uint8_t *>(job.packed);
   const float *row_scales = reinterpret_cast<const float *>(packed + row_scales_offset(job.dtype, job.rows, K));
   return SpanJob{packed, row_scales, job.y, job.rows, job.ldy, job.accumulates, 0};
+}
+
+SpanChoice span_choice(const LinearJob *jobs, uint32_t num, uint32_t T, uint32_t num_multiprocessors, uint32_t code) {
+  SpanLaunch launch{{}, nullptr, T, 0, num_multiprocessors, code, nullptr};
+  for (uint32_t i = 0; i < num && i < MAX_SPAN_JOBS; i++) launch.jobs.job[launch.jobs.num++].rows = jobs[i].rows;
+  if (code != 90) {
+    // Their sizes are every type's.
+    using Narrow = NarrowWarpTile<IGNIS_F16>;
+    using Wide = WideWarpTile<IGNIS_F16>;
+    return T <= 8 ? SpanChoice{Narrow::ROWS, Narrow::TOKENS, false} : SpanChoice{Wide::ROWS, Wide::TOKENS, false};
+  }
+  const bool is_eight = reads_eights(jobs[0].dtype, code);
+  const SpanShape shape = is_eight ? eight_shape(launch) : SPAN_SHAPES[cheapest_shape(&launch, SPAN_SHAPES)];
+  return SpanChoice{shape.rows, shape.tokens, is_eight};
 }
 
 void span_linear(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K,

@@ -26,6 +26,13 @@ void span_prepare(void *memory, const float *x, uint32_t T, uint32_t K, SpanForm
 void span_prepare_norm(void *memory, const float *x, const float *w, float eps, uint32_t T, uint32_t K, SpanForms forms, cudaStream_t stream);
 void span_prepare_swiglu(void *memory, const float *gate, const float *up, uint32_t T, uint32_t K, SpanForms forms, cudaStream_t stream);
 
+// Which block's tile of outputs the launch for so many rows takes, and in which form it reads the rows. Of jobs of one type, at most three.
+struct SpanChoice {
+  uint32_t rows, tokens;
+  bool is_eight;
+};
+SpanChoice span_choice(const LinearJob *jobs, uint32_t num, uint32_t T, uint32_t num_multiprocessors, uint32_t code);
+
 // Every job's weights have K columns. `memory` is span_prepare's with the same T and K; x [T, K] its source, which F32 weights read.
 // num_multiprocessors decides grids only, never a bit; code is Device's.
 void span_linear(const LinearJob *jobs, uint32_t num, const void *memory, const float *x, uint32_t T, uint32_t K,

@@ -85,6 +85,8 @@ static void launch_eight(SpanLaunch &launch) {
 // As SPAN_SHAPES.
 static constexpr SpanShape EIGHT_SHAPES[] = {{128, 256, 34}, {128, 128, 21}, {64, 128, 14}, {64, 64, 11}, {64, 8, 10}};
 
+SpanShape eight_shape(SpanLaunch launch) { return EIGHT_SHAPES[cheapest_shape(&launch, EIGHT_SHAPES)]; }
+
 void launch_span_eight(SpanLaunch launch, int shape) {
   if (shape < 0) shape = static_cast<int>(cheapest_shape(&launch, EIGHT_SHAPES));
   switch (shape) {

@@ -18,5 +18,8 @@ void span_eight_prepare_swiglu(void *memory, const float *gate, const float *up,
 // launch.input is span_eight_prepare's memory. shape: of the tile; -1 chooses.
 struct SpanLaunch;
 void launch_span_eight(SpanLaunch launch, int shape = -1);
+// What it chooses.
+struct SpanShape;
+SpanShape eight_shape(SpanLaunch launch);
 
 }  // namespace ignis

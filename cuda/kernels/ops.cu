@@ -111,6 +111,15 @@ void linear(Device &device, const Linear *jobs, uint32_t num, const Activations 
   }
 }
 
+LinearChoice linear_choice(const Device &device, const Linear *jobs, uint32_t num, uint32_t T) {
+  constexpr uint32_t MOST = 3;
+  LinearJob taken[MOST];
+  const uint32_t count = num < MOST ? num : MOST;
+  for (uint32_t i = 0; i < count; i++) taken[i] = job_of(jobs[i]);
+  const SpanChoice choice = span_choice(taken, count, T, static_cast<uint32_t>(device.num_multiprocessors), device.code);
+  return LinearChoice{choice.rows, choice.tokens, choice.is_eight};
+}
+
 // The launch of one or two jobs whose results become the rows of `a`.
 static void linear_into(Device &device, const LinearJob *jobs, uint32_t num, Activations *a, RoundOutlet::Kind kind, const float *w, float *y,
                         float eps) {

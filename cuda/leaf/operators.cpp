@@ -154,6 +154,24 @@ ignis_status ignis_ops_linear(ignis_ops *ops, float *const *ys, const ignis_tens
   return time_rounds(device, num_rounds, seconds, run);
 }
 
+ignis_status ignis_ops_linear_choice(ignis_ops *ops, const ignis_tensor *weights, uint32_t num_weights, uint32_t T, uint32_t *tile_rows,
+                                     uint32_t *tile_tokens, uint32_t *takes_eights) {
+  constexpr uint32_t MOST = 3;
+  clear_last_error();
+  if (num_weights == 0 || num_weights > MOST) return fail(IGNIS_INVALID, "num_weights is %u; allowed is 1 to %u", num_weights, MOST);
+  Matrix matrices[MOST];
+  Linear jobs[MOST];
+  for (uint32_t i = 0; i < num_weights; i++) {
+    matrices[i] = matrix_of(weights[i], nullptr);
+    jobs[i] = Linear{nullptr, &matrices[i], matrices[i].rows, false};
+  }
+  const LinearChoice choice = linear_choice(*ops->device, jobs, num_weights, T);
+  *tile_rows = choice.rows;
+  *tile_tokens = choice.tokens;
+  *takes_eights = choice.takes_eights;
+  return IGNIS_OK;
+}
+
 ignis_status ignis_ops_embed(ignis_ops *ops, float *x, const ignis_tensor *table, const void *data, const int32_t *tokens, uint32_t T,
                              uint32_t is_head) {
   clear_last_error();

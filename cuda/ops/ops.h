@@ -181,6 +181,13 @@ struct Linear {
   bool accumulates;  // y += instead of y =: the residual add. y's old value is added last.
 };
 void linear(Device &device, const Linear *jobs, uint32_t num, const Activations &a);
+// Which kernel of prefill linear() takes for jobs of one type, at most three, as far as it chooses: the tile of outputs of a block, and
+// whether it multiplies rows as E4M3 codes. All 0 where a device has one. No bit depends on the tile.
+struct LinearChoice {
+  uint32_t rows = 0, tokens = 0;
+  bool takes_eights = false;
+};
+LinearChoice linear_choice(const Device &device, const Linear *jobs, uint32_t num, uint32_t T);
 // linear(), and prepare_norm() of its result, or prepare_swiglu() of its two: `a` is read, then holds the rows for `users`. One call,
 // because a device may do it in one kernel. What the products and y are is as above; gate's and up's y may be left unwritten.
 void linear_norm(Device &device, const Linear &job, Activations *a, float *y, const float *w, float eps, const Matrix *const *users, uint32_t num);

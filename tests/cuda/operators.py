@@ -4,6 +4,7 @@ import ctypes
 import enum
 from collections.abc import Sequence
 from ctypes import POINTER, c_double, c_float, c_int32, c_uint32, c_uint64, c_void_p
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,14 @@ class Phase(enum.Enum):
 
     PREFILL = 0
     DECODE = 1
+
+
+class Choice(NamedTuple):
+    """Which kernel of prefill a linear layer takes: a block's tile of outputs, and whether it multiplies E4M3 codes."""
+
+    rows: int
+    tokens: int
+    takes_eights: bool
 
 
 class Operators:
@@ -89,6 +98,16 @@ class Operators:
         )
         self.seconds = seconds.value
         return ys
+
+    def choice(self, weights: Sequence[Stored], num_rows: int) -> Choice:
+        """What `linear` of so many rows takes in prefill."""
+        tensors = (leaf.Tensor * len(weights))(*[weight.tensor(0) for weight in weights])
+        found = [c_uint32() for _ in range(3)]
+        self._check(
+            self.library.ignis_ops_linear_choice(self._ops, tensors, len(weights), num_rows, *map(ctypes.byref, found))
+        )
+        rows, tokens, takes_eights = (number.value for number in found)
+        return Choice(rows, tokens, bool(takes_eights))
 
     def embed(self, table: Stored, tokens: Ids, *, is_head: bool = False) -> Floats:
         x = np.empty((len(tokens), table.cols), np.float32)

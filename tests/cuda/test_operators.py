@@ -86,6 +86,73 @@ def test_a_linear_layer_is_exact_to_its_format_and_its_rows_know_nothing_of_each
             np.testing.assert_array_equal(part, whole[start : start + width], err_msg=f"{phase} {width}")
 
 
+# Blocks' tiles of outputs in prefill, rows and tokens, where there is wgmma (cuda/kernels/linear_span_shapes.cuh):
+# which one serves follows from the number of outputs, and a request moves between them: cold its rows are in the
+# largest, cached in the smallest.
+TILES = ((128, 256), (128, 128), (64, 128), (64, 64), (64, 8))
+TALLEST = 2048
+"""Rows of the longest span: as long as a server's."""
+
+
+def num_rows_of(cuda: Operators, weights: list[stored.Stored], tile: tuple[int, int]) -> int:
+    """Rows of a span for which a launch of the weights takes the tile; all of its last blocks are cut."""
+    for num_rows in (TALLEST - 7, 1400, 1000, 700, 500, 290, 250, 200, 130, 100, 60, 40, 20, 7, 3):
+        if cuda.choice(weights, num_rows)[:2] == tile:
+            return num_rows
+    pytest.fail(f"no span takes the tile {tile}")
+
+
+@pytest.mark.parametrize("tile", TILES, ids=lambda tile: "x".join(map(str, tile)))
+@pytest.mark.parametrize("name", [name for name in stored.TYPES if name != "F32"])
+def test_each_tile_of_prefill_is_exact_and_gives_a_row_the_bits_of_the_others(
+    cuda: Operators, name: str, tile: tuple[int, int]
+) -> None:
+    if not card.has_wgmma():
+        pytest.skip("this code has no wgmma, and two tiles of its own, which the tests above take")
+    # 4099 rows: the last block is cut, and results are not written by tensor copies.
+    for rows in (4096, 4099):
+        weight = stored.random(name, rows, 512, seed=1)
+        num_rows = num_rows_of(cuda, [weight], tile)
+        assert cuda.choice([weight], num_rows) == (*tile, name == "F8_E4M3")
+        x = outliers(2, TALLEST, 512)
+        (got,) = cuda.linear([weight], x[:num_rows], phase=Phase.PREFILL)
+        some = np.unique(np.linspace(0, num_rows - 1, 150).astype(int))
+        expected = product(x[some], weight, Phase.PREFILL)
+        assert max(error(got[t], row) for t, row in zip(some, expected, strict=True)) < tolerance(name)
+        for other in TILES:
+            count = min(num_rows_of(cuda, [weight], other), num_rows)
+            (part,) = cuda.linear([weight], np.ascontiguousarray(x[num_rows - count : num_rows]), phase=Phase.PREFILL)
+            np.testing.assert_array_equal(part, got[num_rows - count :], err_msg=f"{other} {count}")
+
+
+@pytest.mark.parametrize("name", [name for name in stored.TYPES if name != "F32"])
+def test_the_largest_tile_of_several_weights_adds_to_what_is_there(cuda: Operators, name: str) -> None:
+    weights = [stored.random(name, rows, 256, seed=rows) for rows in (4096, 1024, 1000)]
+    num_rows = num_rows_of(cuda, weights, TILES[0]) if card.has_wgmma() else 700
+    x = randoms(3, num_rows, 256)
+    before = [randoms(4, num_rows, weight.rows) for weight in weights]
+    alone = [cuda.linear([weight], x, phase=Phase.PREFILL)[0] for weight in weights]
+    added = cuda.linear(weights, x, onto=before, phase=Phase.PREFILL)
+    for was, own, got in zip(before, alone, added, strict=True):
+        np.testing.assert_array_equal(got, was + own)
+
+
+# Qwen3-32B's widest matrix has 25,600 columns: rows of more than 16,384 are prepared by kernels of their own.
+@pytest.mark.parametrize("cols", [17408, 25600, 65536])
+@pytest.mark.parametrize("name", [name for name in stored.TYPES if name != "F32"])
+def test_long_rows_are_exact_and_know_nothing_of_each_other(cuda: Operators, name: str, cols: int) -> None:
+    weight = stored.random(name, 200, cols, seed=1)
+    x = outliers(2, 40, cols)
+    for phase, widths in ((Phase.PREFILL, (40, 9, 8, 1)), (Phase.DECODE, (8, 5, 1))):
+        (whole,) = cuda.linear([weight], np.ascontiguousarray(x[: widths[0]]), phase=phase)
+        expected = product(x[: widths[0]], weight, phase)
+        assert max(error(*pair) for pair in zip(whole, expected, strict=True)) < tolerance(name)
+        for width in widths[1:]:
+            start = widths[0] - width
+            (part,) = cuda.linear([weight], np.ascontiguousarray(x[start : widths[0]]), phase=phase)
+            np.testing.assert_array_equal(part, whole[start:], err_msg=f"{phase} {width}")
+
+
 @pytest.mark.parametrize("name", stored.TYPES)
 def test_a_linear_layer_of_any_shape_is_exact_to_its_format(cuda: Operators, name: str) -> None:
     random = np.random.default_rng(sum(name.encode()))
@@ -297,6 +364,36 @@ def test_long_attention_is_close_to_float64(cuda: Operators) -> None:
             assert error(got[0], expected) < 2e-3
             if phase is Phase.PREFILL:
                 np.testing.assert_array_equal(got, whole[at])
+
+
+# head size, type of pages
+LONG = ((128, leaf.F16), (128, leaf.BF16), (128, leaf.F8_E4M3), (64, leaf.F16))
+
+
+@pytest.mark.parametrize(("dims", "kv_dtype"), LONG)
+def test_rounds_past_32768_positions_are_close_to_float64(cuda: Operators, dims: int, kv_dtype: int) -> None:
+    """From there on one of the sixteen runs of pages has more than 32, whose numbers a warp asks for in turns."""
+    length, step, inv_freq = 66560, 4160, np.zeros(dims // 2, np.float32)
+    q, k = 3 * randoms(19, length, 4, dims), randoms(20, length, 1, dims)
+    v = randoms(21, length, 1, dims)
+    pages = list(np.random.default_rng(22).permutation(length // leaf.PAGE_TOKENS))
+    cuda.open_pages(kv_dtype, len(pages), length, 4, 1, dims)
+    whole = np.concatenate(
+        [
+            cuda.attend(q[a : a + step], k[a : a + step], v[a : a + step], [(step, a, pages)], inv_freq)
+            for a in range(0, length, step)
+        ]
+    )
+    exact_k, exact_v = kept(k, kv_dtype), kept(v, kv_dtype)
+    at = [32767, 32768, 34815, 40959, 65535, 65536, 66559]
+    together = cuda.attend(q[at], k[at], v[at], [(1, p, pages) for p in at], inv_freq, phase=Phase.DECODE)
+    for position, got in zip(at, together, strict=True):
+        expected = attended(q[position].astype(np.float64), exact_k, exact_v, position)
+        assert error(got, expected) < ATTENTION_LIMITS[kv_dtype], position
+        assert error(whole[position], expected) < ATTENTION_LIMITS[kv_dtype], position
+        own = [position]
+        alone = cuda.attend(q[own], k[own], v[own], [(1, position, pages)], inv_freq, phase=Phase.DECODE)
+        np.testing.assert_array_equal(alone[0], got, err_msg=str(position))
 
 
 @pytest.mark.parametrize("seed", range(12))
