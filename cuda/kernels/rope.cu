@@ -1,4 +1,6 @@
 // rope.cu: the angles of a step's positions, and a span's K and V on their way into the pages.
+#include <math_constants.h>
+
 #include "device.h"
 #include "head_turn.cuh"
 #include "kv_page.cuh"
@@ -42,6 +44,9 @@ struct NewRows {
 
 // Block (x, head) has eight positions beside each other, those of one chunk of V: of the span's x-th chunk, or around the row of round
 // member x. Warp i turns the K of position i; a thread has a dim of V, whose positions lie together.
+//
+// A V that is infinite or NaN as it is stored would reach the rows before it: their weight of it is 0, and the tensor cores multiply. So
+// that position's V is stored as zeros and its K as NaN, which the scores' mask keeps from those rows and whoever sees it sees as NaN.
 template <class Element>
 static __global__ void __launch_bounds__(THREADS) store_rows(const __grid_constant__ NewRows rows) {
   struct alignas(CHUNK * sizeof(Element)) Chunk {
@@ -60,16 +65,31 @@ static __global__ void __launch_bounds__(THREADS) store_rows(const __grid_consta
     turn_head(rows.k + (row_of(position) * NK + head) * D, rows.norm, rows.eps, D, rows.pairs, rows.angles + row_of(position) * 2 * D,
               [&](uint32_t dim, float value) { put(page + key_at(head, position % IGNIS_PAGE_TOKENS, dim, D), value); });
   const bool is_whole = start >= group.position && start + CHUNK <= stop;
+  __shared__ uint32_t broken;  // bit i: of position i
+  uint32_t own_broken = 0;
   for (uint32_t dim = threadIdx.x; dim < D; dim += THREADS) {
     Element *to = page + value_at(head, start % IGNIS_PAGE_TOKENS, dim, D, NK);
     Chunk chunk;
     for (uint32_t i = 0; i < CHUNK; i++) {
       if (!is_whole && (start + i < group.position || start + i >= stop)) continue;
       put(chunk.of + i, rows.v[(row_of(start + i) * NK + head) * D + dim]);
+      if (!(fabsf(static_cast<float>(chunk.of[i])) < CUDART_INF_F)) own_broken |= 1u << i;
       if (!is_whole) to[i] = chunk.of[i];
     }
     if (is_whole) *reinterpret_cast<Chunk *>(to) = chunk;
   }
+  if (!__syncthreads_or(own_broken != 0)) return;
+  if (threadIdx.x == 0) broken = 0;
+  __syncthreads();
+  atomicOr(&broken, own_broken);
+  __syncthreads();
+  const uint32_t all_broken = broken;
+  for (uint32_t dim = threadIdx.x; dim < D; dim += THREADS)
+    for (uint32_t i = 0; i < CHUNK; i++) {
+      if (!(all_broken >> i & 1)) continue;
+      put(page + value_at(head, start % IGNIS_PAGE_TOKENS, dim, D, NK) + i, 0.0f);
+      put(page + key_at(head, (start + i) % IGNIS_PAGE_TOKENS, dim, D), CUDART_NAN_F);
+    }
 }
 
 void store_kv(Device &device, const float *k, const float *v, const KvLayer &kv, const Group *groups, uint32_t num_groups,

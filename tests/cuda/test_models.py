@@ -135,6 +135,36 @@ def test_a_span_of_one_row_gives_the_bits_of_a_long_one() -> None:
 
 
 @pytest.mark.parametrize("kv_dtype", leaf.KV_DTYPES)
+@pytest.mark.parametrize("config", [tiny.WIDE, tiny.WIDE_QWEN3, tiny.LLAMA], ids=lambda config: config.name)
+def test_what_pages_hold_beyond_a_row_never_reaches_it(config: TinyConfig, kv_dtype: int) -> None:
+    # A token whose embedding is NaN writes NaN into its position of the pages.
+    checkpoint = tiny.make(config)
+    tokens, poison = tiny.prompt(config, LENGTH) % (config.vocab_size - 1), config.vocab_size - 1
+    checkpoint.arrays["output.weight"] = checkpoint.arrays["token_embd.weight"].copy()
+    checkpoint.arrays["token_embd.weight"][poison] = np.nan
+    nothing = [poison] * (leaf.PAGE_TOKENS * 3)
+    with open_model(checkpoint.weights(), kv_dtype=kv_dtype) as model:
+
+        def in_spans(tokens: leaf.Ids, cuts: tuple[int, ...]) -> leaf.Floats:
+            edges = pairwise((0, *cuts, len(tokens)))
+            return np.concatenate([model.prefill(tokens[a:b], PAGES, start=a, wants_logits=True)[1] for a, b in edges])
+
+        def in_rounds() -> leaf.Floats:
+            return np.concatenate(
+                [model.decode([(0, int(token), p, PAGES)], wants_logits=True)[1] for p, token in enumerate(tokens)]
+            )
+
+        spans, rounds = in_spans(tokens, ()), in_rounds()
+        assert np.isfinite(spans).all() and np.isfinite(rounds).all()
+        model.prefill(nothing, PAGES)
+        np.testing.assert_array_equal(in_spans(tokens, (10, 11, 90)), spans)
+        model.prefill(nothing, PAGES)
+        np.testing.assert_array_equal(in_rounds(), rounds)
+        # A later row of the same span.
+        np.testing.assert_array_equal(in_spans(np.append(tokens, poison), (100,))[:LENGTH], spans)
+
+
+@pytest.mark.parametrize("kv_dtype", leaf.KV_DTYPES)
 def test_a_copied_page_serves_as_an_own_one(kv_dtype: int) -> None:
     tokens = tiny.prompt(tiny.WIDE, LENGTH)
     other = np.concatenate([tokens[:100], tiny.prompt(tiny.WIDE, 92, seed=5)])

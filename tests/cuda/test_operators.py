@@ -396,6 +396,63 @@ def test_rounds_past_32768_positions_are_close_to_float64(cuda: Operators, dims:
         np.testing.assert_array_equal(alone[0], got, err_msg=str(position))
 
 
+# query heads, kv heads, head size, rows: blocks of one warpgroup and, where there are many, of two; the plain kernel.
+SPANS = ((4, 1, 128, 300), (32, 8, 128, 1500), (4, 2, 64, 300), (32, 8, 64, 1500), (6, 2, 16, 200))
+
+
+@pytest.mark.parametrize("kv_dtype", leaf.KV_DTYPES)
+@pytest.mark.parametrize("shape", SPANS, ids=lambda shape: "-".join(map(str, shape)))
+def test_what_is_not_a_number_reaches_no_row_before_it(
+    cuda: Operators, shape: tuple[int, int, int, int], kv_dtype: int
+) -> None:
+    """A weight of 0 times NaN is NaN: V beyond a row's position must not be multiplied, nor what pages hold there."""
+    num_heads, num_kv_heads, dims, length = shape
+    pages, inv_freq = list(range(2 + length // leaf.PAGE_TOKENS)), np.zeros(dims // 2, np.float32)
+    q, k = randoms(16, length, num_heads, dims), randoms(17, length, num_kv_heads, dims)
+    v = randoms(18, length, num_kv_heads, dims)
+    cuda.open_pages(kv_dtype, len(pages), leaf.PAGE_TOKENS * len(pages), num_heads, num_kv_heads, dims)
+
+    def span(v: Floats, start: int = 0, stop: int = length) -> Floats:
+        group = [(stop - start, start, pages)]
+        return cuda.attend(q[start:stop], k[start:stop], v[start:stop], group, inv_freq, phase=Phase.PREFILL)
+
+    clean = span(v)
+    for bad in (np.nan, np.inf, -np.inf):
+        for place in (length - 1, length - 70, 130, 5):
+            broken = v.copy()
+            broken[place, -1, dims // 3] = bad
+            got = span(broken)
+            np.testing.assert_array_equal(got[:place], clean[:place], err_msg=f"{bad} at {place}")
+            # E4M3 has no infinity: that is 448 there.
+            if kv_dtype != leaf.F8_E4M3:
+                own = got[place:, -num_heads // num_kv_heads :].reshape(length - place, -1)
+                assert not np.isfinite(own).all(axis=1).any(), f"{bad} at {place}"
+            others = slice(0, num_heads - num_heads // num_kv_heads)
+            np.testing.assert_array_equal(got[:, others], clean[:, others])
+    # Beyond the end of a span, and of a round's row, a page holds what it held before: here what rounds left.
+    nothing = np.full_like(v, np.nan)
+
+    def poison(start: int) -> None:
+        for first in range(start, min(start // 64 * 64 + 64, length), leaf.MAX_LANES):
+            at = list(range(first, min(first + leaf.MAX_LANES, length)))
+            cuda.attend(q[at], k[at], nothing[at], [(1, p, pages) for p in at], inv_freq, phase=Phase.DECODE)
+
+    parts = []
+    for start, stop in pairwise((0, 1, 66, 100, length // 2, length)):
+        poison(stop)
+        parts.append(span(v, start, stop))
+    np.testing.assert_array_equal(np.concatenate(parts), clean)
+
+    def round_of(position: int) -> Floats:
+        at = [position]
+        return cuda.attend(q[at], k[at], v[at], [(1, position, pages)], inv_freq, phase=Phase.DECODE)
+
+    for place in (0, 30, 62, 63, 64, 150):
+        expected = round_of(place)
+        poison(place + 1)
+        np.testing.assert_array_equal(round_of(place), expected, err_msg=str(place))
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_attention_of_any_shape_is_close_to_float64_and_its_rows_are_their_own(cuda: Operators, seed: int) -> None:
     random = np.random.default_rng(seed)
