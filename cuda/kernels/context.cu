@@ -51,9 +51,13 @@ static bool is_open() {
   return reinterpret_cast<CUresult (*)(CUdevice, unsigned *, int *)>(function)(0, &flags, &is_active) != CUDA_SUCCESS || is_active != 0;
 }
 
+// Kernels are put on the card with the context: one that came with its first launch would take memory while we serve.
+void context_prepare() {
+  static bool is_done = false;
+  if (!__atomic_exchange_n(&is_done, true, __ATOMIC_RELAXED)) setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+}
+
 cudaError_t context_open() {
-  // Kernels are put on the card now: one that came with its first launch would take memory while we serve.
-  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   if (is_open()) return cudaSetDevice(0);
   const uint64_t before = free_without_context();
   cudaError_t error = cudaSetDevice(0);

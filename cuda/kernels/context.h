@@ -6,6 +6,8 @@
 
 namespace ignis {
 
+// Comes before the process's first call of the run time: the driver reads its environment once, when that call brings it up.
+void context_prepare();
 // Makes the context, with every kernel of this library in it, where the process has none.
 cudaError_t context_open();
 // What making it took; 0 where that could not be seen.

@@ -12,6 +12,7 @@
 #include "inputs.h"
 #include "sampling.h"
 #include "store.h"
+#include "target.h"
 
 namespace ignis {
 
@@ -33,25 +34,32 @@ static ignis_status no_device(cudaError_t error) {
 }
 
 // The first visible card, if this library has code for it.
-static ignis_status choose(cudaDeviceProp *properties, cudaFuncAttributes *attributes) {
+static ignis_status find(cudaDeviceProp *properties, cudaFuncAttributes *attributes) {
+  context_prepare();
   int num = 0;
   cudaError_t error = cudaGetDeviceCount(&num);
-  if (error != cudaSuccess || num == 0) {
-    cudaGetLastError();
-    return no_device(error);
-  }
+  if (error != cudaSuccess || num == 0) return no_device(error);
   error = cudaGetDeviceProperties(properties, 0);
   if (error != cudaSuccess) return fail(IGNIS_NO_DEVICE, "the first card does not answer: %s", cudaGetErrorString(error));
   error = context_open();
   if (error == cudaSuccess) error = probe_kernel_attributes(attributes);
-  if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction || error == cudaErrorUnsupportedPtxVersion) {
-    cudaGetLastError();
+  if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction || error == cudaErrorUnsupportedPtxVersion)
     return fail(IGNIS_NO_DEVICE, "%s is an sm_%d%d, which this build has no code for", properties->name, properties->major, properties->minor);
-  }
   if (error != cudaSuccess && is_context_lost())
     return fail(IGNIS_NO_DEVICE, "a kernel broke this process's context on the card, and the driver gives it no other: start the server again");
   if (error != cudaSuccess) return fail(IGNIS_NO_DEVICE, "%s does not answer: %s", properties->name, cudaGetErrorString(error));
+  const uint32_t code = static_cast<uint32_t>(attributes->ptxVersion);
+  if (!has_shared_for(code, properties->sharedMemPerBlockOptin))
+    return fail(IGNIS_NO_DEVICE, "%s is an sm_%d%d, which this build has no code for: that for sm_%u takes %u KB of shared memory a block, and it gives %zu",
+                properties->name, properties->major, properties->minor, code, shared_kb(code), properties->sharedMemPerBlockOptin / 1024);
   return IGNIS_OK;
+}
+
+// The same. What a refusal left behind in the run time is not the next load's error.
+static ignis_status choose(cudaDeviceProp *properties, cudaFuncAttributes *attributes) {
+  const ignis_status status = find(properties, attributes);
+  if (status != IGNIS_OK) cudaGetLastError();
+  return status;
 }
 
 ignis_status device_probe(ignis_device_info *info) {
@@ -61,7 +69,10 @@ ignis_status device_probe(ignis_device_info *info) {
   if (status != IGNIS_OK) return status;
   size_t free_bytes = 0, total_bytes = 0;
   const cudaError_t error = cudaMemGetInfo(&free_bytes, &total_bytes);
-  if (error != cudaSuccess) return fail(IGNIS_NO_DEVICE, "%s does not tell its memory: %s", properties.name, cudaGetErrorString(error));
+  if (error != cudaSuccess) {
+    cudaGetLastError();
+    return fail(IGNIS_NO_DEVICE, "%s does not tell its memory: %s", properties.name, cudaGetErrorString(error));
+  }
   info->num_cores = static_cast<uint32_t>(properties.multiProcessorCount);
   info->memory_bytes = total_bytes;
   info->context_bytes = context_bytes();
@@ -84,6 +95,7 @@ ignis_status device_open(Device **result, uint32_t) {
   device->num_multiprocessors = properties.multiProcessorCount;
   const cudaError_t error = cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking);
   if (error != cudaSuccess) {
+    cudaGetLastError();
     free(device);
     return fail(IGNIS_NO_MEMORY, "the driver refuses a stream: %s", cudaGetErrorString(error));
   }

@@ -32,6 +32,11 @@ constexpr bool fits_everywhere(const Bytes &bytes) {
   return true;
 }
 
+// Whether a card whose blocks may have so much runs the code of a target: code for 8.0 loads on an 8.6 and 8.9, which have less.
+__host__ __device__ constexpr bool has_shared_for(uint32_t code, uint64_t block_bytes) { return block_bytes >= shared_bytes_of(code, 1); }
+static_assert(has_shared_for(80, 163 << 10) && !has_shared_for(80, 99 << 10));
+static_assert(has_shared_for(86, 99 << 10) && has_shared_for(89, 99 << 10) && has_shared_for(89, 227 << 10) && has_shared_for(120, 99 << 10));
+
 // Whether kernels wait for the one before by griddepcontrol, and so may be launched before its end.
 __host__ __device__ constexpr bool overlaps_launches(uint32_t code) { return code >= 90; }
 

@@ -14,6 +14,7 @@ import pytest
 from tests.abi import leaf
 from tests.abi.files import StoredModel
 from tests.cuda import card
+from tests.cuda.first_prompts import LENGTHS as FIRST_PROMPTS
 from tests.cuda.operators import Operators
 from tests.cuda.test_models import PAGES, SMOL, as_stored, open_model
 from tests.models import tiny
@@ -79,6 +80,30 @@ def test_a_load_takes_what_its_plan_says(stored: StoredModel, lanes: int, span: 
     plan = plan_of(params)
     assert plan.mapped_bytes == 0
     assert -int(plan.round_bytes) <= taken - total(plan) <= SLACK_BYTES
+
+
+@pytest.mark.parametrize("kv_dtype", [leaf.F16, leaf.F8_E4M3])
+@pytest.mark.parametrize("name", ["BF16", "Q4_K", "F8_E4M3"])
+def test_a_processs_first_long_prompts_take_no_memory(name: str, kv_dtype: int) -> None:
+    """Their kernels are others than a load warms up with: larger tiles, and attention's blocks of two warpgroups."""
+    command = [sys.executable, "-m", "tests.cuda.first_prompts", name, str(kv_dtype)]
+    environment = {key: value for key, value in os.environ.items() if key != "CUDA_MODULE_LOADING"}
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, env=environment)
+    assert run.returncode == 0, run.stderr
+    mode, *taken = run.stdout.splitlines()
+    assert mode == "eager"
+    assert taken == [f"{rows} 0" for rows in FIRST_PROMPTS]
+
+
+def test_a_card_that_was_full_is_taken_by_the_same_thread_once_it_is_not() -> None:
+    command = [sys.executable, "-m", "tests.cuda.crowded"]
+    with Operators(card.cuda(), memory_bytes=free_bytes() - (40 << 20)):
+        crowded = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert crowded.stdout is not None
+        refused = crowded.stdout.readline()
+    told, _ = crowded.communicate("\n", timeout=60)
+    assert refused.startswith(f"probe: status {leaf.NO_DEVICE}"), refused
+    assert told == "load: status 0\n"
 
 
 def test_what_a_file_gives_is_what_memory_gives(stored: StoredModel) -> None:
