@@ -1,4 +1,9 @@
-"""A short life of models on the card, for compute-sanitizer: every kernel once or twice. Arguments: leaf, types."""
+"""A short life of models on the card, for compute-sanitizer: every kernel once or twice.
+
+Arguments: leaf, "short" or "long", type of the pages, types of weights. Long are the spans that take the kernels of
+long prompts: the larger tiles, which many rows of weights and tokens take, and attention's blocks of two warpgroups,
+which many heads and tokens do.
+"""
 
 import ctypes
 import sys
@@ -13,12 +18,32 @@ from tests.models import tiny
 ROUND_PAGES = [8, 9, 10, 11, 12, 13]
 
 
-def run(library: ctypes.CDLL, config: tiny.TinyConfig, name: str) -> None:
+PAGES_OF = {"f16": leaf.F16, "bf16": leaf.BF16, "fp8": leaf.F8_E4M3}
+LONG = (
+    tiny.TinyConfig("long", leaf.LLAMA, 1, 256, 2304, 32, 2, 64, 320),
+    tiny.TinyConfig("long_qwen3", leaf.QWEN3, 1, 256, 2304, 32, 1, 128, 320, rms_eps=1e-6),
+)
+LONG_SPANS = (256, 512)
+
+
+def run_long(library: ctypes.CDLL, config: tiny.TinyConfig, name: str, kv_dtype: int) -> None:
+    weights = tiny.make(config).weights(as_stored(name))
+    tokens = tiny.prompt(config, sum(LONG_SPANS) - 5)
+    with open_model(weights, library, kv_dtype=kv_dtype, max_context=1024, max_span=512) as model:
+        pages = list(range(12))
+        model.open_lane(0, [int(token) for token in tokens])
+        model.prefill(tokens[: LONG_SPANS[0]], pages)
+        draw, _ = model.prefill(tokens[LONG_SPANS[0] :], pages, start=LONG_SPANS[0], lane=0)
+        _, logits = model.decode([(0, draw.token, len(tokens), pages)], wants_logits=True)
+        assert np.isfinite(logits).all()
+
+
+def run(library: ctypes.CDLL, config: tiny.TinyConfig, name: str, kv_dtype: int) -> None:
     """Two prompts in spans short and long, one with all its logits, a copied page, and rounds of one and two rows, one
     of them sampled from what a mask permits, with biases; then its lane is opened again."""
     weights = tiny.make(config).weights(as_stored(name))
     tokens = tiny.prompt(config, 330)
-    with open_model(weights, library, kv_dtype=leaf.F16) as model:
+    with open_model(weights, library, kv_dtype=kv_dtype) as model:
         model.sampling[1] = leaf.greedy(temperature=1, top_k=20, top_p=0.9, repetition_penalty=1.2, top_logprobs=5)
         mask = np.full((config.vocab_size + 31) // 32, 0x55555555, np.uint32)
         ids, values = np.arange(40, dtype=np.int32), np.linspace(-2, 2, 40, dtype=np.float32)
@@ -46,9 +71,14 @@ def run(library: ctypes.CDLL, config: tiny.TinyConfig, name: str) -> None:
 
 def main() -> None:
     library = leaf.open_library(Path(sys.argv[1]))
-    for number, name in enumerate(sys.argv[2:]):
-        run(library, (tiny.WIDE, tiny.WIDE_QWEN3)[number % 2], name)
-    run(library, tiny.LLAMA, "F32")
+    kv_dtype, is_long = PAGES_OF[sys.argv[3]], sys.argv[2] == "long"
+    for number, name in enumerate(sys.argv[4:]):
+        if is_long:
+            run_long(library, LONG[number % 2], name, kv_dtype)
+        else:
+            run(library, (tiny.WIDE, tiny.WIDE_QWEN3)[number % 2], name, kv_dtype)
+    if not is_long:
+        run(library, tiny.LLAMA, "F32", kv_dtype)
 
 
 if __name__ == "__main__":

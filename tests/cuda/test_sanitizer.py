@@ -15,6 +15,8 @@ import pytest
 
 from ignis import bundle
 from tests.cuda import card, stored
+from tests.cuda.operators import Operators
+from tests.cuda.short_run import LONG, LONG_SPANS
 
 SANITIZER = shutil.which("compute-sanitizer")
 NVCC = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
@@ -35,17 +37,52 @@ def sanitize(tool: str, *command: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_no_access_is_wrong() -> None:
-    run = ("-m", "tests.cuda.short_run", str(card.CUDA_LEAF), *stored.TYPES)
-    status, text = sanitize("memcheck", sys.executable, *run)
+# Each type of pages, and both head sizes of the long spans' attention.
+@pytest.mark.parametrize(
+    "run",
+    [
+        ("short", "f16", *stored.TYPES),
+        ("short", "fp8", "BF16", "Q4_K"),
+        ("short", "bf16", "BF16", "F8_E4M3"),
+        ("long", "f16", "BF16", "F8_E4M3", "Q6_K", "Q4_K"),
+        ("long", "fp8", "Q8_0", "F16"),
+    ],
+    ids=lambda run: "-".join(run[:2]),
+)
+def test_no_access_is_wrong(run: tuple[str, ...]) -> None:
+    status, text = sanitize("memcheck", sys.executable, "-m", "tests.cuda.short_run", str(card.CUDA_LEAF), *run)
     assert status == 0, text[-6000:]
 
 
 @pytest.mark.skipif(not CHECKED_LEAF.exists(), reason="build.py gpu-test has not built the leaf for racecheck")
-@pytest.mark.parametrize("name", ["BF16", "Q8_0", "Q4_K"])
-def test_no_accesses_race(name: str) -> None:
-    status, text = sanitize("racecheck", sys.executable, "-m", "tests.cuda.short_run", str(CHECKED_LEAF), name)
+@pytest.mark.parametrize(
+    "run",
+    [
+        ("short", "f16", "BF16"),
+        ("short", "f16", "Q8_0"),
+        ("short", "f16", "Q4_K"),
+        ("short", "fp8", "F8_E4M3", "BF16"),
+        ("long", "f16", "BF16"),
+        ("long", "fp8", "F8_E4M3", "Q4_K"),
+    ],
+    ids="-".join,
+)
+def test_no_accesses_race(run: tuple[str, ...]) -> None:
+    status, text = sanitize("racecheck", sys.executable, "-m", "tests.cuda.short_run", str(CHECKED_LEAF), *run)
     assert status == 0, text[:6000]
+
+
+@pytest.mark.skipif(not card.has_wgmma(), reason="this code has no wgmma, and two tiles of its own")
+def test_the_long_run_takes_the_larger_tiles() -> None:
+    with Operators(card.cuda(), memory_bytes=1 << 20) as cuda:
+        for config in LONG:
+            heads = (config.num_heads, config.num_kv_heads, config.num_kv_heads)
+            for name in ("BF16", "F8_E4M3", "Q4_K"):
+                of = [stored.random(name, rows, 256, seed=1) for rows in (config.ffn_size, config.ffn_size)]
+                to = [stored.random(name, rows * config.head_dim, 256, seed=1) for rows in heads]
+                assert cuda.choice(of, LONG_SPANS[1] - 5)[:2] == (128, 256)
+                found = {cuda.choice(to, length)[:2] for length in (LONG_SPANS[0], LONG_SPANS[1] - 5)}
+                assert found & {(128, 128), (64, 128)}
 
 
 @pytest.mark.skipif(not Path(NVCC).exists(), reason="no nvcc to compile the ring with")
