@@ -48,10 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return status
     except ConfigError as error:
-        print(f"ignis-server: {error.message}", file=sys.stderr)
+        _complain(error.message)
         return 2
     except IgnisError as error:
-        print(f"ignis-server: {error.message}", file=sys.stderr)
+        _complain(error.message)
         return 1
     except KeyboardInterrupt:
         # Ctrl-C where nobody had taken over yet: in the first moments of a server, or in a download.
@@ -62,9 +62,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         # Such as an output on a disk that is full.
-        print(f"ignis-server: {error}", file=sys.stderr)
+        _complain(str(error))
         _let_go_of_output()
         return 1
+
+
+def _complain(message: str) -> None:
+    """Parts of a message may be a stranger's, and a terminal obeys control characters."""
+    lines = ("".join(letter if letter.isprintable() else "?" for letter in line) for line in message.split("\n"))
+    print("ignis-server:", "\n".join(lines), file=sys.stderr)
 
 
 def _let_go_of_output() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from generate_source import ROOT, load
 
 INTRODUCTION = """\
-An OpenAI-compatible server for one model on one machine.
+An OpenAI-compatible server on one machine, one loaded model at a time.
 
 Every field of a request is honoured, inert or refused, and `x-ignis` says which. An inert field takes only values \
 that ask for nothing that is not done anyway; a refused field is a 400 that names it, unless it is null. Where a JSON \

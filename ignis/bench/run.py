@@ -28,6 +28,7 @@ from ignis.models.registry import open_weights
 from ignis.models.synthetic import synthetic_checkpoint
 from ignis.scheduler.live import pages_of
 from ignis.scheduler.request import FinishReason, SamplingParams, Submission
+from ignis.units import shown_size
 from ignis.version import VERSION
 
 CONTEXT = 1024
@@ -102,8 +103,10 @@ class _Bench:
         raise failure
 
     async def _measure(self) -> Figures:
+        self._tell("the device's own rates are measured")
         ceilings = await trio.to_thread.run_sync(self._leaf.measure, self._num_threads)
         started_s = time.monotonic()
+        self._tell(f"{self._checkpoint.name} is loaded, {shown_size(self._checkpoint.size_bytes)}")
         plan = await self._engine.load(self._checkpoint)
         load_s = time.monotonic() - started_s
         work = Work(self._checkpoint, plan)
@@ -154,7 +157,8 @@ class _Bench:
 
     async def _time_prompts(self, length: int, work: Work, ceilings: Ceilings) -> PromptFigures:
         cold, device, cached, cached_device = [], [], [], []
-        for _ in range(self._options.repeats):
+        for number in range(self._options.repeats):
+            self._tell(f"prompts of {length} tokens, {number + 1} of {self._options.repeats}")
             prompt = self._prompt(length)
             self._recorder.clear()
             cold.append(await self._ask(prompt, 1))
@@ -182,9 +186,11 @@ class _Bench:
             self._left_out += [f"{width} lanes at {context} tokens: more than the KV pool holds" for width in too_wide]
             widths = widths[: len(widths) - len(too_wide)]
             prompts = [self._prompt(context) for _ in range(max(widths, default=0))]
-            for prompt in prompts:
+            for number, prompt in enumerate(prompts):
+                self._tell(f"prompts of {context} tokens for the lanes, {number + 1} of {len(prompts)}")
                 await self._ask(prompt, 1)
             for width in widths:
+                self._tell(f"rounds of {width} {'lane' if width == 1 else 'lanes'} at {context} tokens")
                 self._recorder.clear()
                 async with trio.open_nursery() as nursery:
                     for prompt in prompts[:width]:
@@ -195,6 +201,10 @@ class _Bench:
                 else:
                     self._left_out.append(f"{width} lanes at {context} tokens: they never ran together")
         return figures
+
+    def _tell(self, what: str) -> None:
+        """Says on standard error what takes so long; the figures come when all are there."""
+        print(f"ignis-server bench: {what}", file=sys.stderr, flush=True)
 
     # Requests.
 

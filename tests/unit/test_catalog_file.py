@@ -1,6 +1,7 @@
 """The operator's own catalog: what it says, and what is refused."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,18 @@ def test_what_is_no_catalog_is_refused(tmp_path: Path, name: str, text: str, wor
     (tmp_path / name).write_text(text)
     with pytest.raises(ConfigError, match=words):
         load_catalog(tmp_path / name)
+
+
+def test_a_catalog_that_never_ends_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "zero.toml").symlink_to("/dev/zero")
+    for name in ("pipe.toml", "zero.toml"):
+        with pytest.raises(ConfigError, match="is no regular file"):
+            load_catalog(tmp_path / name)
+    with (tmp_path / "large.toml").open("wb") as large:
+        large.truncate(17 << 20)
+    with pytest.raises(ConfigError, match="at most 16777216 are read"):
+        load_catalog(tmp_path / "large.toml")
 
 
 def test_a_catalog_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -275,3 +275,15 @@ def test_what_breaks_a_parser_is_a_failed_download_and_no_crash(
     monkeypatch.setattr("ignis.fetching.HubClient.open", overflow)
     with pytest.raises(DownloadError, match="OverflowError: too large"):
         fetch_model(folder_entry(tmp_path), settings(mirror, tmp_path), lambda _done, _total: None)
+
+
+def test_no_control_character_of_a_mirror_reaches_a_terminal(
+    mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def red(handler: Handler) -> None:
+        handler.send_response(404, "\x1b[31mRED\x07")
+        handler.end_headers()
+
+    mirror.answer = red
+    assert main(["model", "download", "one", *flags(mirror, tmp_path)]) == 1
+    assert "HTTP 404 ?[31mRED?" in capsys.readouterr().err

@@ -23,7 +23,8 @@ export function Log() {
     setSaid((await copy(linesAfter(-1).map(textOf).join("\n"))) ? "Copied" : "No access");
     setTimeout(() => setSaid("Copy"), 1500);
   };
-  const scrolled = () => setAtEnd(isNearEnd(/** @type {HTMLElement} */ (list.current)));
+  // It may come after the view is gone.
+  const scrolled = () => list.current && setAtEnd(isNearEnd(list.current));
   return html`<section class="card log" aria-label="Log">
     <header>
       <h2>Log</h2>
