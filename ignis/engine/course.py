@@ -130,9 +130,11 @@ class Course:
         if watch is None:
             status = self._engine.load_status
             return load_s - (0.0 if status is None else status.age_s)
+        phase_age_s = watch.age_s - sum(watch.seconds.values())
         if SwitchPhase.DRAIN not in watch.seconds:
-            return load_s + min(self._engine.seconds_to_end(), drain_timeout_s)
-        return load_s - (watch.age_s - sum(watch.seconds.values()))
+            drained_s = phase_age_s if SwitchPhase.PREPARE in watch.seconds else 0.0
+            return load_s + min(self._engine.seconds_to_end(), max(drain_timeout_s - drained_s, 0.0))
+        return load_s - phase_age_s
 
     def note_change(self) -> None:
         self._changed.set()

@@ -1,0 +1,33 @@
+"""When what is coming will serve, as far as one can tell."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+from ignis.engine.course import Course, LastLoad
+from ignis.engine.switching import SwitchPhase, SwitchWatch
+from ignis.models.local import LocalModel
+from tests.fakes.engine import byte_model
+
+DRAIN_TIMEOUT_S = 20.0
+LOAD_S = 3.0
+
+
+def test_a_drain_that_goes_on_brings_the_next_model_nearer(tmp_path: Path) -> None:
+    now = 100.0
+    # Its answers would take a minute more, whenever it is asked.
+    engine = SimpleNamespace(seconds_to_end=lambda: 60.0, load_status=None)
+    course = Course(engine, lambda: now)  # type: ignore[arg-type]
+    course.coming = LocalModel("next", tmp_path / "next.gguf")
+    course.loads[course.coming.path] = LastLoad(byte_model().facts(), LOAD_S, 0)
+    course.watch = watch = SwitchWatch("tiny", "next", lambda: now)
+    told = [course.seconds_to_land(DRAIN_TIMEOUT_S)]
+    now += 2
+    watch.mark(SwitchPhase.PREPARE)
+    told.append(course.seconds_to_land(DRAIN_TIMEOUT_S))
+    for _ in range(2):
+        now += 15
+        told.append(course.seconds_to_land(DRAIN_TIMEOUT_S))
+    watch.mark(SwitchPhase.DRAIN)
+    now += 1
+    told.append(course.seconds_to_land(DRAIN_TIMEOUT_S))
+    assert told == [23.0, 23.0, 8.0, 3.0, 2.0]
