@@ -219,7 +219,11 @@ def bench(arguments: list[str]) -> int:
 
 def gpu_test(arguments: list[str]) -> int:
     """Tests the card with this Python: its machine need not reach an index. --built takes the leaves and ignis._core as
-    they are. What needs more than is there (ignis._core, the executable, the default model) says so and is skipped."""
+    they are. What needs more than is there (ignis._core, the executable, the default model) says so and is skipped.
+    Without a card everything would be: that is an error, but with --without-card."""
+    needs_card = "--without-card" not in arguments
+    if not needs_card:
+        arguments.remove("--without-card")
     if "--built" in arguments:
         arguments.remove("--built")
     else:
@@ -235,7 +239,20 @@ def gpu_test(arguments: list[str]) -> int:
     tests = ROOT / "tests" / "cuda"
     alone = ["-c", str(tests / "pytest.ini"), f"--rootdir={tests}", f"--confcutdir={tests}", "-p", "no:cacheprovider"]
     os.environ["PYTHONPATH"] = str(ROOT)
+    if needs_card:
+        check_card()
     return run([sys.executable, "-m", "pytest", *alone, str(tests), *arguments])
+
+
+def check_card() -> None:
+    """Ends where the tests of the card have none."""
+    code = "from tests.cuda import card; print(card.why_not() or '')"
+    asked = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    if asked.returncode:
+        raise Problem(f"{sys.executable} cannot run the tests of the card: {asked.stderr.strip().splitlines()[-1]}")
+    why = asked.stdout.strip()
+    if why:
+        raise Problem(f"there is no card to test: {why}; with --without-card its tests are skipped")
 
 
 def cuda_targets(arguments: list[str]) -> int:
@@ -444,6 +461,9 @@ def build_leaves(compiler: Compiler) -> None:
     """
     leaf = tomllib.loads((ROOT / "cuda" / "SOURCES.toml").read_text(encoding="utf-8"))
     toolkit = find_toolkit(is_wanted=CUDA_LEAF.exists())
+    named = os.environ.get("IGNIS_CUDA_ARCHS")
+    if toolkit is None and named:
+        raise Problem(f"IGNIS_CUDA_ARCHS is {named}, and there is no CUDA compiler (above); install one or unset it")
     on_cpu = build_objects(compiler, leaf, "cpu")
     link = [find_tool("CC", "gcc"), *on_cpu, "-o", f"{CPU_LEAF}.new", *leaf["flags"]["link"]]
     compiler.build(CPU_LEAF, link, list(map(Path, on_cpu)))
@@ -589,7 +609,8 @@ class Toolkit:
 
 
 def find_toolkit(*, is_wanted: bool) -> Toolkit | None:
-    """Returns CUDA 13's compiler from NVCC, PATH or the usual place. Without one there is no CUDA leaf: no error.
+    """Returns CUDA 13's compiler from NVCC, PATH or the usual place. Without one there is no CUDA leaf: no error, where
+    IGNIS_CUDA_ARCHS names no targets.
 
     Nor is one looked for on a machine without a card, unless it is wanted or IGNIS_CUDA_ARCHS asks for it: who only
     wants to serve on the CPU should not wait for kernels that nothing here can run.

@@ -62,6 +62,7 @@ def test_a_card_without_code_is_no_device(foreign: Path) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ignis._core") is None, reason="ignis._core was not built for this Python")
+@pytest.mark.skipif(importlib.util.find_spec("msgspec") is None, reason="this Python has no msgspec")
 def test_auto_takes_the_cpu_then_and_says_why(foreign: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from ignis import bundle; from ignis.config_fields import DeviceKind\n"

@@ -151,6 +151,49 @@ def test_a_cuda_leaf_is_made_where_it_is_asked_for_or_there_already(
     assert build.find_toolkit(is_wanted=False) is not None
 
 
+def test_targets_that_are_named_need_a_compiler(build: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An executable without the CUDA leaf that it was asked to have would be taken for one with it."""
+    shutil.copytree(ROOT / "cuda", build.ROOT / "cuda", ignore=shutil.ignore_patterns("*.cu", "*.cuh"))
+    monkeypatch.setattr(build, "find_toolkit", lambda is_wanted: None)
+    monkeypatch.setenv("IGNIS_CUDA_ARCHS", "all")
+    build.CUDA_LEAF.parent.mkdir(parents=True)
+    build.CUDA_LEAF.touch()
+    with pytest.raises(build.Problem, match="IGNIS_CUDA_ARCHS is all, and there is no CUDA compiler"):
+        build.build_leaves(build.Compiler(build.WORK / "native.json"))
+    assert build.CUDA_LEAF.exists()
+
+
+@pytest.mark.parametrize(
+    ("card", "text"),
+    [
+        (
+            "def why_not(): return 'the driver shows none'",
+            "there is no card to test: the driver shows none; with --without",
+        ),
+        (
+            "import no_such_module",
+            "cannot run the tests of the card: ModuleNotFoundError: No module named 'no_such_module'",
+        ),
+    ],
+)
+def test_tests_of_a_card_that_is_not_there_fail_unless_that_is_asked_for(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], card: str, text: str
+) -> None:
+    folder = build.ROOT / "tests" / "cuda"
+    folder.mkdir(parents=True)
+    for package in (folder, folder.parent):
+        (package / "__init__.py").touch()
+    (folder / "card.py").write_text(card + "\n")
+    commands: list[list[str]] = []
+    monkeypatch.setattr(build, "run", lambda command: commands.append(command) or 0)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    assert build.main(["gpu-test", "--built"]) == 1
+    assert text in capsys.readouterr().err
+    assert not commands
+    assert build.main(["gpu-test", "--built", "--without-card", "-x"]) == 0
+    assert commands[0][-1] == "-x" and "--without-card" not in commands[0]
+
+
 @pytest.mark.usefixtures("toolkit")
 def test_a_cuda_leaf_keeps_its_targets_until_others_are_named(
     build: ModuleType, monkeypatch: pytest.MonkeyPatch
