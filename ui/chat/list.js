@@ -6,7 +6,7 @@ import { later } from "../parts/later.js";
 import { CONTROL } from "../parts/sending.js";
 import { go } from "../router.js";
 import { Icon } from "../shell/icons.js";
-import { hasMore, list, more, open, remove } from "../state/chats.js";
+import { hasMore, list, more, NEW, open, remove } from "../state/chats.js";
 import { running } from "../state/running.js";
 import { offerUndo } from "../state/session.js";
 
@@ -40,7 +40,7 @@ export function List() {
 }
 
 function startNew() {
-  go("chat");
+  go("chat", NEW);
   document.getElementById("prompt")?.focus();
 }
 
@@ -48,7 +48,7 @@ function startNew() {
 function Row({ chat, isBusy }) {
   const isOpen = open.value.id === chat.id;
   const drop = async () => {
-    if (isOpen) go("chat");
+    if (isOpen) go("chat", NEW);
     offerUndo(`Deleted ${chat.title}`, await remove(chat.id));
   };
   return html`<li class=${isOpen ? "open" : ""}>

@@ -3,11 +3,11 @@
 import { useEffect, useLayoutEffect } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
-import { go } from "../router.js";
+import { rename } from "../router.js";
 import { Fence } from "../shell/fence.js";
 import { ModelChip } from "../shell/model-chip.js";
 import { Icon } from "../shell/icons.js";
-import { change, open, runOfOpen, show, stop } from "../state/chats.js";
+import { change, gone, NEW, open, runOfOpen, show, stop } from "../state/chats.js";
 import { drawer, isBeside, route, showBeside } from "../state/session.js";
 import { Composer } from "./composer.js";
 import { List } from "./list.js";
@@ -19,7 +19,6 @@ export function ChatView() {
   const [id, turn] = route.value.path;
   // Before anything else can be typed: it belongs to the chat that was asked for.
   useLayoutEffect(() => {
-    // Without a name in the address the open chat stays until its first message names it.
     const shown = show(id);
     if (turn) shown.then(async () => (await import("./acts.js")).reach(turn));
     return closeDrawer;
@@ -28,8 +27,10 @@ export function ChatView() {
     document.title = open.value.title ? `${open.value.title} · ignis` : "ignis";
   }, [open.value.title]);
   useLayoutEffect(() => {
-    if (id !== open.value.id && open.value.updated && !id) go("chat", open.value.id);
-  }, [open.value.updated]);
+    // Without a name in the address the open chat stays; its first message names it.
+    if ((!id || id === NEW) && open.value.updated) rename("chat", open.value.id);
+    else if (id && id === gone.value) rename("chat", NEW);
+  }, [id, open.value.id, open.value.updated, gone.value]);
   const [isPanelShown, isListShown] = [isBeside("panel"), isBeside("list")];
   const togglePanel = () => showBeside("panel");
   const press = (/** @type {KeyboardEvent} */ event) => {

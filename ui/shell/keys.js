@@ -1,6 +1,7 @@
 // The keys that hold in every view. What is written, and what lies over the page, keeps its own.
 
 import { go } from "../router.js";
+import { NEW } from "../state/chats.js";
 import { dialog, look, route, showBeside } from "../state/session.js";
 
 /** As long as a view that was just asked for may take to stand there. */
@@ -19,7 +20,7 @@ export function listen(views) {
 }
 
 export function startNew() {
-  go("chat");
+  go("chat", NEW);
   return focusOn("#prompt");
 }
 

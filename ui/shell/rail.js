@@ -23,7 +23,7 @@ export function Rail({ views }) {
     ...(hasKey.value ? [{ label: "Forget the API key", act: () => useKey("") }] : []),
   ];
   return html`<nav class="rail" aria-label="Views">
-    <a class="flame" href="#/chat" aria-label="ignis, new chat"><${Flame} /></a>
+    <a class="flame" href="#/chat/new" aria-label="ignis, new chat"><${Flame} /></a>
     ${views.map(
       ({ name, label, icon }) => html`<a class=${`place ${MINOR.has(name) ? "minor" : ""}`} href=${`#/${name}`} aria-current=${route.value.view === name ? "page" : undefined}>
         <${Icon} name=${icon} />${label}

@@ -19,11 +19,15 @@ import { hold, OLD_MS, waiting } from "./waiting.js";
 const PAGE = 60;
 const TITLE_LENGTH = 60;
 const BLANK = "ignis.blank";
+/** In place of a name in the address: a chat that begins. */
+export const NEW = "new";
 
 export const list = signal(/** @type {Conversation[]} */ ([]));
 /** Whether older ones are kept than the list has. */
 export const hasMore = signal(false);
 export const open = signal(blank());
+/** The name of one that was asked for or shown, and is not there. */
+export const gone = signal("");
 /** The name of the one that was asked for last. @type {string | undefined} */
 let wanted;
 
@@ -50,17 +54,25 @@ export function stop() {
   runOfOpen()?.stop();
 }
 
-/** Opens that conversation; one that is not there is a new one. @param {string | undefined} id */
+/** Opens that conversation; without a name the open one stays. @param {string | undefined} id */
 export async function show(id) {
+  if (!id || id === open.value.id) return;
   wanted = id;
+  gone.value = "";
   // One that is still empty is as good as a new one, and may have settings already.
-  if (id === open.value.id || (!id && !open.value.updated)) return;
-  const found = id ? await placeOf(id) : undefined;
+  if (id === NEW) return void (open.value.updated && put(undefined));
+  const found = await placeOf(id);
   // Another one may have been asked for meanwhile.
   if (wanted !== id) return;
-  open.value = found?.conversation ?? blank();
-  turns.value = found?.turns ?? new Map();
-  head.value = found?.head ?? null;
+  put(found);
+  if (!found) gone.value = id;
+}
+
+/** Puts it on the screen; nothing begins a chat. @param {Place | undefined} place */
+function put(place) {
+  open.value = place?.conversation ?? blank();
+  turns.value = place?.turns ?? new Map();
+  head.value = place?.head ?? null;
 }
 
 /** What is on the screen. @returns {Place} */

@@ -1,0 +1,59 @@
+"""Where an address leads: back to the open chat, to a new one, and away from what is not there."""
+
+import re
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.playground import CHROMIUM, answered, ask, grown, open_page
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+
+@pytest.fixture
+def page(context: BrowserContext, story_server: Server) -> Page:
+    return open_page(context, story_server.port)
+
+
+def test_chat_in_the_rail_is_the_open_chat_with_its_running_answer(page: Page) -> None:
+    ask(page, "A story")
+    before = grown(page)
+    address = page.url
+    page.click(".rail a[href='#/monitor']")
+    expect(page.locator("#view h1")).to_have_text(re.compile("Monitor"))
+    page.click(".rail a.place[href='#/chat']")
+    expect(page.locator("#stop")).to_be_visible()
+    expect(page).to_have_url(address)
+    grown(page, len(before) + 50)
+    page.keyboard.press("Alt+4")
+    expect(page.locator("#view h1")).to_have_text(re.compile("Monitor"))
+    page.keyboard.press("Alt+1")
+    expect(page.locator("#stop")).to_be_visible()
+    page.click("#stop")
+    # The flame is what begins a new one, and Back comes from there.
+    page.click(".flame")
+    expect(page.locator("#suggestions")).to_be_visible()
+    page.go_back()
+    expect(page.locator(".ending")).to_contain_text("Stopped by you")
+    expect(page).to_have_url(address)
+    page.go_forward()
+    expect(page.locator("#suggestions")).to_be_visible()
+
+
+def test_an_address_of_what_is_not_there_is_replaced(page: Page) -> None:
+    ask(page, "Say exactly: One.")
+    answered(page)
+    address = page.url
+    page.evaluate("location.hash = '#/chat/doesnotexist'")
+    expect(page).to_have_url(re.compile("#/chat/new$"))
+    ask(page, "Say exactly: Two.")
+    assert answered(page) == ["Two."]
+    page.reload()
+    assert answered(page) == ["Two."]
+    page.goto(address)
+    assert answered(page) == ["One."]
+    page.evaluate("location.hash = '#/decide'")
+    expect(page).to_have_url(address)
+    expect(page.locator(".rail a[aria-current=page]")).to_have_text("Chat")
+    assert answered(page) == ["One."]
