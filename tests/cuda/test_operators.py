@@ -141,7 +141,7 @@ def test_the_largest_tile_of_several_weights_adds_to_what_is_there(cuda: Operato
 @pytest.mark.parametrize("cols", [17408, 25600, 65536])
 @pytest.mark.parametrize("name", [name for name in stored.TYPES if name != "F32"])
 def test_long_rows_are_exact_and_know_nothing_of_each_other(cuda: Operators, name: str, cols: int) -> None:
-    weight = stored.random(name, 200, cols, seed=1)
+    weight = stored.random(name, 72, cols, seed=1)
     x = outliers(2, 40, cols)
     for phase, widths in ((Phase.PREFILL, (40, 9, 8, 1)), (Phase.DECODE, (8, 5, 1))):
         (whole,) = cuda.linear([weight], np.ascontiguousarray(x[: widths[0]]), phase=phase)
@@ -374,10 +374,10 @@ LONG = ((128, leaf.F16), (128, leaf.BF16), (128, leaf.F8_E4M3), (64, leaf.F16))
 def test_rounds_past_32768_positions_are_close_to_float64(cuda: Operators, dims: int, kv_dtype: int) -> None:
     """From there on one of the sixteen runs of pages has more than 32, whose numbers a warp asks for in turns."""
     length, step, inv_freq = 66560, 4160, np.zeros(dims // 2, np.float32)
-    q, k = 3 * randoms(19, length, 4, dims), randoms(20, length, 1, dims)
+    q, k = 3 * randoms(19, length, 2, dims), randoms(20, length, 1, dims)
     v = randoms(21, length, 1, dims)
     pages = list(np.random.default_rng(22).permutation(length // leaf.PAGE_TOKENS))
-    cuda.open_pages(kv_dtype, len(pages), length, 4, 1, dims)
+    cuda.open_pages(kv_dtype, len(pages), length, 2, 1, dims)
     whole = np.concatenate(
         [
             cuda.attend(q[a : a + step], k[a : a + step], v[a : a + step], [(step, a, pages)], inv_freq)
@@ -385,7 +385,7 @@ def test_rounds_past_32768_positions_are_close_to_float64(cuda: Operators, dims:
         ]
     )
     exact_k, exact_v = kept(k, kv_dtype), kept(v, kv_dtype)
-    at = [32767, 32768, 34815, 40959, 65535, 65536, 66559]
+    at = [32767, 32768, 40959, 65536, 66559]
     together = cuda.attend(q[at], k[at], v[at], [(1, p, pages) for p in at], inv_freq, phase=Phase.DECODE)
     for position, got in zip(at, together, strict=True):
         expected = attended(q[position].astype(np.float64), exact_k, exact_v, position)
