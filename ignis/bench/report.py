@@ -7,6 +7,12 @@ from dataclasses import asdict
 from ignis.bench.figures import DecodeFigures, Figures, PromptFigures
 
 
+_OVER = (
+    "A share of more than 100 %: the rates above were measured in a slower moment than the steps, where others had the\n"
+    "cores too, or, of bytes, the cache holds the model. It says nothing of this machine; time a larger one, in quiet"
+)
+
+
 def as_json(figures: Figures) -> str:
     """One object; the names are those of the figures."""
     return json.dumps(asdict(figures), indent=2)
@@ -26,9 +32,17 @@ def as_text(figures: Figures) -> str:
         f"the KV pool holds {figures.kv_pool_tokens} tokens",
     ]
     parts = ["\n".join(head), _decode(figures.decode), _prompts(figures.prompts)]
+    if max(_shares(figures), default=0.0) > 1:
+        parts.append(_OVER)
     if figures.left_out:
         parts.append("Left out\n" + "\n".join(f"  {line}" for line in figures.left_out))
     return "\n\n".join(parts)
+
+
+def _shares(figures: Figures) -> list[float]:
+    """All that are shares of measured rates."""
+    shares = [share for row in figures.decode for share in (row.read_share, row.device_read_share)]
+    return shares + [share for row in figures.prompts for share in (row.matrix_share, row.device_matrix_share)]
 
 
 def _decode(rows: Sequence[DecodeFigures]) -> str:
