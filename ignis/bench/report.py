@@ -6,10 +6,9 @@ from dataclasses import asdict
 
 from ignis.bench.figures import DecodeFigures, Figures, PromptFigures
 
-
 _OVER = (
-    "A share of more than 100 %: the rates above were measured in a slower moment than the steps, where others had the\n"
-    "cores too, or, of bytes, the cache holds the model. It says nothing of this machine; time a larger one, in quiet"
+    "A share of more than 100 %: the rates above were measured in a slower moment than the steps, where others had\n"
+    "the cores too, or, of bytes, the cache holds the model. It says nothing of this machine; time a larger one, in quiet"
 )
 
 
