@@ -8,7 +8,7 @@ from ignis.bench.figures import DecodeFigures, Figures, PromptFigures
 
 _OVER = (
     "A share of more than 100 %: the rates above were measured in a slower moment than the steps, where others had\n"
-    "the cores too, or, of bytes, the cache holds the model. It says nothing of this machine; time a larger one, in quiet"
+    "the cores too, or, of bytes, the cache holds the model. Time it in quiet, or a larger one"
 )
 
 
