@@ -31,6 +31,7 @@ from ignis.engine.load import Loaded
 from ignis.engine.loop import SWITCH_INTERVAL_S
 from ignis.engine.settings import EngineSettings, LoadSettings
 from ignis.errors import ConfigError, IgnisError
+from ignis.fetching import served_name
 from ignis.first_model import FirstModel
 from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
@@ -109,7 +110,8 @@ class _App:
             forget=self._prompts.forget,
             on_loaded=self._report_loaded,
         )
-        self._keeper.course.is_expected = True
+        # Requests that come before it is found wait for it.
+        self._keeper.expect(served_name(config.model))
         self._downloads = Downloads(self._catalog, config.download, log, self._metrics, self._keeper.course.note_change)
         self._serving = Serving(self._engine, self._keeper, self._metrics, config.server.keepalive_interval)
         self._running = RunningConfig(config, self._keeper, log)

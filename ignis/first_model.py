@@ -1,6 +1,7 @@
 """The server's first model: found, or asked for and fetched, or explained where there is none. Loads nothing itself."""
 
 import contextlib
+import math
 import shlex
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from ignis.downloads import Downloads, DownloadState
 from ignis.engine.keeper import ModelKeeper
 from ignis.errors import IgnisError
 from ignis.fetching import ModelSource, locate_model, served_name, wanted_entry
+from ignis.halt import StoppedError
 from ignis.log import Log
 from ignis.models.local import LocalModel
 from ignis.progress import ProgressReport
@@ -104,7 +106,7 @@ class FirstModel:
             self._log.emit("ignis.model.none_yet", id=self._name)
             self._say(self._ways("There is no model yet, and none is fetched.", entry))
             return await self._fetched(entry)
-        self._keeper.expect()
+        self._expect(entry)
         self._say(
             f"There is no model in {self._download.path} yet: {_told(entry)} is fetched from {entry.origin}, and "
             "serves as soon as it is here. With --download-enabled false nothing is fetched at a start."
@@ -112,8 +114,28 @@ class FirstModel:
         try:
             return await self._downloads.fetch(entry, ProgressReport(entry.id, sys.stderr))
         except IgnisError as error:
-            self._fail(error, entry)
+            self._miss(entry, error)
             return await self._fetched(entry)
+
+    def _expect(self, entry: CatalogModel) -> None:
+        """Has requests for it held, as long as its download lasts."""
+
+        def seconds_left() -> float:
+            download = self._downloads.known.get(entry.id)
+            if download is None or not download.bytes_per_second:
+                return math.inf
+            return max(0, download.total_bytes - download.done_bytes) / download.bytes_per_second
+
+        self._keeper.expect(self._name, seconds_left)
+
+    def _miss(self, entry: CatalogModel, error: IgnisError) -> None:
+        """It was not fetched."""
+        if not isinstance(error, StoppedError):
+            self._fail(error, entry)
+            return
+        self._log.emit("ignis.model.none_yet", id=self._name)
+        self._keeper.have_none(f"there is no model yet: the download of {entry.id} was stopped")
+        self._say(self._ways("There is no model yet: the download was stopped.", entry))
 
     async def _is_agreed(self, entry: CatalogModel) -> bool:
         """Asks; whoever starts the download in the page meanwhile has answered for the terminal too."""
@@ -139,13 +161,24 @@ class FirstModel:
         return self._keeper.course.next_one() is not None
 
     async def _fetched(self, entry: CatalogModel) -> Path | None:
-        """Waits for somebody else's download of it."""
-        while not self._is_served_otherwise():
+        """Waits for somebody else's download of it. None: another model was loaded, and none is under way."""
+        course = self._keeper.course
+        while True:
             download = self._downloads.known.get(entry.id)
+            is_moving = download is not None and not download.is_over
             if download is not None and download.state is DownloadState.COMPLETE:
                 return download.path
-            await self._keeper.course.wait_change()
-        return None
+            if is_moving and course.expected is None:
+                self._expect(entry)
+            elif download is not None and not is_moving and course.expected is not None:
+                # Its task has yet to say why, where it was stopped just now.
+                await download.over.wait()
+                assert download.error is not None
+                self._miss(entry, download.error)
+            elif not is_moving and self._is_served_otherwise():
+                return None
+            else:
+                await course.wait_change()
 
     def _fail(self, error: IgnisError, entry: CatalogModel | None) -> None:
         self._log.emit("ignis.model.load_failed", id=self._name, error=error)

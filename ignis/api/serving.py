@@ -51,6 +51,9 @@ class Serving:
     @property
     def failure(self) -> str | None:
         """Why the model failed, or why there is none, for clients; None where it is not so."""
+        course = self.keeper.course
+        if course.expected is not None and course.is_awaited:
+            return course.expected.told
         state, reason = self._engine.state, self._engine.reason
         is_empty = state is EngineState.UNLOADED and reason != ""
         return not_serving(state, reason).message if state is EngineState.FAILED or is_empty else None
@@ -112,6 +115,8 @@ class Serving:
             ServerNotReadyError, DrainingError: it would be refused, or waits for the server's first model.
         """
         course, state = self.keeper.course, self._engine.state
+        if state is not EngineState.DRAINING and course.expected is not None and course.is_awaited:
+            raise course.expected.not_here()
         if state in (EngineState.DRAINING, EngineState.FAILED) and course.watch is None:
             raise not_serving(state, self._engine.reason)
         if course.model is not None:

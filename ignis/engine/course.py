@@ -3,7 +3,9 @@
 The keeper writes it, the gate and the API read it, all in the event loop's thread.
 """
 
+import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,11 +17,18 @@ from ignis.engine.lifecycle import STATUS, EngineState, LoadedModel, ModelFacts,
 from ignis.engine.opening import Opened
 from ignis.engine.settings import LoadSettings
 from ignis.engine.switching import Switch, SwitchPhase, SwitchWatch
+from ignis.errors import ServerNotReadyError
 from ignis.models.local import LocalModel
 
 _USUAL_BYTES_S = 1e9
 _USUAL_LOAD_S = 2.0
 _CHANGES_KEPT = 20
+_MOST_RETRY_S = 600
+
+
+def retry_after_s(seconds: float) -> int:
+    """What a client is told that is to come back after so long, as far as one can tell."""
+    return math.ceil(min(_MOST_RETRY_S, max(1.0, seconds)))
 
 
 @dataclass(slots=True, eq=False)
@@ -45,6 +54,26 @@ class Asked:
     """None: nothing is to be loaded."""
     reload: Reload | None = None
     """None: it is loaded by the settings of the last load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The server's first model, while it is looked for or fetched: nobody knows its path."""
+
+    name: str
+    """The id that clients will use."""
+    seconds_left: Callable[[], float] | None = None
+    """Of its download, as far as one can tell. None: it is looked for on the disk."""
+
+    @property
+    def told(self) -> str:
+        """What is done for it, for clients."""
+        return f"the model {self.name} is being {'looked for' if self.seconds_left is None else 'fetched'}"
+
+    def not_here(self) -> ServerNotReadyError:
+        """For whoever asks and does not wait."""
+        seconds = 1.0 if self.seconds_left is None else self.seconds_left()
+        return ServerNotReadyError(self.told, retry_after_s=retry_after_s(seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +107,8 @@ class Course:
         self.asked: Asked | None = None
         self.is_asked = False
         """What is under way was asked for so."""
-        self.is_expected = False
-        """The server's first model is being looked for, or fetched; until then nobody knows its path."""
+        self.expected: Expected | None = None
+        """The server's first model, while it is not here yet. Others may serve meanwhile."""
         self.leaving: LocalModel | None = None
         """What is being unloaded with nothing to follow: its memory is not back yet."""
         self.has_served = False
@@ -93,7 +122,7 @@ class Course:
     def status(self) -> ModelStatus:
         if self.watch is not None:
             return ModelStatus.SWITCHING
-        if self.coming is not None or self.is_expected:
+        if self.coming is not None or self.is_awaited:
             return ModelStatus.LOADING
         if self.leaving is not None:
             # Unloaded means that the memory is back.
@@ -101,6 +130,11 @@ class Course:
         if self._engine.state is EngineState.DRAINING and self.model is None:
             return ModelStatus.UNLOADED
         return STATUS[self._engine.state]
+
+    @property
+    def is_awaited(self) -> bool:
+        """The first model is on its way, and there is none that a request could have instead that names none."""
+        return self.expected is not None and self.next_one() is None
 
     def serves(self, target: LocalModel) -> bool:
         """Whether requests for this model are let in."""

@@ -223,7 +223,10 @@ class Engine:
         self._advance(EngineEvent.ERROR)
 
     def note_empty(self, reason: str) -> None:
-        """There is nothing to load, and why."""
+        """There is nothing to load, and why; what FAILED before does not count any more."""
+        if self.state is EngineState.FAILED:
+            self._advance(EngineEvent.UNLOAD)
+            self._advance(EngineEvent.DONE)
         self.reason = reason
         self.on_change()
 

@@ -15,15 +15,13 @@ from typing import NamedTuple, Self
 import trio
 
 from ignis.config_fields import ConfigFields
-from ignis.engine.course import Course
+from ignis.engine.course import Course, retry_after_s
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import EngineState, LoadedModel
 from ignis.engine.limits import not_serving
 from ignis.engine.wishes import Held, Wishes
 from ignis.errors import ModelNotFoundError, ModelSwitchingError, RequestTimeoutError
 from ignis.models.local import LocalModel, LocalModels
-
-_MOST_RETRY_S = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +98,7 @@ class Gate:
         if model is None:
             target = await self._target(name)
             begun_at_s = trio.current_time()
-            model = await self._hold(target, patience)
+            model = await self._hold(target, patience, name if target is None else None)
             return Use(model, trio.current_time() - begun_at_s)
         self.num_using += 1
         return Use(model, 0.0)
@@ -123,41 +121,46 @@ class Gate:
         return model if name == model.name or (name is None and not self._course.is_asked) else None
 
     async def _target(self, name: str | None) -> LocalModel | None:
-        """Returns the model that the name means; None for whatever serves next."""
-        is_lost = self._course.next_one() is None and not self._course.is_expected
+        """Returns the model that the name means; None for whatever serves next, and for the first one while nobody
+        knows where it is."""
+        course = self._course
+        is_lost = course.next_one() is None and course.expected is None
         if is_lost and self._engine.state is not EngineState.DRAINING:
             await self.seek_home(name)
         self._check_hope(name)
         if name is None:
             return None
-        here = self._course.next_one()
+        here = course.next_one()
         if here is not None and name == here.name:
             return here
+        if course.expected is not None and name == course.expected.name:
+            self._check_choice(name, is_here=here is None)
+            return None
         # A file system may be slow, and a folder large.
         target = await trio.to_thread.run_sync(self._models.find, name, abandon_on_cancel=True)
         self._check_hope(target.name)
-        next_one = self._course.next_one()
-        is_here = next_one is not None and target.path == next_one.path
+        next_one = course.next_one()
+        self._check_choice(target.name, is_here=next_one is not None and target.path == next_one.path)
+        return target
+
+    def _check_choice(self, name: str, *, is_here: bool) -> None:
         if not is_here and not self.settings.is_implicit:
             raise ModelNotFoundError(
-                f"the model {target.name} is not loaded, and switch.allow_implicit is false: requests may not choose"
+                f"the model {name} is not loaded, and switch.allow_implicit is false: requests may not choose"
             )
-        return target
 
     def _check_hope(self, name: str | None) -> None:
         """Refuses who would wait for a model that does not come: one that failed stays so until somebody asks anew."""
         state, home = self._engine.state, self._course.home
         if state is EngineState.DRAINING:
             raise not_serving(state, "")
-        if self._course.is_expected:
-            raise not_serving(EngineState.LOADING, "")
-        if self._course.coming is not None or self._course.asked is not None:
+        if self._course.is_awaited or self._course.coming is not None or self._course.asked is not None:
             return
         means_home = name is None or (home is not None and name == home.name)
         if means_home and (home is None or state is EngineState.FAILED):
             raise not_serving(state, self._engine.reason)
 
-    async def _hold(self, target: LocalModel | None, patience: Patience) -> LoadedModel:
+    async def _hold(self, target: LocalModel | None, patience: Patience, awaited: str | None) -> LoadedModel:
         now = trio.current_time()
         end_at = math.inf if patience.timeout_s is None else now + patience.timeout_s
         long_at = now + patience.long_s if patience.on_long is not None else math.inf
@@ -167,7 +170,7 @@ class Gate:
             and self._course.seconds_to_land(self.settings.drain_timeout_s) > self.settings.max_wait_s
         ):
             raise self._too_far()
-        held = self.wishes.add(target)
+        held = self.wishes.add(target, awaited)
         self._course.note_change()
         try:
             while not held.is_over.is_set():
@@ -206,10 +209,10 @@ class Gate:
 
     def _too_far(self) -> ModelSwitchingError:
         assert self._course.coming is not None
-        seconds = min(_MOST_RETRY_S, max(1, math.ceil(self._course.seconds_to_land(self.settings.drain_timeout_s))))
+        seconds = self._course.seconds_to_land(self.settings.drain_timeout_s)
         return ModelSwitchingError(
             f"the model {self._course.coming.name} is being loaded, and others wait for their turn",
-            retry_after_s=seconds,
+            retry_after_s=retry_after_s(seconds),
         )
 
 

@@ -12,7 +12,7 @@ import trio
 
 from ignis.clock import Clock
 from ignis.engine import cut_off
-from ignis.engine.course import Asked, Course, LastLoad, Reload
+from ignis.engine.course import Asked, Course, Expected, LastLoad, Reload
 from ignis.engine.engine import Engine
 from ignis.engine.gate import Gate, KeeperSettings
 from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
@@ -28,6 +28,7 @@ from ignis.errors import (
     DrainingError,
     IgnisError,
     LoadPlanError,
+    ModelNotFoundError,
     SwitchFailedError,
     SwitchInProgressError,
 )
@@ -93,7 +94,13 @@ class ModelKeeper:
             DrainingError: the server shuts down.
         """
         self._check_quiet()
-        target = await trio.to_thread.run_sync(self.models.find, name, abandon_on_cancel=True)
+        try:
+            target = await trio.to_thread.run_sync(self.models.find, name, abandon_on_cancel=True)
+        except ModelNotFoundError:
+            expected = self.course.expected
+            if expected is not None and name == expected.name:
+                raise ModelNotFoundError(f"{expected.told}: it is not here yet") from None
+            raise
         self._check_quiet()
         if not self.course.serves(target):
             self.course.asked = Asked(target)
@@ -140,28 +147,46 @@ class ModelKeeper:
         await self._engine.check_need(name, need_bytes)
 
     def start_with(self, model: LocalModel) -> None:
-        """Has the server's first model loaded."""
-        self.course.is_expected = False
+        """The server's first model is here. It is loaded, unless another one was meanwhile: that serves on."""
+        course = self.course
+        course.expected = None
         self._first = model
         self.models.start_with(model)
-        self.course.home = model
-        self.course.asked = Asked(model)
-        self.course.note_change()
+        self.gate.wishes.locate(model)
+        is_resting = course.asked is None and course.coming is None
+        if course.next_one() is None or (self._engine.state is EngineState.FAILED and is_resting):
+            course.home = model
+            course.asked = Asked(model)
+        course.note_change()
 
-    def expect(self) -> None:
-        """The server's first model is on its way; `start_with` or `fail_start` follows."""
-        self.course.is_expected = True
+    def expect(self, name: str, seconds_left: Callable[[], float] | None = None) -> None:
+        """The server's first model is on its way; `start_with`, `have_none` or `fail_start` follows.
+
+        Requests for it are held until then, and any other model is served.
+
+        Args:
+            name: that clients will use.
+            seconds_left: of its download, as far as one can tell; None: it is looked for on the disk.
+        """
+        self.course.expected = Expected(name, seconds_left)
         self.course.note_change()
 
     def have_none(self, reason: str) -> None:
         """There is no first model, and none is on its way. Requests that name another are served."""
-        self.course.is_expected = self._is_first = False
-        self._engine.note_empty(reason)
+        self._give_up_first(EngineState.UNLOADED, reason, self._engine.note_empty)
 
     def fail_start(self, reason: str) -> None:
         """The first model could not be had: its path is unknown."""
-        self.course.is_expected = self._is_first = False
-        self._engine.note_unloadable(reason)
+        self._give_up_first(EngineState.FAILED, reason, self._engine.note_unloadable)
+
+    def _give_up_first(self, state: EngineState, reason: str, note: Callable[[str], None]) -> None:
+        self.course.expected = None
+        self._is_first = False
+        self.gate.wishes.refuse_awaited(lambda: not_serving(state, reason))
+        if self.course.next_one() is None and self._engine.state in (EngineState.UNLOADED, EngineState.FAILED):
+            self.gate.wishes.refuse_nameless(lambda: not_serving(state, reason))
+            note(reason)
+        self.course.note_change()
 
     def stop(self) -> None:
         """The server shuts down: whoever waits is told so. The engine drains already."""
@@ -174,8 +199,6 @@ class ModelKeeper:
     def _check_quiet(self) -> None:
         if self._engine.state is EngineState.DRAINING:
             raise not_serving(EngineState.DRAINING, "")
-        if self.course.is_expected:
-            raise SwitchInProgressError("the server's first model is being looked for")
         if self.course.coming is not None or self.course.asked is not None:
             name = self.course.coming.name if self.course.coming is not None else "another"
             raise SwitchInProgressError(f"the model {name} is being loaded")
@@ -256,7 +279,8 @@ class ModelKeeper:
         Raises:
             LoadPlanError, ConfigError: of the server's first model; the configuration has to be mended.
         """
-        is_first, self._is_first = self._is_first, False
+        is_first = self._is_first and self._first is not None and target.path == self._first.path
+        self._is_first = False
         watch = SwitchWatch(None, target.name, self.course.clock)
         try:
             loaded, waited = await self._load(await self._open(target))
@@ -273,6 +297,9 @@ class ModelKeeper:
                 if await self._return_to(target):
                     return cause
             self._refuse_waiting(target, cause)
+            if self.course.home is None and self.course.expected is not None:
+                # Whoever names none waits for that one.
+                return cause
             if self.course.home is None or self.course.home.path == target.path:
                 self.course.home = target
                 if self._engine.state is EngineState.UNLOADED:
@@ -449,7 +476,7 @@ class ModelKeeper:
         is served with what it has."""
         settings = self._settings.of(_family(opened))
         trained = opened.checkpoint.shape.context_tokens
-        is_first = self._first is None or opened.local.path == self._first.path
+        is_first = self._first is not None and opened.local.path == self._first.path
         if is_first or settings.max_context <= trained:
             return settings
         return replace(settings, max_context=0)

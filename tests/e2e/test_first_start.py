@@ -6,10 +6,13 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +22,8 @@ import pytest
 from tests.e2e.client import Client
 from tests.e2e.conftest import free_port
 from tests.e2e.mirrored import environment, fill, serve
-from tests.e2e.server import parse_events
-from tests.fakes.mirror import Mirror, serving
+from tests.e2e.server import Server, parse_events
+from tests.fakes.mirror import Handler, Mirror, serving
 
 HI = [{"role": "user", "content": "Hi"}]
 QUESTION = "There is no model in {folder}/models yet. Fetch second ("
@@ -87,6 +90,38 @@ class Terminal:
             time.sleep(0.05)
 
 
+class Gated:
+    """Answers with half of a file, and with the rest when it is let."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+        self.is_reached, self.go_on = threading.Event(), threading.Event()
+
+    def __call__(self, handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(self.body)))
+        handler.end_headers()
+        handler.wfile.write(self.body[: len(self.body) // 2])
+        handler.wfile.flush()
+        self.is_reached.set()
+        self.go_on.wait(60)
+        handler.wfile.write(self.body[len(self.body) // 2 :])
+
+
+def first_answer(server: Server, **body: Any) -> tuple[int, Any]:
+    """Of the first request that the server can read: nobody has looked whether it is ready."""
+    end = time.perf_counter() + 60
+    while True:
+        try:
+            asked = {"messages": HI, "max_tokens": 1, **body}
+            status, _, content = server.client.request("POST", "/v1/chat/completions", asked)
+        except ConnectionError:
+            assert time.perf_counter() < end and server.process.poll() is None, server.log_text()
+            time.sleep(0.01)
+            continue
+        return status, json.loads(content)
+
+
 def state(client: Client) -> dict[str, Any]:
     return {name: value for name, value in client.json("GET", "/v1/models").items() if name in ("status", "reason")}
 
@@ -144,6 +179,80 @@ def test_another_model_is_served_while_the_question_stands(mirror: Mirror, tmp_p
         terminal.type("\x03")
         assert terminal.wait_end() == 0
     assert mirror.asked == []
+
+
+def test_another_model_is_served_while_the_first_one_is_fetched_and_keeps_its_place(
+    mirror: Mirror, tmp_path: Path
+) -> None:
+    gated = Gated(mirror.files["/owner/first/resolve/v1/first.gguf"])
+    mirror.answers = [gated]
+    server = serve(mirror, tmp_path, "--switch-known-models", f"here={tmp_path}/source/second")
+    held: list[tuple[int, Any]] = []
+    try:
+        assert gated.is_reached.wait(30)
+        thread = threading.Thread(target=lambda: held.append(first_answer(server, model="first")))
+        thread.start()
+        server.wait_metric("ignis_model_waiting_requests", 1)
+        assert state(server.client) == {"status": "loading", "reason": "the model first is being fetched"}
+        assert server.client.request("GET", "/health")[0] == 503
+        status, found = first_answer(server, model="here")
+        assert (status, found["model"]) == (200, "here")
+        assert server.client.request("POST", "/v1/models/unload")[0] == 202
+        server.wait_metric("ignis_model_state", 1, state="unloaded")
+        assert server.client.request("POST", "/v1/models/switch", {"model": "here"})[0] == 202
+        headers = {"Prefer": "wait=60", "Content-Type": "application/json"}
+        changed = urllib.request.Request(
+            f"{server.base_url}/config", b'{"model": {"decode_lanes": 2}}', headers, method="PATCH"
+        )
+        server.wait_metric("ignis_model_state", 1, state="serving")
+        with urllib.request.urlopen(changed) as answer:
+            assert json.load(answer)["applied"] == "reload"
+        assert first_answer(server)[1]["model"] == "here" and held == []
+        gated.go_on.set()
+        thread.join()
+        assert [(status, found["model"]) for status, found in held] == [(200, "first")]
+    finally:
+        gated.go_on.set()
+        assert server.stop() == 0
+
+
+def test_the_first_request_of_all_is_held_until_its_model_is_found(
+    mirror: Mirror, real_model: Path, tmp_path: Path
+) -> None:
+    # Copied there, so that it is hashed first.
+    (tmp_path / "models").mkdir()
+    shutil.copy(real_model, tmp_path / "models" / "first.gguf")
+    server = serve(mirror, tmp_path)
+    try:
+        status, found = first_answer(server)
+        assert (status, found["model"]) == (200, "first")
+    finally:
+        assert server.stop() == 0
+
+
+def test_a_first_download_that_is_stopped_failed_of_nothing_and_may_be_begun_again(
+    mirror: Mirror, tmp_path: Path
+) -> None:
+    gated = Gated(mirror.files["/owner/first/resolve/v1/first.gguf"])
+    mirror.answers = [gated]
+    server = serve(mirror, tmp_path)
+    told: list[tuple[int, Any]] = []
+    try:
+        assert gated.is_reached.wait(30)
+        thread = threading.Thread(target=lambda: told.append(first_answer(server)))
+        thread.start()
+        server.wait_metric("ignis_model_waiting_requests", 1)
+        assert server.client.request("DELETE", "/v1/models/download/first")[0] == 202
+        thread.join()
+        reason = "there is no model yet: the download of first was stopped"
+        assert [(status, found["error"]["message"]) for status, found in told] == [(503, reason)]
+        assert state(server.client) == {"status": "unloaded", "reason": reason}
+        assert parse_events(server.log_text(), "ignis.model.load_failed") == []
+        assert server.client.request("POST", "/v1/models/download", {"model": "first"})[0] == 202
+        assert first_answer(server)[0] == 200
+    finally:
+        gated.go_on.set()
+        assert server.stop() == 0
 
 
 def test_ctrl_c_at_the_question_ends_the_server(mirror: Mirror, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Models, health, metrics, tokenize and detokenize over the scripted engine."""
 
+import math
 import threading
 from typing import Any
 
@@ -120,6 +121,27 @@ async def test_health_says_what_is_wrong(state: EngineState, is_turning: bool, c
     assert error["code"] == code
     assert words in error["message"] and "somebody" not in error["message"]
     assert answer.header("Retry-After") is not None
+
+
+@pytest.mark.parametrize(
+    ("seconds_left", "told", "retry_after"),
+    [
+        (None, "the model first is being looked for", "1"),
+        (90.2, "the model first is being fetched", "91"),
+        (math.inf, "the model first is being fetched", "600"),
+    ],
+)
+async def test_health_and_the_list_say_that_the_first_model_is_on_its_way(
+    seconds_left: float | None, told: str, retry_after: str
+) -> None:
+    rig = Rig()
+    rig.keeper.course.model, rig.engine.state = None, EngineState.UNLOADED
+    rig.keeper.expect("first", None if seconds_left is None else lambda: seconds_left)
+    answer = await rig.answer("GET", "/health")
+    assert (answer.status, answer.json()["error"]["message"]) == (503, told)
+    assert answer.header("Retry-After") == retry_after
+    body = (await rig.answer("GET", "/v1/models")).json()
+    assert (body["status"], body["reason"]) == ("loading", told)
 
 
 @pytest.mark.parametrize("path", [CHAT, "/v1/tokenize", "/v1/detokenize"])

@@ -70,8 +70,16 @@ class Bench:
         await trio.lowlevel.checkpoint()
 
     async def start(self, nursery: trio.Nursery, name: str = "a") -> None:
+        await self.start_without(nursery)
+        self.find(name)
+
+    async def start_without(self, nursery: trio.Nursery) -> None:
+        """With no first model yet."""
         await nursery.start(self.engine.run)
         nursery.start_soon(self.keeper.run)
+
+    def find(self, name: str) -> None:
+        """The first model is here."""
         self.keeper.start_with(LocalModel(name, self.folder / f"{name}.gguf"))
 
     async def answer(self, name: str | None, patience: Patience = AT_EASE) -> str:
@@ -119,6 +127,114 @@ async def test_a_request_waits_for_the_first_load(cold: Bench, nursery: trio.Nur
     assert await cold.answer(None) == "a"
     assert cold.keeper.course.status is ModelStatus.SERVING
     assert cold.metric('ignis_model_state{state="serving"}') == 1
+
+
+async def test_what_comes_before_the_first_model_is_found_waits_for_it(cold: Bench, nursery: trio.Nursery) -> None:
+    await cold.start_without(nursery)
+    cold.keeper.expect("first")
+    told: list[str] = []
+    answered: list[str] = []
+
+    async def tell() -> None:
+        told.append(cold.keeper.course.status.value)
+        await trio.lowlevel.checkpoint()
+
+    async def client(name: str | None) -> None:
+        answered.append(await cold.answer(name, Patience(long_s=0.01, on_long=tell)))
+
+    async with trio.open_nursery() as requests:
+        for name in (None, "first"):
+            requests.start_soon(client, name)
+        await until(lambda: len(told) == 2)
+        with pytest.raises(RequestTimeoutError):
+            await cold.answer("first", Patience(timeout_s=0.01))
+        assert told == ["loading"] * 2 and len(cold.keeper.gate.wishes) == 2
+        cold.keeper.start_with(LocalModel("first", cold.folder / "a.gguf"))
+    assert answered == ["first"] * 2 and cold.loaded == ["first"]
+
+
+async def test_while_the_first_model_is_fetched_others_are_served_and_it_takes_no_place(
+    cold: Bench, nursery: trio.Nursery
+) -> None:
+    await cold.start_without(nursery)
+    cold.keeper.expect("first", lambda: 90.0)
+    assert not cold.keeper.ask_unload()
+    reload = cold.keeper.ask_reload(LoadSettings(replace(cold.engine.settings, decode_lanes=2)))
+    assert reload.over.is_set() and reload.error is None
+    with pytest.raises(ModelNotFoundError, match="the model first is being fetched"):
+        await cold.keeper.ask_switch("first")
+    assert await cold.answer("b") == "b" and cold.engine.num_lanes == 2
+    assert cold.keeper.course.status is ModelStatus.SERVING
+    await cold.keeper.ask_switch("c")
+    # Whatever serves is what it means that names none.
+    assert await cold.answer(None) == "c"
+    assert cold.keeper.ask_unload()
+    await until(lambda: cold.keeper.course.status is ModelStatus.UNLOADED)
+    assert await cold.answer("c") == "c"
+    held: list[str] = []
+
+    async def client() -> None:
+        held.append(await cold.answer("first"))
+
+    cold.find("a")
+    assert await cold.answer(None) == "c" and cold.loaded == ["b", "c", "c"]
+    cold.keeper.expect("first", lambda: 90.0)
+    async with trio.open_nursery() as requests:
+        requests.start_soon(client)
+        await until(lambda: len(cold.keeper.gate.wishes) == 1)
+        cold.keeper.start_with(LocalModel("first", cold.folder / "a.gguf"))
+    assert held == ["first"] and cold.loaded == ["b", "c", "c", "first"]
+
+
+async def test_a_bad_model_named_meanwhile_stops_nobody_from_waiting_for_the_first_one(
+    cold: Bench, nursery: trio.Nursery
+) -> None:
+    await cold.start_without(nursery)
+    cold.keeper.expect("a")
+    answered: list[str] = []
+
+    async def client(name: str | None) -> None:
+        answered.append(await cold.answer(name))
+
+    async with trio.open_nursery() as requests:
+        for name in (None, "a"):
+            requests.start_soon(client, name)
+        for fault in ("plan", "reading"):
+            cold.leaf.load_faults[fault] = LoadPlanError("the card is full")
+            # Not the server's end, though nothing was loaded before.
+            with pytest.raises(SwitchFailedError):
+                await cold.answer("b")
+        assert cold.keeper.course.status is ModelStatus.LOADING
+        cold.find("a")
+    assert answered == ["a"] * 2
+
+
+@pytest.mark.parametrize("how", ["have_none", "fail_start"])
+async def test_whoever_waits_for_a_first_model_that_does_not_come_is_told_so(
+    cold: Bench, nursery: trio.Nursery, how: str
+) -> None:
+    await cold.start_without(nursery)
+    cold.keeper.expect("first", lambda: 90.0)
+    told: list[str] = []
+
+    async def client(name: str | None) -> None:
+        with pytest.raises(ServerNotReadyError) as refused:
+            await cold.answer(name)
+        told.append(refused.value.message)
+
+    async with trio.open_nursery() as requests:
+        for name in (None, "first"):
+            requests.start_soon(client, name)
+        await until(lambda: len(cold.keeper.gate.wishes) == 2)
+        getattr(cold.keeper, how)("the download was stopped")
+    says = "the download was stopped"
+    assert told == [says if how == "have_none" else f"the model failed: {says}"] * 2
+    cold.keeper.have_none(says)
+    assert cold.keeper.course.status is ModelStatus.UNLOADED
+    assert await cold.answer("b") == "b"
+    # Nor does it touch what serves by then.
+    getattr(cold.keeper, how)("it is gone")
+    assert await cold.answer(None) == "b"
 
 
 async def test_naming_another_model_is_answered_by_that_one(bench: Bench) -> None:
