@@ -1,6 +1,6 @@
 // The numbers of a chart.
 
-import { clock } from "../parts/format.js";
+import { clock, shapeOf } from "../parts/format.js";
 import { html } from "../parts/html.js";
 import { ring, shown } from "../state/samples.js";
 
@@ -21,7 +21,7 @@ export function ChartTable({ chart }) {
           // A row is a place, the newest sample's first: what is in it changes, and no row moves.
           (index) => html`<tr key=${stop - index}>
             <td>${clock(ring.time(index))}${ring.isRestart(index) && " restart"}</td>
-            ${chart.lines.map((line) => html`<td class="number" key=${line.label}>${chart.words(line.read(index))}</td>`)}
+            ${chart.lines.map((line) => [line.label, chart.words(line.read(index))]).map(([label, words]) => html`<td class="number" key=${`${label} ${shapeOf(words)}`}>${words}</td>`)}
           </tr>`,
         )}
       </tbody>

@@ -1,7 +1,7 @@
 // Six figures: what the server does now, each with what explains it.
 
 import { html } from "../parts/html.js";
-import { count, duration, durationParts } from "../parts/format.js";
+import { count, duration, durationParts, shapeOf } from "../parts/format.js";
 import { DERIVED, evenRate, fromCache } from "../state/measures.js";
 import { ring, shown } from "../state/samples.js";
 
@@ -13,17 +13,19 @@ export function Figures() {
     <${Lanes} at=${at} />
     <${Waiting} at=${at} start=${start} last=${last} />
     <${Decode} at=${at} last=${last} />
-    <${Times} title="First token" half=${at(DERIVED.ttftHalf)} most=${at(DERIVED.ttftMost)} none="no request in the last minute" />
-    <${Times} title="Between tokens" half=${at(DERIVED.gapHalf)} most=${at(DERIVED.gapMost)} none="no token in the last minute" />
+    <${Times} title="First token" half=${at(DERIVED.ttftHalf)} most=${at(DERIVED.ttftMost)} none="no request" />
+    <${Times} title="Between tokens" half=${at(DERIVED.gapHalf)} most=${at(DERIVED.gapMost)} none="no token" />
     <${Cache} start=${start} last=${last} />
   </section>`;
 }
 
-/** @param {{title: string, value: string, unit?: string, isRough?: boolean, isWide?: boolean, children?: any}} properties isWide: its digits come and go, and its unit stays where it is */
-function Figure({ title, value, unit = "", isRough = false, isWide = isRough, children }) {
+/** @param {{title: string, value: string, unit?: string, isRough?: boolean, children?: any}} properties */
+function Figure({ title, value, unit = "", isRough = false, children }) {
+  const isKnown = value !== "–";
+  // The unit stands at the number: another one where the number has another width, so that none is moved.
   return html`<div class="card figure-card">
     <h2>${title}</h2>
-    <p class="big">${isRough && html`<span class=${`rough ${value === "–" ? "none" : ""}`} title="Interpolated in the buckets of a histogram">≈</span>`}<b class=${isWide ? "wide-figure" : ""}>${value}</b> <span>${unit}</span></p>
+    <p class="big" key=${shapeOf(value)}>${isRough && isKnown && html`<span class="rough" title="Interpolated in the buckets of a histogram">≈</span>`}<b>${value}</b> <span>${unit}</span></p>
     ${children}
   </div>`;
 }
@@ -49,18 +51,18 @@ function Waiting({ at, start, last }) {
   const waiting = at('ignis_scheduler_requests{state="waiting"}') + at("ignis_model_waiting_requests");
   const oldest = Math.max(at('ignis_oldest_waiting_seconds{for="admission"}'), at('ignis_oldest_waiting_seconds{for="model"}'));
   const refused = ring.growth('ignis_requests_rejected_total{reason="full"}', start, last);
-  const parts = [
-    waiting > 0 && Number.isFinite(oldest) && `oldest ${duration(oldest)}`,
-    Number.isFinite(refused) && (refused > 0 ? `${count(refused)} refused` : "none refused"),
-  ];
-  return html`<${Figure} title="Waiting" value=${count(waiting)}><p class="quiet">${parts.filter(Boolean).join(" · ")}</p><//>`;
+  const age = waiting > 0 && Number.isFinite(oldest) ? `oldest ${duration(oldest)}` : "";
+  const no = Number.isFinite(refused) ? (refused > 0 ? `${count(refused)} refused` : "none refused") : "";
+  return html`<${Figure} title="Waiting" value=${count(waiting)}>
+    <p class="quiet" key=${shapeOf(age)}>${age}${no && (age ? html`<span class="wide"> · ${no}</span>` : no)}</p>
+  <//>`;
 }
 
 /** @param {{at: (key: string) => number, last: number}} properties */
 function Decode({ at, last }) {
   const rate = evenRate(ring, DERIVED.decodeRate, last);
   const lanes = at('ignis_lanes{state="decode"}');
-  return html`<${Figure} title="Decode" value=${count(rate)} unit="tok/s" isWide>
+  return html`<${Figure} title="Decode" value=${count(rate)} unit="tok/s">
     <p class="quiet">${lanes > 1 && rate > 0 ? `${count(rate / lanes)} each lane` : lanes === 1 ? "one lane" : "no lane decodes"}</p>
   <//>`;
 }
@@ -68,13 +70,13 @@ function Decode({ at, last }) {
 /** @param {{title: string, half: number, most: number, none: string}} properties */
 function Times({ title, half, most, none }) {
   const [value, unit] = durationParts(half);
-  return html`<${Figure} title=${title} value=${value} unit=${unit} isRough><p class="quiet">${Number.isFinite(most) ? `p95 ≈ ${duration(most)}` : none}</p><//>`;
+  return html`<${Figure} title=${title} value=${value} unit=${unit} isRough><p class="quiet">${Number.isFinite(most) ? `p95 ≈ ${duration(most)}` : html`${none}<span class="wide"> in the last minute</span>`}</p><//>`;
 }
 
 /** @param {{start: number, last: number}} properties */
 function Cache({ start, last }) {
   const { all, cached } = fromCache(ring, start, last);
-  return html`<${Figure} title="Prompt from cache" value=${all > 0 ? count((100 * cached) / all) : "–"} unit=${all > 0 ? "%" : ""} isWide>
-    <p class="quiet">${all > 0 ? `${count(cached)} of ${count(all)} tokens` : "no prompt in this time"}</p>
+  return html`<${Figure} title="From cache" value=${all > 0 ? count((100 * cached) / all) : "–"} unit=${all > 0 ? "%" : ""}>
+    <p class="quiet" key=${shapeOf(`${count(cached)} of ${count(all)}`)}>${all > 0 ? html`${count(cached)}<span class="wide"> of ${count(all)}</span> tokens` : html`no prompt<span class="wide"> in this time</span>`}</p>
   <//>`;
 }

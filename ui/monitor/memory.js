@@ -1,7 +1,7 @@
 // The memory of the card as it was planned at load, beside the driver's own account, and the tiers of KV pages.
 
 import { useState } from "../vendor/hooks.js";
-import { bytes, count } from "../parts/format.js";
+import { bytes, count, shapeOf } from "../parts/format.js";
 import { html } from "../parts/html.js";
 import { readKey } from "../api/exposition.js";
 import { ring, shown } from "../state/samples.js";
@@ -28,10 +28,11 @@ export function Memory() {
   const free = Math.max(0, budget - taken);
   if (free > 0) parts.push({ label: "Free", size: free, colour: 0 });
   const all = Math.max(budget || 0, taken);
+  const account = taken > 0 ? accountAt(last, budget, taken) : "no model is loaded";
   return html`<section class="card memory" aria-label="Memory">
     <header>
       <h2>Memory, as planned at load</h2>
-      <span class="quiet">${taken > 0 ? accountAt(last, budget, taken) : "no model is loaded"}</span>
+      <span class="quiet" key=${shapeOf(account)}>${account}</span>
       <button type="button" class="link" aria-label=${`Memory as a ${isTable ? "picture" : "table"}`} onClick=${() => setTable(!isTable)}>${isTable ? "Picture" : "Table"}</button>
     </header>
     ${isTable

@@ -2,6 +2,7 @@
 
 import { useState } from "../vendor/hooks.js";
 import { readKey } from "../api/exposition.js";
+import { shapeOf } from "../parts/format.js";
 import { html } from "../parts/html.js";
 import { ring, shown } from "../state/samples.js";
 import { Sparkline } from "./sparkline.js";
@@ -43,11 +44,13 @@ function Table({ wanted }) {
 function Row({ of: key, last, isOpen, onOpen }) {
   const { name, labels } = readKey(key);
   const isCounter = /_(total|count|sum|bucket)$/.test(name);
+  const value = short(ring.at(key, last));
+  const rate = isCounter ? short(ring.rate(key, last)) : "";
   return html`<tr>
     <td class="code" title=${familyOf(name)}>${name}</td>
     <td class="code">${Object.entries(labels).map(([label, value]) => `${label}=${value}`).join(" ")}</td>
-    <td class="number">${short(ring.at(key, last))}</td>
-    <td class="number">${isCounter ? short(ring.rate(key, last)) : ""}</td>
+    <td class="number" key=${`value ${shapeOf(value)}`}>${value}</td>
+    <td class="number" key=${`rate ${shapeOf(rate)}`}>${rate}${rate && html`<span class="narrow"> a second</span>`}</td>
     <td class="course">${isOpen && html`<${Sparkline} of=${key} isRate=${isCounter} />`}<button type="button" class="link" aria-expanded=${isOpen} aria-label=${`Course of ${key}`} onClick=${onOpen}>${isOpen ? "Hide" : "Course"}</button></td>
   </tr>`;
 }

@@ -1,7 +1,7 @@
 // How the times to the first token were spread, over the time that is shown.
 
 import { useState } from "../vendor/hooks.js";
-import { count, duration } from "../parts/format.js";
+import { count, duration, shapeOf } from "../parts/format.js";
 import { html } from "../parts/html.js";
 import { TTFT } from "../state/measures.js";
 import { quantile } from "../state/ring.js";
@@ -14,21 +14,22 @@ export function Spread() {
   const { start, stop } = shown.value;
   const buckets = around(ring.spread(TTFT, start, stop - 1));
   const total = buckets.reduce((sum, bucket) => sum + bucket.count, 0);
+  const requests = `${count(total)} ${total === 1 ? "request" : "requests"}`;
   const most = Math.max(1, ...buckets.map((bucket) => bucket.count));
   const marks = [[0.5, "p50"], [0.95, "p95"]].map(([share, label]) => ({ label: String(label), value: quantile(buckets, Number(share)) }));
   return html`<section class="card spread" aria-label="First token, spread">
     <header>
       <h2>First token, spread</h2>
-      <span class="quiet">${count(total)} ${total === 1 ? "request" : "requests"}</span>
+      <span class="quiet" key=${shapeOf(requests)}>${requests}</span>
       <button type="button" class="link" aria-label=${`First token, spread, as a ${isTable ? "picture" : "table"}`} onClick=${() => setTable(!isTable)}>${isTable ? "Picture" : "Table"}</button>
     </header>
     ${isTable
       ? html`<div class="scroll lines" tabindex="0" role="region" aria-label="Buckets"><table>
           <thead><tr><th scope="col">Up to</th><th scope="col" class="number">Requests</th></tr></thead>
-          <tbody>${buckets.map(({ bound, count: number }) => html`<tr key=${bound}><td>${words(bound)}</td><td class="number">${count(number)}</td></tr>`)}</tbody>
+          <tbody>${buckets.map(({ bound, count: number }) => html`<tr key=${bound}><td>${words(bound)}</td><td class="number" key=${shapeOf(count(number))}>${count(number)}</td></tr>`)}</tbody>
         </table></div>`
       : html`<div class="bars" role="img" aria-label=${total ? `${count(total)} requests; ${marks.map(({ label, value }) => `${label} about ${duration(value)}`).join(", ")}` : "no request in this time"}>
-          ${buckets.map(({ bound, count: number }, at) => html`<div class="bucket" key=${at} title=${`up to ${words(bound)}: ${count(number)}`}>
+          ${buckets.map(({ bound, count: number }, at) => html`<div class="bucket" key=${`${at} of ${buckets.length}: ${bound}`} title=${`up to ${words(bound)}: ${count(number)}`}>
             <div class="column"><span style=${{ transform: `scaleY(${number / most})`, opacity: 0.4 + (0.6 * number) / most }} data-empty=${number === 0}></span></div>
             <span class="bound">${bound === Infinity ? "more" : short(bound)}</span>
           </div>`)}

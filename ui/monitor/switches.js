@@ -26,12 +26,12 @@ function Row({ each }) {
   const ms = (/** @type {number | undefined} */ value) => (value === undefined ? "–" : duration(value / 1000));
   const outcome = OUTCOMES[/** @type {keyof typeof OUTCOMES} */ (each.outcome)];
   return html`<tr>
-    <td>${clock(each.at)}</td>
-    <td>${each.from ?? html`<span class="quiet">asleep</span>`}</td>
-    <td>${each.to ?? html`<span class="quiet">asleep${each.reason && `, ${each.reason}`}</span>`}${outcome && html` <span class="tag bad" title=${each.reason ?? ""}>${outcome}</span>`}</td>
-    <td>${ms(each.teardown_ms)}</td>
-    <td>${ms(each.load_ms)}</td>
-    <td>${ms(each.warm_up_ms)}</td>
-    <td>${each.waited ? `${count(each.waited)} ${each.waited === 1 ? "request" : "requests"}` : "–"}</td>
+    <td data-label="When">${clock(each.at)}</td>
+    <td data-label="From">${each.from ?? html`<span class="quiet">asleep</span>`}</td>
+    <td data-label="To">${each.to ?? html`<span class="quiet">asleep${each.reason && `, ${each.reason}`}</span>`}${outcome && html` <span class="tag bad" title=${each.reason ?? ""}>${outcome}</span>`}</td>
+    <td data-label="Unload">${ms(each.teardown_ms)}</td>
+    <td data-label="Load">${ms(each.load_ms)}</td>
+    <td data-label="Warm-up">${ms(each.warm_up_ms)}</td>
+    <td data-label="Waited">${each.waited ? `${count(each.waited)} ${each.waited === 1 ? "request" : "requests"}` : "–"}</td>
   </tr>`;
 }

@@ -1,6 +1,6 @@
 // Where KV pages are: on the device, in host memory, on disk.
 
-import { bytes, count } from "../parts/format.js";
+import { bytes, count, shapeOf } from "../parts/format.js";
 import { html } from "../parts/html.js";
 import { ring } from "../state/samples.js";
 
@@ -28,7 +28,7 @@ export function Tiers({ last }) {
 function Tier({ label, share, figure, words, title = "" }) {
   const value = Math.min(1, Math.max(0, share || 0));
   return html`<div class="tier" title=${title}>
-    <p><span>${label}</span><span class="quiet">${figure}</span></p>
+    <p><span>${label}</span><span class="quiet" key=${shapeOf(figure)}>${figure}</span></p>
     <div class="gauge" role="img" aria-label=${`${Math.round(value * 100)} % used`}><span style=${{ width: `${value * 100}%` }}></span></div>
     <p class="quiet">${words}</p>
   </div>`;

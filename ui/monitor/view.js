@@ -69,7 +69,7 @@ function Shown() {
     return html`<span class="quiet shown">${time(from)} to ${time(to)}</span>
       <button type="button" class="link" onClick=${() => show(minutes.value)}>Show all</button>`;
   }
-  if (trouble.value) return html`<span class="shown bad" role="status">the last sample did not come: ${trouble.value}</span>`;
+  if (trouble.value) return html`<span key="bad" class="shown bad" role="status">the last sample did not come: ${trouble.value}</span>`;
   return html`<span class="quiet shown">${pausedAt.value === null ? "every 2 s" : `paused at ${time(to)}`}</span>`;
 }
 

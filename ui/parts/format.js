@@ -50,3 +50,8 @@ export function span(seconds) {
 export function clock(seconds) {
   return new Date(seconds * 1000).toLocaleTimeString("en-GB");
 }
+
+/** What its width depends on, as all figures are as wide as another: the key of a part that is another one where it would move. @param {string} value */
+export function shapeOf(value) {
+  return value.replace(/\d/g, "0");
+}
