@@ -1,6 +1,7 @@
 // Starts the page.
 
 import { html } from "./parts/html.js";
+import { shieldWords } from "./parts/sending.js";
 import { startRouter } from "./router.js";
 import { Frame } from "./shell/frame.js";
 import * as chats from "./state/chats.js";
@@ -10,6 +11,7 @@ import { render } from "./vendor/preact.js";
 import { First, VIEWS } from "./views.js";
 
 session.start();
+shieldWords();
 startRouter();
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 app.replaceChildren();

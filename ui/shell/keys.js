@@ -12,7 +12,7 @@ const LISTS = ".list, .runs";
 /** Listens until what it returns is called. @param {string[]} views their names, in the order of the rail */
 export function listen(views) {
   const press = (/** @type {KeyboardEvent} */ event) => {
-    if (event.defaultPrevented || event.isComposing) return;
+    if (event.defaultPrevented) return;
     if (act(event, views)) event.preventDefault();
   };
   document.addEventListener("keydown", press);

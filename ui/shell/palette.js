@@ -36,7 +36,7 @@ export function Palette({ views }) {
   };
   const keys = (/** @type {KeyboardEvent} */ event) => {
     const by = { ArrowDown: 1, ArrowUp: -1, PageDown: LIMIT, PageUp: -LIMIT }[event.key];
-    if (event.key === "Enter" && !event.isComposing) run(items[at]);
+    if (event.key === "Enter") run(items[at]);
     else if (by && items.length) setAt(Math.abs(by) > 1 ? Math.max(0, Math.min(items.length - 1, at + by)) : (at + by + items.length) % items.length);
     else return;
     event.preventDefault();
