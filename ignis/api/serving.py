@@ -118,12 +118,13 @@ class Serving:
         if state is not EngineState.DRAINING and course.expected is not None and course.is_awaited:
             raise course.expected.not_here()
         if state in (EngineState.DRAINING, EngineState.FAILED) and course.watch is None:
-            raise not_serving(state, self._engine.reason)
+            raise course.not_serving()
         if course.model is not None:
             return course.model.name
         if course.home is None or not course.has_served:
-            is_loading = course.status is ModelStatus.LOADING
-            raise not_serving(EngineState.LOADING if is_loading else state, self._engine.reason)
+            if course.status is ModelStatus.LOADING:
+                raise not_serving(EngineState.LOADING, "")
+            raise course.not_serving()
         return course.home.name
 
     async def submit_in_turn(

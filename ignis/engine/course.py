@@ -14,16 +14,20 @@ import trio
 from ignis.clock import Clock
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import STATUS, EngineState, LoadedModel, ModelFacts, ModelStatus
+from ignis.engine.limits import not_serving
 from ignis.engine.opening import Opened
 from ignis.engine.settings import LoadSettings
 from ignis.engine.switching import Switch, SwitchPhase, SwitchWatch
-from ignis.errors import ServerNotReadyError
+from ignis.errors import BusyError, ServerNotReadyError
 from ignis.models.local import LocalModel
 
 _USUAL_BYTES_S = 1e9
 _USUAL_LOAD_S = 2.0
 _CHANGES_KEPT = 20
 _MOST_RETRY_S = 600
+_UNKNOWN_RETRY_S = 30
+"""Where a person has to do something first."""
+_FIRST_REST_S, _LONGEST_REST_S = 5.0, 60.0
 
 
 def retry_after_s(seconds: float) -> int:
@@ -111,6 +115,10 @@ class Course:
         """The server's first model, while it is not here yet. Others may serve meanwhile."""
         self.leaving: LocalModel | None = None
         """What is being unloaded with nothing to follow: its memory is not back yet."""
+        self.rested_at_s = 0.0
+        """Of the one at home, where it failed: when the next request has it tried anew."""
+        self._num_failures = 0
+        """Of it, one after the other."""
         self.has_served = False
         """A model was loaded since the server started."""
         self.loads: dict[Path, LastLoad] = {}
@@ -169,6 +177,20 @@ class Course:
             drained_s = phase_age_s if SwitchPhase.PREPARE in watch.seconds else 0.0
             return load_s + min(self._engine.seconds_to_end(), max(drain_timeout_s - drained_s, 0.0))
         return load_s - phase_age_s
+
+    def note_failure(self) -> None:
+        """The one at home could not be loaded. It is not tried anew by every request, but before long."""
+        self.rested_at_s = self.clock() + min(_LONGEST_REST_S, _FIRST_REST_S * 2**self._num_failures)
+        # No number of failures makes a number that no float holds.
+        self._num_failures = min(self._num_failures + 1, 10)
+
+    def note_success(self) -> None:
+        self.rested_at_s, self._num_failures = 0.0, 0
+
+    def not_serving(self) -> BusyError:
+        """For whoever wants what requests mean that name none, where none is on its way."""
+        seconds = _UNKNOWN_RETRY_S if self.home is None else self.rested_at_s - self.clock()
+        return not_serving(self._engine.state, self._engine.reason, retry_after_s(seconds))
 
     def note_change(self) -> None:
         self._changed.set()

@@ -18,7 +18,6 @@ from ignis.config_fields import ConfigFields
 from ignis.engine.course import Course, retry_after_s
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import EngineState, LoadedModel
-from ignis.engine.limits import not_serving
 from ignis.engine.wishes import Held, Wishes
 from ignis.errors import ModelNotFoundError, ModelSwitchingError, RequestTimeoutError
 from ignis.models.local import LocalModel, LocalModels
@@ -150,15 +149,16 @@ class Gate:
             )
 
     def _check_hope(self, name: str | None) -> None:
-        """Refuses who would wait for a model that does not come: one that failed stays so until somebody asks anew."""
-        state, home = self._engine.state, self._course.home
+        """Refuses who would wait for a model that does not come: one that failed is let rest for a while."""
+        course, state, home = self._course, self._engine.state, self._course.home
         if state is EngineState.DRAINING:
-            raise not_serving(state, "")
-        if self._course.is_awaited or self._course.coming is not None or self._course.asked is not None:
+            raise course.not_serving()
+        if course.is_awaited or course.coming is not None or course.asked is not None:
             return
         means_home = name is None or (home is not None and name == home.name)
-        if means_home and (home is None or state is EngineState.FAILED):
-            raise not_serving(state, self._engine.reason)
+        is_resting = state is EngineState.FAILED and course.clock() < course.rested_at_s
+        if means_home and (home is None or is_resting):
+            raise course.not_serving()
 
     async def _hold(self, target: LocalModel | None, patience: Patience, awaited: str | None) -> LoadedModel:
         now = trio.current_time()

@@ -296,21 +296,34 @@ class ModelKeeper:
                 self._settings = old_settings
                 if await self._return_to(target):
                     return cause
-            self._refuse_waiting(target, cause)
-            if self.course.home is None and self.course.expected is not None:
-                # Whoever names none waits for that one.
-                return cause
-            if self.course.home is None or self.course.home.path == target.path:
-                self.course.home = target
-                if self._engine.state is EngineState.UNLOADED:
-                    self._engine.note_unloadable(str(cause))
-            if self._engine.state is EngineState.FAILED:
-                reason = self._engine.reason
-                self.gate.wishes.refuse_nameless(lambda: not_serving(EngineState.FAILED, reason))
+            await self._fail(target, cause)
             if is_first and isinstance(cause, LoadPlanError | ConfigError):
                 raise cause from error
             return cause
         return None
+
+    async def _fail(self, target: LocalModel, cause: BaseException) -> None:
+        """A model that was to be loaded where nothing is could not be."""
+        home = self.course.home
+        if home is None and self.course.expected is not None:
+            # Whoever names none waits for that one.
+            self._refuse_waiting(target, cause)
+        elif home is None or home.path == target.path:
+            self.course.home = target
+            self._note_failed(cause)
+            self._refuse_waiting(target, cause, self.course.not_serving().retry_after_s)
+        else:
+            self._refuse_waiting(target, cause)
+            if self._engine.state is EngineState.FAILED:
+                # The one at home did not: it is asleep as before.
+                await self._engine.unload()
+
+    def _note_failed(self, cause: BaseException) -> None:
+        """What requests mean that name none could not be loaded."""
+        if self._engine.state is EngineState.UNLOADED:
+            self._engine.note_unloadable(str(cause))
+        self.course.note_failure()
+        self.gate.wishes.refuse_nameless(self.course.not_serving)
 
     async def _switch(
         self, old: LocalModel, target: LocalModel, watch: SwitchWatch, old_settings: LoadSettings
@@ -383,10 +396,7 @@ class ModelKeeper:
         except Exception as error:
             cause = first_of(error)
             self._log.emit("ignis.model.load_failed", id=old.name, error=cause)
-            if self._engine.state is EngineState.UNLOADED:
-                self._engine.note_unloadable(str(cause))
-            reason = self._engine.reason
-            self.gate.wishes.refuse_nameless(lambda: not_serving(EngineState.FAILED, reason))
+            self._note_failed(cause)
             return False
         return True
 
@@ -457,6 +467,7 @@ class ModelKeeper:
         load_s = self.course.clock() - begun_at_s
         self.course.opened, self.course.model, self.course.home = opened, model, opened.local
         self.course.has_served = True
+        self.course.note_success()
         self.gate.used_at_s = self.course.clock()
         local = opened.local
         self.course.loads[local.path] = LastLoad(model.facts(), load_s, local.modified_unix_s())
@@ -507,11 +518,14 @@ class ModelKeeper:
         self._metrics.count("ignis_model_loads", label="failed")
         self._log.emit("ignis.model.load_failed", id=target.name, error=cause)
 
-    def _refuse_waiting(self, target: LocalModel, cause: BaseException) -> int:
+    def _refuse_waiting(self, target: LocalModel, cause: BaseException, retry_after_s: int | None = None) -> int:
         """Ends the wait of those who wanted it; returns how many that were."""
         reason = without_folders(cause.message if isinstance(cause, IgnisError) else "an internal error occurred")
         return self.gate.wishes.refuse(
-            target.path, lambda: SwitchFailedError(f"the model {target.name} could not be loaded: {reason}")
+            target.path,
+            lambda: SwitchFailedError(
+                f"the model {target.name} could not be loaded: {reason}", "model", retry_after_s=retry_after_s
+            ),
         )
 
     def _settle(

@@ -33,19 +33,20 @@ REJECTIONS: dict[type[IgnisError], str] = {
 """The reason of ignis_requests_rejected for every refusal of a well-formed body."""
 
 
-def not_serving(state: EngineState, reason: str) -> BusyError:
+def not_serving(state: EngineState, reason: str, retry_after_s: int | None = None) -> BusyError:
     """The refusal of whoever wants the model in a state in which none serves; its message is for clients.
 
     Args:
         reason: why it FAILED, or why nothing was ever loaded.
+        retry_after_s: when that may be otherwise; None: soon.
     """
     match state:
         case EngineState.DRAINING:
             return DrainingError("the server is shutting down")
         case EngineState.FAILED:
-            return ServerNotReadyError(f"the model failed: {without_folders(reason)}")
+            return ServerNotReadyError(f"the model failed: {without_folders(reason)}", None, retry_after_s)
         case EngineState.UNLOADED | EngineState.UNLOADING:
-            return ServerNotReadyError(without_folders(reason) or "no model is loaded")
+            return ServerNotReadyError(without_folders(reason) or "no model is loaded", None, retry_after_s)
         case _:
             return ServerNotReadyError("the model is being loaded")
 

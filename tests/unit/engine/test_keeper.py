@@ -18,6 +18,7 @@ from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
 from ignis.engine.settings import LoadSettings
 from ignis.engine.switching import SwitchOutcome, SwitchPhase
 from ignis.errors import (
+    BusyError,
     DeviceLoadError,
     DrainingError,
     EngineError,
@@ -54,6 +55,8 @@ class Bench:
         self.log = io.StringIO()
         self.metrics = Metrics("test")
         self.loaded: list[str] = []
+        self.later_s = 0.0
+        """By how much the keeper's clock is ahead."""
         log = open_log(self.log, LogFormat.JSON, "debug")
         self.engine = Engine(engine_settings(prefill_chunk=64), lambda: self.leaf, log, self.metrics)
         self.keeper = ModelKeeper(
@@ -64,6 +67,7 @@ class Bench:
             self.metrics,
             prepare=self._prepare,
             on_loaded=lambda model, _: self.loaded.append(model.name),
+            clock=lambda: trio.current_time() + self.later_s,
         )
 
     async def _prepare(self, _model: LoadedModel) -> None:
@@ -465,6 +469,47 @@ async def test_an_idle_model_is_unloaded_and_the_next_request_wakes_it(bench: Be
     assert bench.loaded == ["a", "a"]
 
 
+async def slept(bench: Bench) -> None:
+    bench.keeper.ask_unload()
+    await until(lambda: bench.keeper.course.status is ModelStatus.UNLOADED)
+
+
+async def test_a_wake_that_fails_is_tried_anew_when_the_client_was_told_to_come_back(bench: Bench) -> None:
+    failed = 'ignis_model_loads_total{outcome="failed"}'
+    path = bench.folder / "a.gguf"
+    for _ in range(2):
+        await slept(bench)
+        path.rename(bench.folder / "gone")
+        waits = []
+        for number in range(1, 7):
+            # By its name or by none; both are told.
+            with pytest.raises(BusyError) as refused:
+                await bench.answer("a" if number % 2 else None)
+            assert refused.value.retry_after_s is not None
+            waits.append(refused.value.retry_after_s)
+            num_failed = bench.metric(failed)
+            bench.later_s += waits[-1] - 1
+            for name in ("a", None):
+                with pytest.raises(ServerNotReadyError, match=r"the model failed: a\.gguf") as resting:
+                    await bench.answer(name)
+                assert resting.value.retry_after_s == 1
+            assert bench.metric(failed) == num_failed
+            bench.later_s += 1
+        assert waits == [5, 10, 20, 40, 60, 60]
+        (bench.folder / "gone").rename(path)
+        assert await bench.answer(None) == "a"
+        assert bench.keeper.course.status is ModelStatus.SERVING
+
+
+async def test_another_one_that_fails_leaves_the_idle_model_asleep_and_not_failed(bench: Bench) -> None:
+    await slept(bench)
+    bench.leaf.load_faults["reading"] = DeviceLoadError("the card is full")
+    with pytest.raises(SwitchFailedError):
+        await bench.answer("b")
+    await until(lambda: bench.keeper.course.status is ModelStatus.UNLOADED)
+    assert await bench.answer(None) == "a"
+
+
 async def test_loads_unloads_and_switches_are_on_record_the_newest_first(bench: Bench) -> None:
     assert await bench.answer("b") == "b"
     (bench.folder / "c.gguf").write_bytes(b"GGUF" + bytes(60))
@@ -626,17 +671,15 @@ async def test_whoever_is_told_of_a_bad_model_may_order_another_at_once(bench: B
     assert await bench.answer("b") == "b"
 
 
-async def test_a_device_that_is_lost_is_failed_and_a_switch_mends_it(bench: Bench) -> None:
+async def test_a_device_that_is_lost_is_failed_and_the_next_request_mends_it(bench: Bench) -> None:
     bench.leaf.faults.append(EngineError("the card is gone"))
     use = await bench.keeper.gate.enter("a", AT_EASE)
     bench.keeper.gate.leave()
     assert use.model.name == "a"
     (mailbox,) = bench.engine.submit([ask()])
     assert (await read(mailbox))[1].finish is FinishReason.FAULT
-    with pytest.raises(ServerNotReadyError, match="the card is gone"):
-        await bench.answer("a")
-    await bench.keeper.ask_switch("a")
-    assert await bench.answer("a") == "a"
+    assert bench.keeper.course.status is ModelStatus.FAILED
+    assert await bench.answer(None) == "a" and bench.loaded == ["a", "a"]
 
 
 async def test_what_a_load_takes_is_known_from_the_last_one(bench: Bench) -> None:
