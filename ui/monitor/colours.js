@@ -16,6 +16,8 @@ export function colourOf(place, name) {
   if (colour === undefined) {
     const probe = document.createElement("span");
     probe.style.color = `var(${name})`;
+    // Forced colours would be one for all.
+    probe.style.setProperty("forced-color-adjust", "none");
     place.append(probe);
     colour = getComputedStyle(probe).color;
     probe.remove();
