@@ -13,6 +13,11 @@ import { Composer } from "./composer.js";
 import { List } from "./list.js";
 import { Transcript } from "./transcript.js";
 
+/** @typedef {HTMLInputElement | HTMLTextAreaElement} Field */
+
+/** What is written beside the messages. */
+const FIELDS = ":is(.bar, .panel, .list) :is(input:not([type=radio], [type=checkbox], [type=file]), textarea)";
+const KEPT_AT = ["focusin", "change"];
 const Panel = later(async () => (await import("./panel.js")).Panel);
 
 export function ChatView() {
@@ -34,14 +39,20 @@ export function ChatView() {
   const [isPanelShown, isListShown] = [isBeside("panel"), isBeside("list")];
   const togglePanel = () => showBeside("panel");
   const press = (/** @type {KeyboardEvent} */ event) => {
-    if (event.key !== "Escape" || (event.target instanceof HTMLElement && event.target.closest("dialog"))) return;
-    if (drawer.value) closeDrawer();
+    const target = event.target instanceof HTMLElement ? event.target : document.body;
+    if (event.key !== "Escape" || target.closest("dialog")) return;
+    if (target.matches(FIELDS)) restore(/** @type {Field} */ (target));
+    else if (drawer.value) closeDrawer();
     else if (runOfOpen()) stop();
-    else if (event.target instanceof HTMLElement) event.target.blur();
+    else target.blur();
   };
   useEffect(() => {
     document.addEventListener("keydown", press);
-    return () => document.removeEventListener("keydown", press);
+    for (const kind of KEPT_AT) document.addEventListener(kind, remember);
+    return () => {
+      document.removeEventListener("keydown", press);
+      for (const kind of KEPT_AT) document.removeEventListener(kind, remember);
+    };
   });
   return html`<div class=${`chat ${isListShown ? "with-list" : ""} ${isPanelShown ? "with-panel" : ""}`}>
     ${isListShown && html`<${List} />`}
@@ -58,6 +69,23 @@ export function ChatView() {
     ${isPanelShown && html`<${Fence}><aside class="panel" aria-label="Settings of this chat"><${Panel} onClose=${togglePanel} /></aside><//>`}
     ${drawer.value && html`<div class="veil" onClick=${closeDrawer}></div>`}
   </div>`;
+}
+
+/** What a field beside the messages had when the focus came to it, or when it was last done with. */
+let had = "";
+
+/** @param {Event} event */
+function remember({ target }) {
+  if (target instanceof HTMLElement && target.matches(FIELDS)) had = /** @type {Field} */ (target).value;
+}
+
+/** What was begun in that field is given up, and nothing else ends with it. @param {Field} field */
+function restore(field) {
+  if (field.value !== had) {
+    field.value = had;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+  field.blur();
 }
 
 function closeDrawer() {
