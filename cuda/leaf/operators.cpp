@@ -33,8 +33,9 @@ struct Scratch {
     return is_short ? ops->arena.base : arena_take(&ops->arena, size);
   }
   void *zeros(uint64_t size_bytes) { return filled(size_bytes, 0); }
-  // NaN as floats.
-  float *poisoned(uint64_t num) { return static_cast<float *>(filled(num * sizeof(float), 0xff)); }
+  // NaN as floats of any type: what a kernel must have written before it reads.
+  void *rubbish(uint64_t size_bytes) { return filled(size_bytes, 0xff); }
+  float *poisoned(uint64_t num) { return static_cast<float *>(rubbish(num * sizeof(float))); }
   void *copied(const void *source, uint64_t size_bytes) {
     void *memory = take(size_bytes);
     if (!is_short) upload(*ops->device, memory, source, size_bytes);
@@ -131,7 +132,7 @@ ignis_status ignis_ops_linear(ignis_ops *ops, float *const *ys, const ignis_tens
     users[i] = &matrices[i];
     const uint32_t rows = matrices[i].rows;
     const uint64_t packed_bytes = matrix_bytes(matrices[i].dtype, rows, K);
-    void *packed = packed_bytes ? scratch.zeros(packed_bytes) : nullptr;
+    void *packed = packed_bytes ? scratch.rubbish(packed_bytes) : nullptr;
     float *y = accumulates ? static_cast<float *>(scratch.copied(ys[i], uint64_t{T} * rows * sizeof(float)))
                            : scratch.poisoned(uint64_t{T} * rows);
     CHECK(scratch.status());
@@ -141,7 +142,7 @@ ignis_status ignis_ops_linear(ignis_ops *ops, float *const *ys, const ignis_tens
   Activations activations;
   const float *input = scratch.floats(x, uint64_t{T} * K);
   activations.size_bytes = activations_bytes(T, K);
-  activations.memory = scratch.zeros(activations.size_bytes);
+  activations.memory = scratch.rubbish(activations.size_bytes);
   CHECK(scratch.status());
   step_begin(device, StepInputs{ops->phase, nullptr, 0, 0, nullptr, 0, nullptr, 0});
   const auto run = [&] {
@@ -227,7 +228,14 @@ ignis_status ignis_ops_pages(ignis_ops *ops, uint32_t kv_dtype, uint32_t num_pag
   ops->kv = KvLayer{ops->pool.base, page_bytes, 0, dtype, NK, D};
   ops->NH = NH;
   ops->max_context = max_context;
-  return wait(*ops->device);
+  // Pages that nothing was stored in hold anything.
+  void *rubbish = malloc(page_bytes);
+  if (!rubbish) return fail(IGNIS_NO_MEMORY, "no memory for a page");
+  memset(rubbish, 0xff, page_bytes);
+  for (uint32_t page = 0; page < num_pages; page++) upload(*ops->device, ops->pool.base + page * page_bytes, rubbish, page_bytes);
+  const ignis_status status = wait(*ops->device);
+  free(rubbish);
+  return status;
 }
 
 ignis_status ignis_ops_attend(ignis_ops *ops, float *out, const float *q, const float *k, const float *v, const uint32_t *counts,
@@ -251,7 +259,7 @@ ignis_status ignis_ops_attend(ignis_ops *ops, float *out, const float *q, const 
   const float *values = scratch.floats(v, keys), *frequencies = scratch.floats(inv_freq, D / 2);
   const HeadNorms norms{q_norm ? scratch.floats(q_norm, D) : nullptr, k_norm ? scratch.floats(k_norm, D) : nullptr, eps};
   float *angles = scratch.poisoned(uint64_t{T} * 2 * D), *result = scratch.poisoned(queries);
-  void *workspace = scratch.zeros(attention_bytes(ops->num_threads, ops->max_context, NH, NK, D));
+  void *workspace = scratch.rubbish(attention_bytes(ops->num_threads, ops->max_context, NH, NK, D));
   void *step_memory = scratch.zeros(step_bytes(limits));
   int32_t *tokens = static_cast<int32_t *>(calloc(T, sizeof(int32_t)));
   if (!tokens) return fail(IGNIS_NO_MEMORY, "no memory for %u rows", T);
