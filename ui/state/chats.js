@@ -8,7 +8,7 @@ import { signal } from "../vendor/signals-core.js";
 import { newId } from "./ids.js";
 import { runIn, running } from "./running.js";
 import { keeping } from "./session.js";
-import { below, deepest, head, siblingsOf, turns } from "./tree.js";
+import { below, deepest, head, path, siblingsOf, turns } from "./tree.js";
 import { isRunningState, Turn } from "./turn.js";
 import { hold, OLD_MS, waiting } from "./waiting.js";
 
@@ -45,9 +45,9 @@ export function more() {
   return readList(list.value.length + PAGE);
 }
 
-/** What answers in the open chat, or null. */
+/** What answers in the open chat, or null: of several that which is shown. */
 export function runOfOpen() {
-  return runIn(open.value.id);
+  return path.value.map(({ id }) => running.value.get(id)).find(Boolean) ?? runIn(open.value.id);
 }
 
 export function stop() {

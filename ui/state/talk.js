@@ -9,7 +9,7 @@ import { runIn, running } from "./running.js";
 import { hasNoModel } from "./server.js";
 import { announce, isConnected, keeping, lostAt } from "./session.js";
 import { requestFor } from "./settings.js";
-import { pathTo, turns } from "./tree.js";
+import { below, pathTo, turns } from "./tree.js";
 import { timesFromNow, Turn } from "./turn.js";
 import { enqueue, held, hold, OLD_MS, release, waiting } from "./waiting.js";
 
@@ -75,7 +75,9 @@ export function urge() {
 
 /** The same question otherwise: a sibling, and an answer to it. @param {Turn} turn @param {string} text */
 export function resend(turn, text) {
-  return ask(text, turn.record.parent, turn.record.attachments);
+  const asked = ask(text, turn.record.parent, turn.record.attachments);
+  stopBelow(turn);
+  return asked;
 }
 
 /** Another answer beside this one. @param {Turn} turn @param {number} [seed] the same one gives the same answer */
@@ -83,6 +85,7 @@ export function again(turn, seed = newSeed()) {
   const before = pathTo(turns.value, turn.record.parent);
   const isSame = turn.record.seed === seed && turn.record.request;
   const request = isSame ? turn.record.request : requestFor(before, seed);
+  stopBelow(turn);
   return answer([], turn.record.parent, request, here(), isSame ? turn.id : undefined);
 }
 
@@ -110,6 +113,11 @@ export function goOn(turn) {
 }
 
 // --- Internal
+
+/** What answers there goes out of sight with that turn. @param {Turn} turn */
+function stopBelow(turn) {
+  for (const { id } of below(turns.value, turn.id)) running.value.get(id)?.stop();
+}
 
 /** Whether there is a server, and something on it that can answer. */
 function canAsk() {
