@@ -29,6 +29,11 @@ class Change:
     restart: tuple[str, ...]
     """The keys that take effect at the next start only."""
 
+    @property
+    def reload(self) -> tuple[str, ...]:
+        """The keys that ask for a load."""
+        return tuple(key for key in self.values if SLOTS[key].field.effect is Effect.RELOAD)
+
 
 def plan_change(config: Config, document: Any) -> Change:
     """Checks a partial document of groups, and in a group of families, against what is in effect.

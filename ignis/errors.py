@@ -347,7 +347,7 @@ class DownloadNotFoundError(RequestError):
 
 
 class SwitchInProgressError(RequestError):
-    """A model is being loaded or unloaded already; the message names it."""
+    """An order to load or unload a model is not done yet; the message says what is under way."""
 
     status = 409
     type = "invalid_request_error"

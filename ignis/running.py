@@ -17,9 +17,7 @@ import trio
 
 from ignis.config import Config, resolve
 from ignis.config_change import Change, kept_in_file, plan_change
-from ignis.config_fields import Effect
 from ignis.config_file import content_of, read_text
-from ignis.config_slots import SLOTS
 from ignis.config_store import ConfigStore
 from ignis.config_text import changes_text, hidden_text
 from ignis.engine.course import Course, Reload
@@ -179,7 +177,8 @@ class RunningConfig:
         """Has a configuration take effect; raises where it cannot, and the old one is in effect then."""
         settings = LoadSettings.make(config, EngineSettings.from_config)
         if settings != LoadSettings.make(self.config, EngineSettings.from_config):
-            reload = self._keeper.ask_reload(settings)
+            loads = () if patch.change is None else patch.change.reload
+            reload = self._keeper.ask_reload(settings, loads[0] if len(loads) == 1 else None)
             patch.is_reload = not reload.over.is_set()
             patch.begun.set()
             await reload.over.wait()
@@ -213,8 +212,7 @@ def _raise_failure(reload: Reload, patch: Patch) -> None:
         raise cause
     if cause is not None:
         reason = cause.message if isinstance(cause, IgnisError) else "an internal error occurred"
-        values = {} if patch.change is None else patch.change.values
-        loads = [key for key in values if SLOTS[key].field.effect is Effect.RELOAD]
+        loads = () if patch.change is None else patch.change.reload
         named = cause.param if isinstance(cause, ConfigError | LoadPlanError) else None
         raise ReloadFailedError(
             "the model could not be loaded with this, and the old configuration is in effect again: "

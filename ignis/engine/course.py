@@ -55,9 +55,16 @@ class Asked:
     """What somebody asked for beside the requests."""
 
     target: LocalModel | None
-    """None: nothing is to be loaded."""
+    """None: nothing is to be loaded, or with a reload what serves then."""
     reload: Reload | None = None
     """None: it is loaded by the settings of the last load."""
+
+    @property
+    def told(self) -> str:
+        """For clients."""
+        if self.reload is not None:
+            return "the model is to be loaded by other settings"
+        return "the model is to be unloaded" if self.target is None else f"the model {self.target.name} is to be loaded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +170,16 @@ class Course:
         """What a load of it takes, as far as one can tell: what it took before, or what its size says."""
         last = self.loads.get(model.path)
         return model.size_bytes() / _USUAL_BYTES_S + _USUAL_LOAD_S if last is None else last.seconds
+
+    @property
+    def doing(self) -> str:
+        """What is under way, for clients."""
+        coming, watch = self.coming, self.watch
+        if coming is None:
+            return "the model is being unloaded"
+        if watch is not None and watch.to != coming.name:
+            return f"the model {watch.to} could not be loaded, and {coming.name} is being loaded back"
+        return f"the model {coming.name} is being loaded"
 
     def seconds_to_land(self, drain_timeout_s: float) -> float:
         """Until what is coming serves, as far as one can tell."""

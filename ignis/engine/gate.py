@@ -211,7 +211,8 @@ class Gate:
         assert self._course.coming is not None
         seconds = self._course.seconds_to_land(self.settings.drain_timeout_s)
         return ModelSwitchingError(
-            f"the model {self._course.coming.name} is being loaded, and others wait for their turn",
+            f"{self._course.doing}, and others wait for their turn",
+            "model",
             retry_after_s=retry_after_s(seconds),
         )
 

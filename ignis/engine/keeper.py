@@ -88,12 +88,14 @@ class ModelKeeper:
     async def ask_switch(self, name: str) -> LocalModel:
         """Has the model of that name loaded; returns it at once. What serves it already is left alone.
 
+        It is the next thing that is done. What requests have had begun goes to its end before.
+
         Raises:
             ModelNotFoundError: there is no such model.
-            SwitchInProgressError: a model is being loaded or unloaded.
+            SwitchInProgressError: another order is not done yet.
             DrainingError: the server shuts down.
         """
-        self._check_quiet()
+        self._check_turn("model")
         try:
             target = await trio.to_thread.run_sync(self.models.find, name, abandon_on_cancel=True)
         except ModelNotFoundError:
@@ -101,46 +103,58 @@ class ModelKeeper:
             if expected is not None and name == expected.name:
                 raise ModelNotFoundError(f"{expected.told}: it is not here yet") from None
             raise
-        self._check_quiet()
-        if not self.course.serves(target):
-            self.course.asked = Asked(target)
-            self.course.note_change()
+        self._check_turn("model")
+        course = self.course
+        if course.coming is not None and course.coming.path == target.path:
+            # It comes, whether those who have it come stay or not.
+            course.is_asked = True
+        elif course.coming is not None or not course.serves(target):
+            course.asked = Asked(target)
+        course.note_change()
         return target
 
     def ask_unload(self) -> bool:
         """Has the model unloaded, once what runs has ended; False where there is none. The next request that needs it
-        loads it again.
+        loads it again. In turn as ask_switch.
 
         Raises:
             SwitchInProgressError, DrainingError: as ask_switch.
         """
-        self._check_quiet()
-        if self.course.opened is None:
+        self._check_turn()
+        if self.course.opened is None and self.course.coming is None:
             return False
         self.course.asked = Asked(None)
         self.course.note_change()
         return True
 
-    def ask_reload(self, settings: LoadSettings) -> Reload:
+    def ask_reload(self, settings: LoadSettings, param: str | None = None) -> Reload:
         """Has the model loaded anew by other settings; where that fails, by the old ones again. An idle one is woken
-        for it, for nobody knows otherwise whether they do.
+        for it, for nobody knows otherwise whether they do. In turn as ask_switch.
 
         Over at once where they are the same for this model, or where there is no model: the next load goes by them.
+
+        Args:
+            param: what of the client's asks for it.
 
         Raises:
             SwitchInProgressError, DrainingError: as ask_switch.
         """
-        self._check_quiet()
+        self._check_turn(param)
         reload = Reload(settings)
-        opened, home = self.course.opened, self.course.home
-        family = None if opened is None else _family(opened)
-        if home is None or settings == self._settings or (opened is not None and self._is_same(settings, family)):
+        if self.course.coming is not None or not self._settle_at_once(reload):
+            self.course.asked = Asked(None, reload)
+            self.course.note_change()
+        return reload
+
+    def _settle_at_once(self, reload: Reload) -> bool:
+        """Whether it needs no load; the next one goes by its settings then."""
+        opened, settings = self.course.opened, reload.settings
+        is_same = opened is not None and self._is_same(settings, _family(opened))
+        if self.course.home is None or settings == self._settings or is_same:
             self._settings = settings
             reload.settle()
-            return reload
-        self.course.asked = Asked(home, reload)
-        self.course.note_change()
-        return reload
+            return True
+        return False
 
     async def check_need(self, name: str, need_bytes: int) -> None:
         """Raises ModelTooLargeError: a load of so many bytes could never be on this device."""
@@ -196,14 +210,13 @@ class ModelKeeper:
             asked.reload.settle(_stopping())
         self.course.note_change()
 
-    def _check_quiet(self) -> None:
+    def _check_turn(self, param: str | None = None) -> None:
+        """Refuses an order where there is one before it; what only requests want has one after it at the most."""
         if self._engine.state is EngineState.DRAINING:
             raise not_serving(EngineState.DRAINING, "")
-        if self.course.coming is not None or self.course.asked is not None:
-            name = self.course.coming.name if self.course.coming is not None else "another"
-            raise SwitchInProgressError(f"the model {name} is being loaded")
-        if self._engine.state in (EngineState.LEAVING, EngineState.UNLOADING):
-            raise SwitchInProgressError("the model is being unloaded")
+        asked = self.course.asked
+        if asked is not None or self.course.is_asked:
+            raise SwitchInProgressError(self.course.doing if asked is None else asked.told, param)
 
     # The one task that loads and unloads
 
@@ -233,12 +246,23 @@ class ModelKeeper:
     def _next(self) -> Callable[[], Awaitable[None]] | None:
         asked, self.course.asked = self.course.asked, None
         if asked is not None:
-            return partial(self._unload, "asked") if asked.target is None else partial(self._bring, asked.target, asked)
+            return partial(self._obey, asked)
         wanted = self.gate.wishes.targets(self.course.home)
         target = next((target for target in wanted if not self.course.serves(target)), None)
         if target is not None:
             return partial(self._bring, target)
         return partial(self._unload, "idle") if self.course.clock() >= self._idle_at() else None
+
+    async def _obey(self, asked: Asked) -> None:
+        target, reload, home = asked.target, asked.reload, self.course.home
+        if reload is not None:
+            if not self._settle_at_once(reload):
+                assert home is not None
+                await self._bring(home, asked)
+        elif target is None:
+            await self._unload("asked")
+        elif not self.course.serves(target):
+            await self._bring(target, asked)
 
     def _idle_at(self) -> float:
         """When the model has been unused for too long."""
@@ -366,6 +390,8 @@ class ModelKeeper:
             waited = self.gate.wishes.count(target.path)
             if old.path != target.path:
                 self._refuse_waiting(target, cause)
+                self.course.coming = old
+                self.course.note_change()
             is_back = await self._return_to(old)
             self._refuse_waiting(target, cause)
             self._settle(watch, SwitchOutcome.RETURNED if is_back else SwitchOutcome.FAILED, waited, cause)
@@ -404,21 +430,23 @@ class ModelKeeper:
         """Unloads with nothing to follow; what was served last stays known, and the next request wakes it."""
         if self.course.opened is None:
             return
-        if reason != "idle" and self._engine.state is EngineState.SERVING:
-            self._engine.leave()
-            with trio.move_on_after(self.gate.settings.drain_timeout_s):
-                while self.gate.num_using > 0 or self._engine.num_requests > 0:
-                    await self.course.wait_change()
-        if self._engine.state is EngineState.DRAINING:
-            return
-        self.course.leaving = leaving = self.course.opened.local
-        watch = SwitchWatch(leaving.name, None, self.course.clock)
+        self.course.is_asked = reason != "idle"
         try:
+            if self.course.is_asked and self._engine.state is EngineState.SERVING:
+                self._engine.leave()
+                with trio.move_on_after(self.gate.settings.drain_timeout_s):
+                    while self.gate.num_using > 0 or self._engine.num_requests > 0:
+                        await self.course.wait_change()
+            if self._engine.state is EngineState.DRAINING:
+                return
+            self.course.leaving = leaving = self.course.opened.local
+            watch = SwitchWatch(leaving.name, None, self.course.clock)
             await self._tear_down(reason, cut_off.unloaded(self.gate.settings.drain_timeout_s))
             watch.mark(SwitchPhase.TEARDOWN)
             self.course.changes.appendleft(watch.over(SwitchOutcome.UNLOADED, reason=reason))
         finally:
             self.course.leaving = None
+            self.course.is_asked = False
             self.course.note_change()
 
     # Its parts

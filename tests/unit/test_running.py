@@ -239,7 +239,7 @@ async def test_a_client_that_leaves_before_its_turn_takes_its_change_along(bench
     assert bench.running.config.switch.max_wait == 300
 
 
-async def test_no_reload_while_a_model_comes_but_a_live_change(bench: Bench) -> None:
+async def test_a_reload_comes_after_a_load_that_a_request_began_and_after_no_order(bench: Bench) -> None:
     bench.leaf.is_load_held = True
     bench.keeper.ask_unload()
     while bench.keeper.course.opened is not None:
@@ -248,9 +248,14 @@ async def test_no_reload_while_a_model_comes_but_a_live_change(bench: Bench) -> 
         client.start_soon(bench.keeper.gate.enter, "a", Patience())
         while bench.keeper.course.coming is None:
             await bench.keeper.course.wait_change()
-        assert isinstance(await bench.refused(model={"decode_lanes": 2}), SwitchInProgressError)
-        await bench.patch(switch={"max_wait": 9})
+        begun = await bench.patch(0, model={"decode_lanes": 2})
+        assert begun.is_reload and not begun.over.is_set()
         bench.leaf.is_load_held = False
+        await begun.over.wait()
+    assert bench.loaded == ["a", "a", "a"] and bench.engine.num_lanes == 2
+    bench.keeper.ask_unload()
+    error = await bench.refused(model={"decode_lanes": 3, "idle_unload": 5})
+    assert isinstance(error, SwitchInProgressError) and error.param == "model.decode_lanes"
 
 
 async def test_without_a_file_a_change_is_in_effect_and_says_that_it_is_not_kept(

@@ -278,6 +278,96 @@ async def test_a_switch_that_is_asked_for_is_under_way_at_once(bench: Bench) -> 
     assert bench.keeper.course.status is ModelStatus.SERVING
 
 
+async def test_an_order_has_the_next_turn_whatever_requests_have_come_and_go(bench: Bench) -> None:
+    """Two clients name two models in turn, so that a switch is nearly always under way."""
+    is_over, changes = False, bench.keeper.course.changes
+
+    async def client(name: str) -> None:
+        while not is_over:
+            assert await bench.answer(name) == name
+
+    async def obeyed(done: Callable[[], bool]) -> None:
+        num_loads = len(bench.loaded)
+        await until(done)
+        assert len(bench.loaded) <= num_loads + 2, "what was under way, and the one that was ordered"
+
+    async with trio.open_nursery() as requests:
+        for name in ("a", "b"):
+            requests.start_soon(client, name)
+        for number in range(5):
+            await until(lambda: bench.keeper.course.coming is not None)
+            num_loads = len(bench.loaded)
+            await bench.keeper.ask_switch("c")
+            await obeyed(lambda start=num_loads: "c" in bench.loaded[start:])  # type: ignore[misc]
+            await until(lambda: bench.keeper.course.coming is not None and not bench.keeper.course.is_asked)
+            changes.clear()
+            assert bench.keeper.ask_unload()
+            await obeyed(lambda: any(change.to is None for change in changes))
+            await until(lambda: bench.keeper.course.coming is not None)
+            settings = LoadSettings(replace(bench.engine.settings, decode_lanes=2 + number % 2))
+            reload = bench.keeper.ask_reload(settings)
+            await obeyed(reload.over.is_set)
+            assert reload.error is None and bench.engine.num_lanes == 2 + number % 2
+        is_over = True
+
+
+async def test_an_order_for_what_comes_anyway_keeps_it_coming(bench: Bench) -> None:
+    await bench.keeper.gate.enter("a", AT_EASE)
+    async with trio.open_nursery() as requests:
+        requests.start_soon(bench.answer, "b")
+        await until(lambda: bench.engine.state is EngineState.LEAVING)
+        await bench.keeper.ask_switch("b")
+        requests.cancel_scope.cancel()
+    bench.keeper.gate.leave()
+    assert await bench.answer(None) == "b" and bench.loaded == ["a", "b"]
+
+
+async def test_an_order_for_what_serves_by_its_turn_loads_nothing(bench: Bench) -> None:
+    await bench.keeper.gate.enter("a", AT_EASE)
+    async with trio.open_nursery() as requests:
+        requests.start_soon(bench.answer, "b")
+        await until(lambda: bench.engine.state is EngineState.LEAVING)
+        # The switch to b is called off, so that a serves on.
+        await bench.keeper.ask_switch("a")
+        requests.cancel_scope.cancel()
+    assert await bench.answer(None) == "a" and bench.loaded == ["a"]
+    bench.keeper.gate.leave()
+
+
+async def test_whoever_has_to_come_back_is_told_what_is_under_way(bench: Bench, nursery: trio.Nursery) -> None:
+    await bench.keeper.ask_switch("b")
+    for order in (bench.keeper.ask_unload, lambda: bench.keeper.ask_reload(LoadSettings(bench.engine.settings))):
+        with pytest.raises(SwitchInProgressError, match="the model b is to be loaded"):
+            order()
+    assert await bench.answer(None) == "b"
+    use = await bench.keeper.gate.enter("b", AT_EASE)
+    assert use.model.name == "b" and bench.keeper.ask_unload()
+    with pytest.raises(SwitchInProgressError, match="the model is to be unloaded"):
+        bench.keeper.ask_unload()
+    await until(lambda: bench.engine.state is EngineState.LEAVING)
+    with pytest.raises(SwitchInProgressError, match="the model is being unloaded"):
+        bench.keeper.ask_unload()
+    bench.keeper.gate.leave()
+    assert await bench.answer("a") == "a"
+    # Where one failed, it is the old one that is loaded.
+    bench.keeper.gate.settings = replace(SETTINGS, max_wait_s=0)
+    bench.leaf.load_faults["reading"] = DeviceLoadError("the card is full")
+    bench.leaf.is_load_held = True
+    await bench.keeper.ask_switch("b")
+    with trio.fail_after(20):
+        while bench.keeper.course.coming is None or bench.keeper.course.coming.name != "a":
+            await bench.keeper.course.wait_change()
+    says = "the model b could not be loaded, and a is being loaded back"
+    with pytest.raises(SwitchInProgressError, match=says) as refused:
+        await bench.keeper.ask_switch("c")
+    assert refused.value.param == "model"
+    with pytest.raises(ModelSwitchingError, match=says) as late:
+        await bench.answer("c")
+    assert late.value.param == "model"
+    bench.leaf.is_load_held = False
+    assert await bench.answer(None) == "a"
+
+
 async def test_requests_for_the_same_model_join_one_load(bench: Bench) -> None:
     answered: list[str] = []
 
@@ -369,8 +459,9 @@ async def test_a_client_that_leaves_withdraws_its_wish(bench: Bench) -> None:
 
 async def test_a_bad_target_never_touches_the_loaded_model(bench: Bench) -> None:
     (bench.folder / "bad.gguf").write_bytes(b"GGUF" + bytes(60))
-    with pytest.raises(SwitchFailedError, match=r"bad could not be loaded: bad\.gguf"):
+    with pytest.raises(SwitchFailedError, match=r"bad could not be loaded: bad\.gguf") as refused:
         await bench.answer("bad")
+    assert refused.value.param == "model"
     assert bench.loaded == ["a"] and bench.leaf.is_loaded
     assert bench.keeper.course.last_switch is not None
     assert bench.keeper.course.last_switch.outcome is SwitchOutcome.REFUSED
