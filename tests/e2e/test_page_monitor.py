@@ -278,3 +278,33 @@ def test_axe_finds_nothing_and_nothing_moves(
     assert page.evaluate("window.shifts") == []
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     context.close()
+
+
+def test_charts_take_the_colours_of_the_theme_at_once(browser: Browser, story: Server) -> None:
+    page = browser.new_context(color_scheme="light").new_page()
+    page.goto(f"http://127.0.0.1:{story.port}{MONITOR}")
+    wait_samples(page, 2)
+    page.click(".pause")
+    # Which colour most of its points have: the lines of the grid.
+    grid = """async () => {
+      await new Promise(requestAnimationFrame);
+      await new Promise((next) => requestAnimationFrame(() => setTimeout(next)));
+      const canvas = document.querySelector(".plot canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const found = {};
+      for (let at = 0; at < data.length; at += 4) {
+        if (data[at + 3] < 255) continue;
+        const colour = data.slice(at, at + 3).join();
+        found[colour] = (found[colour] ?? 0) + 1;
+      }
+      return Object.keys(found).sort((one, other) => found[other] - found[one])[0];
+    }"""
+    light = page.evaluate(grid)
+    page.emulate_media(color_scheme="dark")
+    dark = page.evaluate(grid)
+    assert dark != light
+    page.click("button[aria-label^=Theme]")
+    assert page.evaluate(grid) == light
+    page.click("button[aria-label^=Theme]")
+    assert page.evaluate(grid) == dark
+    page.context.close()

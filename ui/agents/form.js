@@ -49,8 +49,8 @@ export function Form() {
         <${Limit} name="max_completion_tokens" label="Max tokens" value=${values.max_completion_tokens} />
         <${Limit} name="temperature" label="Temperature" value=${values.temperature} />
         ${thinks && html`<${Limit} name="thinking_budget" label="Thinking" value=${values.thinking_budget} />`}
-        <span class="about at-once">${MAX_LANES} at once at most</span>
-        <button type="submit" class="button main" id="run" title="Run (Ctrl Enter)" disabled=${!numToRun}><${Icon} name="again" />Run${numToRun ? ` ${numToRun}` : ""}</button>
+        <span class="go"><span class="about at-once">${MAX_LANES} at once at most</span>
+          <button type="submit" class="button main" id="run" title="Run (Ctrl Enter)" disabled=${!numToRun}><${Icon} name="again" />Run${numToRun ? ` ${numToRun}` : ""}</button></span>
       </div>
     </div>
     ${!series.lanes.value.length && !text && html`<div class="examples" role="group" aria-label="Examples">${EXAMPLES.map((example) => html`<button type="button" class="button" key=${example.name} onClick=${() => useExample(example)}>${example.name}</button>`)}</div>`}

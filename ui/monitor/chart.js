@@ -21,6 +21,7 @@ import { useVisible } from "./visible.js";
 const SHARED = "monitor";
 const HEIGHT = 164;
 const NEAR_PX = 6;
+const scheme = matchMedia("(prefers-color-scheme: dark)");
 
 /** The charts on the screen: one that is moved by keys moves all. @type {Set<uPlot>} */
 const plots = new Set();
@@ -56,7 +57,11 @@ function Plot({ chart, values }) {
     plots.add(made);
     const sizes = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: HEIGHT }));
     sizes.observe(place);
+    // Its colours are asked for when it is drawn.
+    const redraw = () => made.redraw();
+    scheme.addEventListener("change", redraw);
     return () => {
+      scheme.removeEventListener("change", redraw);
       plots.delete(made);
       sizes.disconnect();
       made.destroy();
@@ -66,8 +71,7 @@ function Plot({ chart, values }) {
     plot.current?.setData(dataOf(chart, start, stop), false);
     plot.current?.setScale("x", { min: from, max: to });
   });
-  // Its colours are asked for when it is drawn.
-  useEffect(() => plot.current?.redraw(false), [look.value.theme]);
+  useEffect(() => plot.current?.redraw(), [look.value.theme]);
   const keys = useMemo(() => (/** @type {KeyboardEvent} */ event) => press(event, plot.current, chart), [chart]);
   const now = stop > start ? chart.lines.map((line) => `${line.label} ${chart.words(line.read(stop - 1))}`).join(", ") : "no sample yet";
   return html`<div class="plot" ref=${root} role="img" tabindex="0" aria-label=${`${chart.title}. Now: ${now}`} aria-describedby="chart-keys" onKeyDown=${keys}></div>`;

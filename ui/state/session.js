@@ -19,6 +19,8 @@ export const route = signal({ view: "chat", path: [] });
 export const look = signal({ ...defaults, ...storedLook() });
 /** What lies over a narrow page. */
 export const drawer = signal(/** @type {"list" | "panel" | null} */ (null));
+/** How often the page became so narrow or so wide that what stands beside a chat lies over it, or stands beside it again. */
+const turned = signal(0);
 /** Which tab of the panel beside a chat is open. */
 export const panelTab = signal("settings");
 /** What lies over the page as a dialog. */
@@ -47,6 +49,7 @@ export function start() {
   const key = sessionStorage.getItem(KEY) ?? "";
   client.useKey(key);
   hasKey.value = key !== "";
+  for (const { narrow } of Object.values(BESIDE)) matchMedia(narrow).addEventListener("change", () => ((drawer.value = null), (turned.value += 1)));
 }
 
 // --- Actions
@@ -67,6 +70,7 @@ export function refuseKey() {
 /** @param {"list" | "panel"} name */
 export function isBeside(name) {
   const { narrow, flag } = BESIDE[name];
+  turned.value;
   return matchMedia(narrow).matches ? drawer.value === name : look.value[flag];
 }
 

@@ -1,0 +1,90 @@
+"""The page at widths between a phone and a desk, with larger text, and while its width changes."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.playground import CHROMIUM, open_page
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+# What of those cannot be reached, as it is cut off by the window.
+CUT = """(all) => all.filter((each) => each.getClientRects().length).filter((each) => {
+  const { left, right, top, bottom } = each.getBoundingClientRect();
+  return left < 0 || top < 0 || right > innerWidth || bottom > innerHeight;
+}).map((each) => each.textContent)"""
+THINKS = """async () => {
+  const server = await import("/ui/state/server.js");
+  const model = { ...server.models.value[0] };
+  model.capabilities = { ...model.capabilities, thinking: true, thinking_efforts: ["low", "high"] };
+  server.models.value = [model];
+}"""
+
+
+@pytest.fixture
+def page(browser: Browser, story_server: Server) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    yield open_page(context, story_server.port)
+    context.close()
+
+
+def size(page: Page, width: int, height: int = 900) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+
+
+@pytest.mark.parametrize("text", [100, 130])
+def test_all_buttons_of_a_bar_can_be_reached_at_each_width(page: Page, text: int) -> None:
+    expect(page.locator("#model-name")).to_be_visible()
+    page.evaluate("async (text) => (await import('/ui/state/session.js')).setLook({ textSize: text })", text)
+    for view in ("compare", "agents", "monitor", "server"):
+        page.click(f".rail a[href='#/{view}']")
+        expect(page.locator("#view .bar")).to_be_visible()
+        for width in (1280, 1024, 900, 820, 768, 721):
+            size(page, width)
+            cut = page.locator("#view .bar button").evaluate_all(CUT)
+            assert cut == [], f"{view} at {width}"
+    size(page, 768)
+    page.click(".rail a[href='#/compare']")
+    page.fill("#prompt", "Say exactly: Here.")
+    page.click("#compare-more")
+    expect(page.locator("#compare-more-menu")).to_contain_text("Another lane")
+    page.keyboard.press("Escape")
+    page.click("#run-all")
+    expect(page.locator(".lane .prose").first).to_have_text("Here.")
+
+
+def test_at_two_hundred_per_cent_the_whole_rail_can_be_reached(page: Page) -> None:
+    size(page, 720, 450)
+    last = page.locator(".rail button.minor").last
+    last.scroll_into_view_if_needed()
+    assert page.locator(".rail button.minor").last.evaluate_all(CUT) == []
+    last.click()
+    expect(last).to_have_text("Light")
+
+
+def test_what_stood_beside_the_chat_does_not_lie_over_it_once_the_window_is_narrow(page: Page) -> None:
+    expect(page.locator(".list")).to_be_visible()
+    expect(page.locator(".panel")).to_be_visible()
+    for width in (768, 360):
+        size(page, width)
+        expect(page.locator(".list, .panel, .veil")).to_have_count(0)
+    page.click("[aria-label=Chats]")
+    expect(page.locator(".list, .veil")).to_have_count(2)
+    size(page, 1440)
+    expect(page.locator(".list, .panel")).to_have_count(2)
+    expect(page.locator(".veil")).to_have_count(0)
+
+
+def test_what_runs_tasks_stands_at_the_right_with_what_is_said_of_it(page: Page) -> None:
+    expect(page.locator("#model-name")).to_be_visible()
+    page.evaluate(THINKS)
+    page.click(".rail a[href='#/agents']")
+    expect(page.locator("#limit-thinking_budget")).to_be_visible()
+    right = "(place) => place.getBoundingClientRect().right"
+    for width in (1440, 1100):
+        size(page, width)
+        run, under = page.locator("#run"), page.locator(".task-form .under")
+        assert run.evaluate(right) == pytest.approx(under.evaluate(right), abs=1)
+        assert run.bounding_box()["y"] < page.locator(".at-once").bounding_box()["y"] + 20  # type: ignore[index]
