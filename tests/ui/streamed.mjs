@@ -38,7 +38,9 @@ export function streamOf(pieces, { isOpen = false, onCancel = () => {} } = {}) {
 /** The next answers of the server, one a request. Returns the bodies that were asked with. @param {((signal: AbortSignal) => Response)[]} answers */
 export function served(...answers) {
   const asked = [];
-  globalThis.fetch = async (_, { body, signal }) => {
+  globalThis.fetch = async (_, { method, body, signal }) => {
+    // What the page looks at beside it: which models there are.
+    if (method !== "POST") return new Promise(() => {});
     asked.push(JSON.parse(body));
     const answer = answers.shift();
     if (!answer) throw new TypeError("nobody is there");
