@@ -1,5 +1,6 @@
 """Two tabs of one browser on one chat: the one that streams writes, the other follows; looking on cuts nothing."""
 
+import re
 from typing import Any
 
 import pytest
@@ -45,6 +46,75 @@ def test_a_tab_that_looks_on_sees_what_the_other_one_asks(context: BrowserContex
     ask(second, "Say exactly: Three.")
     assert answered(first, 3) == ["One.", "Two.", "Three."]
     expect(first.locator(".list li")).to_have_count(1)
+
+
+def test_a_turn_that_is_deleted_is_gone_in_the_other_tab_too(context: BrowserContext, story_server: Server) -> None:
+    first = open_page(context, story_server.port)
+    for number, word in enumerate(("One", "Two"), 1):
+        ask(first, f"Say exactly: {word}.")
+        answered(first, number)
+    second = beside(first)
+    assert answered(second, 2) == ["One.", "Two."]
+    first.click(".turn.user .drop >> nth=1")
+    assert answered(second) == ["One."]
+    ask(second, "Say exactly: Three.")
+    assert answered(first, 2) == ["One.", "Three."]
+    first.click("#undo")
+    expect(second.locator(".branches").first).to_contain_text("/ 2")
+    second.reload()
+    assert len(answered(second, 2)) == 2
+    expect(second.locator(".branches").first).to_contain_text("/ 2")
+
+
+def test_what_follows_a_turn_that_is_not_there_can_be_read(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    for number, word in enumerate(("One", "Two"), 1):
+        ask(page, f"Say exactly: {word}.")
+        answered(page, number)
+    page.evaluate(
+        """async () => { const { path } = await import("/ui/state/tree.js");
+        await (await import("/ui/store/turns.js")).remove(path.value.slice(0, 2).map(({ id }) => id)); }"""
+    )
+    page.reload()
+    assert answered(page) == ["Two."]
+    page.evaluate(
+        """async () => { const { path } = await import("/ui/state/tree.js");
+        await (await import("/ui/store/turns.js")).remove([path.value[1].id]); }"""
+    )
+    page.reload()
+    expect(page.locator(".turn.user .said")).to_have_text("Say exactly: Two.")
+
+
+def test_a_chat_that_is_deleted_is_gone_in_the_other_tab_and_comes_back_whole(
+    context: BrowserContext, story_server: Server
+) -> None:
+    first = open_page(context, story_server.port)
+    ask(first, "Say exactly: One.")
+    answered(first)
+    address = first.url
+    second = beside(first)
+    answered(second)
+    ask(second, "A story")
+    grown(second)
+    first.fill("#prompt", "Begun")
+    first.set_input_files(".attach input", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"Three"})
+    expect(first.locator(".composer .attached li")).to_contain_text("notes.txt")
+    first.hover(".list li")
+    first.click(".list li button")
+    for page in (first, second):
+        expect(page.locator("#suggestions")).to_be_visible()
+        expect(page).to_have_url(re.compile("#/chat/new$"))
+        expect(page.locator(".list li")).to_have_count(0)
+    first.click("#undo")
+    expect(first.locator(".list li a")).to_be_focused()
+    expect(second.locator(".list li")).to_have_count(1)
+    first.keyboard.press("Enter")
+    expect(first).to_have_url(address)
+    expect(first.locator("#prompt")).to_have_value("Begun")
+    expect(first.locator(".composer .attached li")).to_contain_text("notes.txt")
+    expect(first.locator(".turn.answer")).to_have_count(2)
+    second.reload()
+    expect(second.locator("#suggestions")).to_be_visible()
 
 
 def test_an_answer_whose_tab_was_closed_is_cut_with_all_that_came(

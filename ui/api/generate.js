@@ -1,8 +1,7 @@
 // One generation as a stream of events that says nothing about how it travels.
 
-import { client } from "./client.js";
+import { client, pause } from "./client.js";
 import { ApiError } from "./errors.js";
-import { pause } from "./pause.js";
 import { readEvents } from "./lines.js";
 
 const MOST_WAIT_S = 4;

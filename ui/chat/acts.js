@@ -2,7 +2,9 @@
 
 import { copy } from "../parts/copy.js";
 import { go } from "../router.js";
-import { branch, goTo, removeTurn } from "../state/chats.js";
+import { branch } from "../state/branching.js";
+import { goTo } from "../state/chats.js";
+import { removeTurn } from "../state/removing.js";
 import { announce, offerUndo } from "../state/session.js";
 import { again } from "../state/talk.js";
 import { editing, path, siblingsOf, turns } from "../state/tree.js";
@@ -54,8 +56,10 @@ export async function copyPlain(turn) {
 export async function drop(turn) {
   const at = path.value.indexOf(turn);
   const text = turn.record.role === "user" ? "Message deleted" : "Answer deleted";
-  offerUndo(text, await removeTurn(turn));
-  requestAnimationFrame(() => focusTurn(Math.min(at, path.value.length - 1)));
+  const back = await removeTurn(turn);
+  const stand = () => requestAnimationFrame(() => focusTurn(Math.min(at, path.value.length - 1)));
+  offerUndo(text, async () => (await back(), stand()));
+  stand();
 }
 
 /** To another version of the turn. @param {Turn} turn @param {number} by */

@@ -6,7 +6,8 @@ import { later } from "../parts/later.js";
 import { CONTROL, isSending } from "../parts/sending.js";
 import { Icon } from "../shell/icons.js";
 import { attach, attached, clear, MAX_PASTED_LENGTH, PASTED, problemWith, read, show } from "../state/attachments.js";
-import { draftOf, here, keepDraft, open, runOfOpen, stop } from "../state/chats.js";
+import { here, open, runOfOpen, stop } from "../state/chats.js";
+import { draftOf, keepDraft } from "../state/place.js";
 import { waiting } from "../state/waiting.js";
 
 const Meter = later(async () => (await import("./meter.js")).Meter);

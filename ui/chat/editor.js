@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
-import { draftOf, keepDraft } from "../state/chats.js";
+import { draftOf, keepDraft } from "../state/place.js";
 import { editing } from "../state/tree.js";
 import { focusByKey } from "./acts.js";
 

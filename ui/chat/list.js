@@ -6,7 +6,7 @@ import { later } from "../parts/later.js";
 import { CONTROL } from "../parts/sending.js";
 import { go } from "../router.js";
 import { Icon } from "../shell/icons.js";
-import { hasMore, list, more, NEW, open, remove } from "../state/chats.js";
+import { hasMore, list, more, NEW, open } from "../state/chats.js";
 import { running } from "../state/running.js";
 import { offerUndo } from "../state/session.js";
 
@@ -47,9 +47,17 @@ function startNew() {
 /** @param {{chat: import("../state/chats.js").Conversation, isBusy: boolean}} properties */
 function Row({ chat, isBusy }) {
   const isOpen = open.value.id === chat.id;
-  const drop = async () => {
-    if (isOpen) go("chat", NEW);
-    offerUndo(`Deleted ${chat.title}`, await remove(chat.id));
+  const drop = async (/** @type {Event} */ event) => {
+    const link = /** @type {HTMLElement} */ (event.currentTarget).previousElementSibling;
+    const at = rows().findIndex((row) => row === link);
+    const { remove } = await import("../state/removing.js");
+    const back = await remove(chat.id);
+    const undo = async () => {
+      await back();
+      focusRow((row) => row.hash === `#/chat/${chat.id}`);
+    };
+    offerUndo(`Deleted ${chat.title}`, undo);
+    focusRow((_, index) => index === at);
   };
   return html`<li class=${isOpen ? "open" : ""}>
     <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "true" : undefined}>
@@ -59,6 +67,14 @@ function Row({ chat, isBusy }) {
     </a>
     <button type="button" class="icon-button" aria-label=${`Delete ${chat.title}`} title="Delete" onClick=${drop}><${Icon} name="bin" /></button>
   </li>`;
+}
+
+/** @returns {HTMLAnchorElement[]} */
+const rows = () => [...document.querySelectorAll(/** @type {"a"} */ (".list li a"))];
+
+/** That row once it is drawn, or the last one. @param {(row: HTMLAnchorElement, index: number) => boolean} isIt */
+function focusRow(isIt) {
+  requestAnimationFrame(() => (rows().find(isIt) ?? rows().at(-1) ?? document.getElementById("new-chat"))?.focus());
 }
 
 /** @param {import("../state/chats.js").Conversation[]} chats @returns {[string, import("../state/chats.js").Conversation[]][]} */

@@ -1,24 +1,20 @@
 // The conversations: their list, the open one, and every change to them; other tabs are told.
 
 import * as conversations from "../store/conversations.js";
-import * as drafts from "../store/drafts.js";
 import { hear, tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
 import { signal } from "../vendor/signals-core.js";
-import { newId } from "./ids.js";
+import { blank, readPlace, revive, titleOf, unblank } from "./place.js";
 import { runIn, running } from "./running.js";
 import { keeping } from "./session.js";
-import { below, deepest, head, path, siblingsOf, turns } from "./tree.js";
-import { isRunningState, Turn } from "./turn.js";
-import { hold, OLD_MS, waiting } from "./waiting.js";
+import { deepest, head, path, siblingsOf, turns } from "./tree.js";
+import { waiting } from "./waiting.js";
 
 /** @typedef {import("../store/conversations.js").Conversation} Conversation */
-/** @typedef {import("../store/turns.js").TurnRecord} TurnRecord */
-/** @typedef {{conversation: Conversation, turns: Map<string, Turn>, head: string | null}} Place a conversation with its turns */
+/** @typedef {import("./turn.js").Turn} Turn */
+/** @typedef {import("./place.js").Place} Place */
 
 const PAGE = 60;
-const TITLE_LENGTH = 60;
-const BLANK = "ignis.blank";
 /** In place of a name in the address: a chat that begins. */
 export const NEW = "new";
 
@@ -82,19 +78,7 @@ export function here() {
 
 /** A conversation as it is on the screen or in the store; undefined: there is none. @param {string} id @returns {Promise<Place | undefined>} */
 export async function placeOf(id) {
-  if (id === open.value.id) return here();
-  return keeping(async () => {
-    const conversation = await conversations.read(id);
-    if (!conversation) return undefined;
-    const records = await stored.readAll(id);
-    const found = records.filter((record) => record.state !== "WAITING").map(revive);
-    const kept = records.filter((record) => record.state === "WAITING");
-    // Old ones that this page did not know of are asked about before they go.
-    const isKnown = waiting.value.some((record) => record.conversation === id);
-    if (!isKnown && kept.some((record) => record.created < Date.now() - OLD_MS)) hold(id);
-    waiting.value = [...waiting.value.filter((record) => record.conversation !== id), ...kept];
-    return { conversation, turns: new Map(found.map((turn) => [turn.id, turn])), head: conversation.head };
-  });
+  return id === open.value.id ? here() : readPlace(id);
 }
 
 /** @param {Partial<Conversation>} changes */
@@ -150,77 +134,26 @@ export function goTo(id) {
   return change({ head: head.value });
 }
 
-/** The path up to that turn as a conversation of its own. Returns its id. @param {Turn[]} path */
-export async function branch(path) {
-  const conversation = { ...open.value, id: newId(), created: Date.now(), updated: Date.now() };
-  /** @type {TurnRecord[]} */
-  const copies = [];
-  for (const turn of path) {
-    const parent = copies[copies.length - 1]?.id ?? null;
-    copies.push({ ...turn.record, id: newId(), parent, conversation: conversation.id });
-  }
-  const kept = { ...conversation, head: copies.at(-1)?.id ?? null };
-  await keeping(() => stored.saveAll(copies, kept));
-  enlist(kept);
-  tell({ kind: "turns", chat: kept, records: copies });
-  return kept.id;
-}
-
-/** Shows what came from a file and is kept already. @param {Conversation} conversation @param {TurnRecord[]} records */
-export function received(conversation, records) {
-  const message = records.length ? { kind: "turns", chat: conversation, records } : { kind: "chat", chat: conversation };
-  take(message);
-  tell(message);
-}
-
-/** Removes it with its turns. Returns what brings it back. @param {string} id */
-export async function remove(id) {
-  runIn(id)?.stop();
-  const gone = list.value.find((each) => each.id === id) ?? (await keeping(() => conversations.read(id)));
+/** That one is kept no more, by this tab or another one. @param {string} id */
+export function forget(id) {
+  for (const run of running.value.values()) if (run.turn.record.conversation === id) run.stop();
   list.value = list.value.filter((each) => each.id !== id);
   waiting.value = waiting.value.filter((record) => record.conversation !== id);
-  tell({ kind: "gone", chat: id });
-  const records = await keeping(() => stored.readAll(id));
-  await keeping(() => conversations.remove(id, (records ?? []).map((record) => record.id)));
-  return async () => {
-    if (!gone) return;
-    // What was stopped for it ended by itself, and says so.
-    const ended = (records ?? []).map((record) => (isRunningState(record.state) ? { ...record, state: "CUT" } : record));
-    await keeping(() => stored.saveAll(ended, gone));
-    enlist(gone);
-    tell({ kind: "chat", chat: gone });
-  };
+  if (id !== open.value.id) return;
+  put(undefined);
+  gone.value = id;
 }
 
-/** Removes a turn with all that follows it. Returns what brings it back. @param {Turn} turn */
-export async function removeTurn(turn) {
-  const before = { head: head.value, turns: turns.value };
-  const gone = [turn, ...below(turns.value, turn.id)];
-  for (const each of gone) running.value.get(each.id)?.stop();
+/** A turn and all that follows it are kept no more; what is shown then is beside or before it. @param {string[]} ids the turn's first */
+export function without(ids) {
+  for (const id of ids) running.value.get(id)?.stop();
+  const turn = turns.value.get(ids[0]);
+  if (!turn) return;
   const rest = new Map(turns.value);
-  for (const each of gone) rest.delete(each.id);
+  for (const id of ids) rest.delete(id);
   const sibling = siblingsOf(rest, turn).at(-1);
   turns.value = rest;
   if (!head.value || !rest.has(head.value)) head.value = sibling ? deepest(rest, sibling.id) : turn.record.parent;
-  const { id } = open.value;
-  await change({ head: head.value });
-  await keeping(() => stored.remove(gone.map((each) => each.id)));
-  return async () => {
-    await keeping(() => stored.saveAll(gone.map((each) => each.record)));
-    if (open.value.id !== id) return;
-    join(gone, before.head);
-    await change({ head: before.head });
-  };
-}
-
-/** @param {string} id */
-export async function draftOf(id) {
-  return (await keeping(() => drafts.read(id))) ?? "";
-}
-
-/** @param {string} id @param {string} text */
-export function keepDraft(id, text) {
-  return keeping(() => drafts.save(id, text));
 }
 
 // --- Internal
@@ -234,56 +167,29 @@ function readList(limit) {
   });
 }
 
-/** A chat that nothing was said in yet; in one tab it is always the same, so that its draft outlives a reload. @returns {Conversation} */
-function blank() {
-  const id = sessionStorage.getItem(BLANK) ?? newId();
-  sessionStorage.setItem(BLANK, id);
-  return { id, title: "", head: null, settings: {}, created: Date.now(), updated: 0, preview: "", v: 1 };
-}
-
-/** @param {string} text */
-function titleOf(text) {
-  const line = text.trim().split("\n", 1)[0];
-  if (line.length <= TITLE_LENGTH) return line;
-  return `${line.slice(0, TITLE_LENGTH).replace(/\s+\S*$/, "")}…`;
-}
-
 /** To its place in the list, which is by the last change. @param {Conversation} chat */
-function enlist(chat) {
-  if (chat.id === sessionStorage.getItem(BLANK)) sessionStorage.removeItem(BLANK);
+export function enlist(chat) {
+  unblank(chat.id);
   if (chat.id === open.value.id) open.value = chat;
   const others = list.value.filter((each) => each.id !== chat.id);
   list.value = [...others, chat].sort((one, other) => other.updated - one.updated);
 }
 
 /** @param {Turn[]} added @param {string | null} newHead */
-function join(added, newHead) {
+export function join(added, newHead) {
   turns.value = new Map([...turns.value, ...added.map((turn) => /** @type {[string, Turn]} */ ([turn.id, turn]))]);
   if (newHead) head.value = newHead;
 }
 
-/** A turn as it was kept. One that streams, streams into another tab, or its page died. @param {TurnRecord} record */
-function revive(record) {
-  const live = running.value.get(record.id);
-  if (live) return live.turn;
-  const turn = new Turn(record);
-  if (turn.isRunning) import("./mirror.js").then(({ adopt }) => adopt(turn));
-  return turn;
-}
-
 /** What another tab did. @param {import("../store/tabs.js").Message} message */
-function take({ kind, chat, records }) {
-  if (kind === "gone") list.value = list.value.filter((each) => each.id !== chat);
-  if (kind === "chat") enlist(chat.id === open.value.id ? { ...chat, head: open.value.head } : chat);
-  if (kind !== "turns") return;
+export function take({ kind, chat, records, turns: ids }) {
+  if (kind === "gone") forget(chat);
+  if (kind === "less") without(ids);
+  if (kind !== "chat" && kind !== "turns") return;
   if (chat) enlist(chat.id === open.value.id ? { ...chat, head: open.value.head } : chat);
-  if (records[0].conversation !== open.value.id) return;
+  if (records?.[0].conversation !== open.value.id) return;
   // Who reads the end of the same branch goes along; who reads another stays there.
-  const isAtEnd = records[0].parent === head.value || siblingOfHead(records[0]);
+  const { parent } = records[0];
+  const isAtEnd = parent === head.value || (head.value && turns.value.get(head.value)?.record.parent === parent);
   join(records.map(revive), isAtEnd ? records[records.length - 1].id : null);
-}
-
-/** @param {TurnRecord} record */
-function siblingOfHead(record) {
-  return head.value !== null && turns.value.get(head.value)?.record.parent === record.parent;
 }

@@ -2,7 +2,7 @@
 
 import { readCatalog, startDownload, stopDownload, watchState } from "../api/catalog.js";
 import { ApiError, isAbort } from "../api/errors.js";
-import { pause } from "../api/pause.js";
+import { pause } from "../api/client.js";
 import { signal } from "../vendor/signals-core.js";
 import { change, course, models, status, watch } from "./server.js";
 

@@ -2,7 +2,7 @@
 
 import { ApiError, isAbort } from "../api/errors.js";
 import { readLog } from "../api/log.js";
-import { pause } from "../api/pause.js";
+import { pause } from "../api/client.js";
 import { signal } from "../vendor/signals-core.js";
 import { status } from "./server.js";
 import { isConnected } from "./session.js";

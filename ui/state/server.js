@@ -1,8 +1,8 @@
 // What the server has: models and their state, asked for again as long as something is on its way.
 
+import { pause } from "../api/client.js";
 import { ApiError, isAbort } from "../api/errors.js";
 import { readModels, switchTo, unloadModel } from "../api/models.js";
-import { pause } from "../api/pause.js";
 import { computed, effect, signal } from "../vendor/signals-core.js";
 import { isConnected } from "./session.js";
 

@@ -3,8 +3,9 @@
 import * as transfer from "../store/transfer.js";
 import { readFile, Refused } from "../store/incoming.js";
 import { asMarkdown, fileName } from "../store/as-markdown.js";
+import { tell } from "../store/tabs.js";
 import { computed, signal } from "../vendor/signals-core.js";
-import { list, open, received } from "./chats.js";
+import { list, open, take as hear } from "./chats.js";
 import { NAMES } from "./offered.js";
 import { keeping } from "./session.js";
 import { path, turns } from "./tree.js";
@@ -69,7 +70,7 @@ export async function take() {
   try {
     for (const merge of chosen.merges) {
       await transfer.keep(merge);
-      received(merge.conversation, merge.turns);
+      spread(merge);
     }
   } catch (error) {
     incoming.value = { name: chosen.name, problem: `Not all of it could be kept: ${inWords(error)}` };
@@ -125,4 +126,11 @@ function save(name, content) {
   link.click();
   // The browser reads it after the click has returned.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** Shows what is kept of it by now, in other tabs too. @param {transfer.Merge} merge */
+function spread({ conversation: chat, turns: records }) {
+  const message = records.length ? { kind: "turns", chat, records } : { kind: "chat", chat };
+  hear(message);
+  tell(message);
 }

@@ -51,7 +51,7 @@ export async function amend(id, change) {
   const transaction = (await database.open()).transaction(["turns", "pieces"], "readwrite", { durability: "strict" });
   const [turns, pieces] = [transaction.objectStore("turns"), transaction.objectStore("pieces")];
   const record = await database.result(turns.get(id));
-  if (!record) return undefined;
+  if (!record) return void pieces.delete(piecesOf(id));
   const changed = change(record, await database.result(pieces.getAll(piecesOf(id))));
   turns.put(changed);
   pieces.delete(piecesOf(id));
