@@ -4,8 +4,10 @@ A change is checked as a whole, takes effect, and only then goes into the file. 
 in effect before is so again, and the file was not touched.
 
     checked --live----------------> applied ---------> written -> told
-       +----the model loaded anew--> serves --> applied ---^
+       +----the model loaded anew--> serves --> checked --> applied ---^
                                       +--failed: the old settings and the old model are back --> told why
+
+Those that take a load wait for each other; the others wait for none of these, and are in effect when one has ended.
 """
 
 import math
@@ -17,7 +19,8 @@ import trio
 
 from ignis.config import Config, resolve
 from ignis.config_change import Change, kept_in_file, plan_change
-from ignis.config_file import content_of, read_text
+from ignis.config_fields import Effect
+from ignis.config_file import content_of, read_text, slots_of
 from ignis.config_store import ConfigStore
 from ignis.config_text import changes_text, hidden_text
 from ignis.engine.course import Course, Reload
@@ -78,7 +81,11 @@ class RunningConfig:
         self._store = None if config.file is None else ConfigStore(config.file)
         self._checks: list[Check] = []
         self._applies: list[Apply] = []
-        self._send, self._receive = trio.open_memory_channel[Patch](math.inf)
+        self._loading = trio.open_memory_channel[Patch](math.inf)
+        """Those that take a load."""
+        self._live = trio.open_memory_channel[Patch](math.inf)
+        self._lock = trio.Lock()
+        """Of what is in effect, and of the file."""
         if self._store is not None:
             self._store.clean()
 
@@ -105,7 +112,8 @@ class RunningConfig:
             return f"# {without_folders(error.message)}\n\n{changes_text(self.config)}"
 
     async def patch(self, document: Any, wait_s: float) -> Patch:
-        """Makes a change, in turn. Returns when it is over, or after `wait_s` where its reload takes longer.
+        """Makes a change, in turn: behind a load only where it takes one. Returns when it is over, or after `wait_s`
+        where its reload takes longer.
 
         Once it has begun it goes on, whether its client stays or not.
 
@@ -115,7 +123,8 @@ class RunningConfig:
             ReloadFailedError, ConfigNotWrittenError: it did not take effect, and nothing of it is left.
         """
         patch = Patch(document)
-        self._send.send_nowait(patch)
+        send, _ = self._loading if _takes_load(document) else self._live
+        send.send_nowait(patch)
         try:
             await patch.begun.wait()
         except trio.Cancelled:
@@ -132,7 +141,12 @@ class RunningConfig:
 
     async def run(self) -> None:
         """Makes changes, one after the other, until cancelled."""
-        async for patch in self._receive:
+        async with trio.open_nursery() as nursery:
+            for _, receive in (self._loading, self._live):
+                nursery.start_soon(self._make_all, receive)
+
+    async def _make_all(self, receive: trio.MemoryReceiveChannel[Patch]) -> None:
+        async for patch in receive:
             if not patch.is_wanted:
                 continue
             try:
@@ -150,7 +164,20 @@ class RunningConfig:
                 patch.over.set()
 
     async def _make(self, patch: Patch) -> None:
-        patch.change = change = plan_change(self.config, patch.document)
+        patch.change = change = await self._checked(patch)
+        has_loaded = bool(change.reload) and await self._load(change.config, patch)
+        try:
+            async with self._lock:
+                # What took no load may have been changed since, and stays so.
+                patch.change = change = await self._checked(patch)
+                await self._apply(change, patch)
+        except IgnisError:
+            if has_loaded:
+                await self._load(self.config, Patch(None))
+            raise
+
+    async def _checked(self, patch: Patch) -> Change:
+        change = plan_change(self.config, patch.document)
         if change.restart and self._store is None:
             key = change.restart[0]
             raise ConfigFieldNotPatchableError(
@@ -160,11 +187,29 @@ class RunningConfig:
             )
         for check in self._checks:
             await check(change.config)
+        return change
+
+    async def _load(self, config: Config, patch: Patch) -> bool:
+        """Has the model loaded by a configuration; raises where it cannot be, and the old load is back then. False: it
+        makes no difference."""
+        settings = LoadSettings.make(config, EngineSettings.from_config)
+        if patch.change is not None and settings == LoadSettings.make(self.config, EngineSettings.from_config):
+            return False
+        loads = () if patch.change is None else patch.change.reload
+        reload = self._keeper.ask_reload(settings, loads[0] if len(loads) == 1 else None)
+        patch.is_reload = not reload.over.is_set()
+        patch.begun.set()
+        await reload.over.wait()
+        _raise_failure(reload, patch)
+        return True
+
+    async def _apply(self, change: Change, patch: Patch) -> None:
+        """Has a change take effect and go into the file; raises where only that could keep it and cannot."""
         before = self.config
-        await self._bring(change.config, patch)
+        self._take(change.config)
         persisted, self.next_config = await trio.to_thread.run_sync(self._persist, change)
         if persisted.reason is not None and change.restart:
-            await self._bring(before, Patch(None))
+            self._take(before)
             raise ConfigNotWrittenError(persisted.reason, change.restart[0])
         patch.persisted = persisted
         if persisted.path is not None:
@@ -173,16 +218,7 @@ class RunningConfig:
             "ignis.config.changed", fields=", ".join(change.values), path=persisted.path, reason=persisted.reason
         )
 
-    async def _bring(self, config: Config, patch: Patch) -> None:
-        """Has a configuration take effect; raises where it cannot, and the old one is in effect then."""
-        settings = LoadSettings.make(config, EngineSettings.from_config)
-        if settings != LoadSettings.make(self.config, EngineSettings.from_config):
-            loads = () if patch.change is None else patch.change.reload
-            reload = self._keeper.ask_reload(settings, loads[0] if len(loads) == 1 else None)
-            patch.is_reload = not reload.over.is_set()
-            patch.begun.set()
-            await reload.over.wait()
-            _raise_failure(reload, patch)
+    def _take(self, config: Config) -> None:
         self.config = config
         for apply in self._applies:
             apply(config)
@@ -203,6 +239,15 @@ class RunningConfig:
             reason = error.message if isinstance(error, ConfigError) else f"it could not be written: {error.strerror}"
             return Persisted(reason=f"{file.name}: {without_folders(reason)}"), self.next_config
         return Persisted(path=str(file)), next_config
+
+
+def _takes_load(document: Any) -> bool:
+    """Whether a change has a field that asks for one. What is wrong with it is found out by whoever makes it."""
+    try:
+        slots = [slot for slot, _ in slots_of(document, "")] if isinstance(document, dict) else []
+    except ConfigError:
+        return False
+    return any(slot.field.effect is Effect.RELOAD for slot in slots)
 
 
 def _raise_failure(reload: Reload, patch: Patch) -> None:

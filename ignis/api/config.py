@@ -64,7 +64,12 @@ class ConfigRoutes:
         assert change is not None
         if not patch.over.is_set():
             name = "" if before is None else before.name
-            begun = ConfigPatched(applied="reload", persisted="after_reload", switching=Switching(before=name, to=name))
+            begun = ConfigPatched(
+                applied="reload",
+                persisted="after_reload",
+                switching=Switching(before=name, to=name),
+                restart_required=change.restart,
+            )
             await exchange.respond(_ACCEPTED, msgspec.json.encode(begun))
             return
         persisted = patch.persisted

@@ -223,6 +223,50 @@ async def test_changes_at_once_are_made_one_after_the_other(bench: Bench) -> Non
     assert "max_wait = 9" in bench.file.read_text()
 
 
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_live_change_does_not_wait_for_a_load_and_outlives_it(bench: Bench, fails: bool) -> None:
+    bench.leaf.is_load_held = True
+    begun = await bench.patch(0, model={"decode_lanes": 2, "idle_unload": 5})
+    assert await trio.to_thread.run_sync(bench.leaf.has_held.wait, 10)
+    patch = await bench.patch(switch={"max_wait": 9}, server={"ui": False})
+    assert not patch.is_reload and patch.persisted.path is not None and not begun.over.is_set()
+    assert bench.running.config.switch.max_wait == bench.applied[-1].switch.max_wait == 9
+    assert bench.running.config.model.decode_lanes == 8
+    assert (await bench.refused(switch={"max_wait": -1})).param == "switch.max_wait"
+    assert (await bench.refused(switch={"max_weight": 1})).param == "switch.max_weight"
+    only_live = FILE + "\n[switch]\nmax_wait = 9\n\n[server]\nui = false\n"
+    assert bench.file.read_text() == only_live
+    if fails:
+        bench.leaf.load_faults["recording"] = DeviceLoadError("the card is full")
+    bench.leaf.is_load_held = False
+    await begun.over.wait()
+    config = bench.running.config
+    assert config.switch.max_wait == 9 and not bench.running.next_config.server.ui
+    if fails:
+        assert isinstance(begun.error, ReloadFailedError) and bench.file.read_text() == only_live
+        assert (config.model.decode_lanes, config.model.idle_unload) == (8, 300)
+    else:
+        assert begun.error is None and bench.applied[-1].model == config.model
+        assert (config.model.decode_lanes, config.model.idle_unload) == (2, 5)
+        assert load_config([], {"IGNIS_LOG_LEVEL": "info"}, bench.file.parent).model == config.model
+
+
+async def test_what_contradicts_a_change_that_came_meanwhile_has_the_old_load_back(bench: Bench) -> None:
+    async def check(config: Config) -> None:
+        if config.model.decode_lanes == 2 and config.switch.max_wait == 9:
+            raise ConfigError("they do not go together", "model.decode_lanes")
+
+    bench.running.check_with(check)
+    bench.leaf.is_load_held = True
+    begun = await bench.patch(0, model={"decode_lanes": 2})
+    assert await trio.to_thread.run_sync(bench.leaf.has_held.wait, 10)
+    await bench.patch(switch={"max_wait": 9})
+    bench.leaf.is_load_held = False
+    await begun.over.wait()
+    assert isinstance(begun.error, ConfigError) and bench.loaded == ["a", "a", "a"] and bench.engine.num_lanes == 8
+    assert bench.running.config.model.decode_lanes == 8 and "decode_lanes" not in bench.file.read_text()
+
+
 async def test_who_does_not_wait_hears_that_it_began_and_it_goes_on(bench: Bench) -> None:
     patch = await bench.patch(wait_s=0, model={"decode_lanes": 2})
     assert not patch.over.is_set()
@@ -233,10 +277,10 @@ async def test_who_does_not_wait_hears_that_it_began_and_it_goes_on(bench: Bench
 async def test_a_client_that_leaves_before_its_turn_takes_its_change_along(bench: Bench) -> None:
     begun = await bench.patch(wait_s=0, model={"decode_lanes": 2})
     with trio.move_on_after(0):
-        await bench.patch(switch={"max_wait": 9})
+        await bench.patch(model={"decode_lanes": 3})
     await begun.over.wait()
-    await bench.patch(switch={"drain_timeout": 9})
-    assert bench.running.config.switch.max_wait == 300
+    await bench.patch(model={"decode_share": 9})
+    assert bench.running.config.model.decode_lanes == bench.engine.num_lanes == 2
 
 
 async def test_a_reload_comes_after_a_load_that_a_request_began_and_after_no_order(bench: Bench) -> None:

@@ -11,6 +11,7 @@ import trio
 from ignis.config import Config, load_config
 from ignis.config_fields import FAMILIES, FIELDS, GROUPS, Effect, Kind
 from ignis.models.base import Architecture
+from ignis.models.local import LocalModel
 from tests.unit.api.rig import Rig
 
 
@@ -109,6 +110,19 @@ def test_who_may_reach_the_server_and_where_files_go_is_no_clients_choice() -> N
     paths = {field.key for field in FIELDS if field.kind in (Kind.PATH, Kind.ADDRESS, Kind.BINDS, Kind.ORIGINS)}
     assert paths | {"server.api_key", "download.endpoint", "download.enabled"} <= fixed
     assert all(field.effect is Effect.RESTART for field in FIELDS if not field.is_patchable)
+
+
+async def test_whoever_does_not_wait_is_told_too_what_waits_for_a_restart(tmp_path: Path) -> None:
+    (tmp_path / "ignis.config.toml").write_text("")
+    rig = Rig(config=configured(folder=tmp_path))
+    rig.keeper.course.home = LocalModel("tiny", tmp_path / "tiny.gguf")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(rig.running.run)
+        document = {"model": {"decode_lanes": 2}, "server": {"ui": False}, "switch": {"max_wait": 1}}
+        answer = await rig.answer("PATCH", "/v1/config", document)
+        nursery.cancel_scope.cancel()
+    assert (answer.status, answer.json()["applied"]) == (202, "reload")
+    assert answer.json()["restart_required"] == ["server.ui"]
 
 
 @pytest.mark.parametrize(
