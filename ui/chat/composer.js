@@ -92,6 +92,11 @@ export function Composer() {
     event.preventDefault();
     take(files);
   };
+  const end = () => {
+    stop();
+    // The button goes, and with it the focus would.
+    if (!isTouch.matches) area.current?.focus();
+  };
   const press = (/** @type {KeyboardEvent} */ event) => {
     if (!isSending(event)) return;
     event.preventDefault();
@@ -110,7 +115,7 @@ export function Composer() {
         <span class="meter-place"><${Meter} draft=${text} /></span>
         ${isRunning && !isEmpty && html`<button type="submit" class="round quiet" id="queue" aria-label="Send when this answer ends" title="Send when this answer ends (Enter)"><${Icon} name="send" /></button>`}
         ${isStopShown
-          ? html`<button type="button" class="round" id="stop" key="stop" aria-label="Stop" aria-disabled=${!isRunning} title="Stop (Esc)" onClick=${stop}><${Icon} name="stop" /></button>`
+          ? html`<button type="button" class="round" id="stop" key="stop" aria-label="Stop" aria-disabled=${!isRunning} title="Stop (Esc)" onClick=${end}><${Icon} name="stop" /></button>`
           : html`<button type="submit" class="round" id="send" key="send" aria-label=${obstacle ? `Send: ${obstacle}` : "Send"} aria-disabled=${obstacle !== ""} title=${sending} disabled=${isEmpty}><${Icon} name="send" /></button>`}
       </div>
     </div>

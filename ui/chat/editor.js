@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { draftOf, keepDraft } from "../state/place.js";
 import { editing } from "../state/tree.js";
-import { focusByKey } from "./acts.js";
+import { focusTurn } from "./acts.js";
 
 /** @param {{id: string, label: string, text: string, action: string, onDone: (text: string) => void}} properties */
 export function Editor({ id, label, text, action, onDone }) {
@@ -27,10 +27,11 @@ export function Editor({ id, label, text, action, onDone }) {
     keepDraft(id, typed);
   };
   const leave = () => {
-    const turn = area.current?.closest(".turn");
+    const at = [...document.querySelectorAll("#log .turn")].findIndex((turn) => turn.contains(area.current));
     keepDraft(id, "");
     editing.value = null;
-    if (turn instanceof HTMLElement) requestAnimationFrame(() => focusByKey(turn));
+    // What was sent stands in the place of what it was before.
+    requestAnimationFrame(() => focusTurn(at));
   };
   const submit = () => {
     if (draft.trim() && draft !== text) onDone(draft.trim());

@@ -1,12 +1,23 @@
 // What was done last, and the way back from it.
 
+import { useLayoutEffect, useRef } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { undo, undoable } from "../state/session.js";
 
 export function Toast() {
+  const button = useRef(/** @type {HTMLElement | null} */ (null));
+  // It goes with the focus on it: what is undone may take that, else the view does.
+  useLayoutEffect(() => () => {
+    if (document.activeElement === button.current) requestAnimationFrame(takeFocus);
+  }, []);
   if (!undoable.value) return null;
   return html`<div class="toast">
     <span>${undoable.value.text}</span>
-    <button type="button" class="link" id="undo" onClick=${undo}>Undo</button>
+    <button type="button" class="link" id="undo" ref=${button} onClick=${undo}>Undo</button>
   </div>`;
+}
+
+function takeFocus() {
+  const place = document.getElementById("prompt") ?? document.querySelector("#view h1");
+  if (document.activeElement === document.body) /** @type {HTMLElement | null} */ (place)?.focus();
 }

@@ -1,0 +1,62 @@
+"""What goes away with the focus on it leaves that where a person goes on."""
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.playground import CHROMIUM, answered, ask, grown, open_page
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+
+@pytest.fixture
+def page(context: BrowserContext, story_server: Server) -> Page:
+    return open_page(context, story_server.port)
+
+
+def test_after_stop_it_is_in_the_message_field(page: Page) -> None:
+    ask(page, "A story")
+    grown(page)
+    page.click("#stop")
+    expect(page.locator("#send")).to_be_visible()
+    expect(page.locator("#prompt")).to_be_focused()
+
+
+def test_after_an_edit_is_sent_it_is_on_what_was_sent(page: Page) -> None:
+    ask(page, "Say exactly: One.")
+    answered(page)
+    page.click(".turn.user .edit")
+    page.fill(".turn.user textarea", "Say exactly: Two.")
+    page.press(".turn.user textarea", "Control+Enter")
+    expect(page.locator(".turn.user .said")).to_have_text("Say exactly: Two.")
+    expect(page.locator(".turn.user")).to_be_focused()
+
+
+def test_after_a_deletion_it_is_on_what_is_next_and_after_undo_on_what_came_back(page: Page) -> None:
+    for word in ("One", "Two"):
+        page.click("#new-chat")
+        expect(page.locator("#suggestions")).to_be_visible()
+        ask(page, f"Say exactly: {word}.")
+        assert answered(page) == [f"{word}."]
+    rows = page.locator(".list li a")
+    expect(rows).to_have_count(2)
+    page.hover(".list li >> nth=0")
+    page.click(".list li button >> nth=0")
+    expect(rows).to_have_count(1)
+    expect(rows).to_be_focused()
+    page.click("#undo")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_be_focused()
+    rows.first.click()
+    assert answered(page) == ["Two."]
+    page.click(".turn.user .drop")
+    expect(page.locator(".turn")).to_have_count(0)
+    expect(page.locator("#prompt")).to_be_focused()
+    page.click("#undo")
+    assert answered(page) == ["Two."]
+    expect(page.locator(".turn.user")).to_be_focused()
+    # Of what is nowhere on the screen when it comes back, the view has the focus.
+    page.evaluate("import('/ui/state/session.js').then(({ offerUndo }) => offerUndo('Deleted it', () => {}))")
+    page.click("#undo")
+    expect(page.locator("#undo")).to_have_count(0)
+    expect(page.locator("#prompt")).to_be_focused()
