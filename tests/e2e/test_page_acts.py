@@ -45,6 +45,45 @@ def test_same_again_says_identical_and_otherwise_from_which_word(page: Page) -> 
     assert page.evaluate("() => getSelection().toString()") == answered(page)[0].split()[1]
 
 
+def test_another_answer_is_by_another_seed_than_the_one_that_is_set(page: Page) -> None:
+    page.fill("#set-seed", "5")
+    page.press("#set-seed", "Tab")
+    cap(page, 30)
+    ask(page, "A story")
+    (first,) = answered(page)
+    page.click(".turn.answer .again")
+    expect(page.locator(".branches")).to_contain_text("2 / 2")
+    (other,) = answered(page)
+    assert other != first
+    expect(page.locator(".readout")).not_to_contain_text("seed 5")
+
+
+def test_what_a_broken_form_keeps_from_being_sent_is_said_where_it_was_asked_for(page: Page) -> None:
+    errors: list[object] = []
+    page.on("pageerror", lambda error: errors.append(error))
+    page.get_by_text("Schema", exact=True).click()
+    page.fill("#schema", "{")
+    page.keyboard.press("Control+.")
+    said = page.locator(".composer [role=alert]")
+    page.click("#suggestions button >> nth=0")
+    expect(said).to_contain_text("The schema is no JSON")
+    page.keyboard.press("Control+.")
+    page.fill("#schema", "{}")
+    expect(said).to_have_count(0)
+    ask(page, "Say exactly: 1")
+    assert answered(page) == ["1"]
+    page.fill("#schema", "{")
+    page.keyboard.press("Control+.")
+    page.click(".turn.answer .again")
+    expect(said).to_contain_text("The schema is no JSON")
+    page.click(".turn.user .edit")
+    page.fill(".turn.user textarea", "Say exactly: 2")
+    page.press(".turn.user textarea", "Control+Enter")
+    expect(page.locator(".turn.user [role=alert]")).to_contain_text("The schema is no JSON")
+    expect(page.locator(".turn.user textarea")).to_have_value("Say exactly: 2")
+    assert errors == []
+
+
 def test_an_answer_that_reached_its_limit_is_continued(page: Page) -> None:
     cap(page, 12)
     ask(page, "A story")

@@ -5,7 +5,7 @@ import { go } from "../router.js";
 import { branch } from "../state/branching.js";
 import { goTo } from "../state/chats.js";
 import { removeTurn } from "../state/removing.js";
-import { announce, offerUndo } from "../state/session.js";
+import { announce, offerUndo, sending } from "../state/session.js";
 import { again } from "../state/talk.js";
 import { editing, path, siblingsOf, turns } from "../state/tree.js";
 
@@ -17,13 +17,13 @@ const STEP_MS = 20;
 
 /** Another answer, by a new seed. @param {Turn} turn */
 export function regenerate(turn) {
-  if (isWhole(turn)) inItsPlace(turn, () => again(turn));
+  if (isWhole(turn)) sending(() => inItsPlace(turn, () => again(turn)));
 }
 
 /** The same request and seed once more. @param {Turn} turn */
 export function sameAgain(turn) {
   const { seed } = turn.record;
-  if (isWhole(turn) && seed !== null) inItsPlace(turn, () => again(turn, seed));
+  if (isWhole(turn) && seed !== null) sending(() => inItsPlace(turn, () => again(turn, seed)));
 }
 
 /** @param {Turn} turn */

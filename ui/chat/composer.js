@@ -8,6 +8,7 @@ import { Icon } from "../shell/icons.js";
 import { attach, attached, clear, MAX_PASTED_LENGTH, PASTED, problemWith, read, show } from "../state/attachments.js";
 import { here, open, runOfOpen, stop } from "../state/chats.js";
 import { draftOf, keepDraft } from "../state/place.js";
+import { refusal } from "../state/session.js";
 import { waiting } from "../state/waiting.js";
 
 const Meter = later(async () => (await import("./meter.js")).Meter);
@@ -27,6 +28,7 @@ export function Composer() {
   const isRunning = runOfOpen() !== null;
   const isStopShown = useGrace(isRunning);
   const obstacle = problemWith(attached.value);
+  const said = problem || refusal.value || obstacle;
   const isEmpty = !text.trim() && !attached.value.length;
   const sending = obstacle || "Send (Enter)";
   const hasQueue = waiting.value.some((record) => record.conversation === id);
@@ -49,6 +51,7 @@ export function Composer() {
   useEffect(() => fit(area.current), [text]);
   // Another model, or without the picture: what was said of it is past.
   useEffect(() => setProblem(""), [problemWith(attached.value)]);
+  useEffect(() => void (refusal.value = ""), [id, open.value.settings]);
   const type = (/** @type {string} */ typed) => {
     setText(typed);
     typedLast.current = typed;
@@ -119,7 +122,7 @@ export function Composer() {
           : html`<button type="submit" class="round" id="send" key="send" aria-label=${obstacle ? `Send: ${obstacle}` : "Send"} aria-disabled=${obstacle !== ""} title=${sending} disabled=${isEmpty}><${Icon} name="send" /></button>`}
       </div>
     </div>
-    ${(problem || obstacle) && html`<p class="ending bad" role="alert">${problem || obstacle}</p>`}
+    ${said && html`<p class="ending bad" role="alert">${said}</p>`}
     <p class="hint"><kbd>Enter</kbd> sends <kbd>Shift Enter</kbd> a line <kbd>Esc</kbd> stops <kbd>↑</kbd> edits the last <kbd>${CONTROL} K</kbd> finds anything</p>
   </form>`;
 }

@@ -9,6 +9,7 @@ import { focusTurn } from "./acts.js";
 /** @param {{id: string, label: string, text: string, action: string, onDone: (text: string) => void}} properties */
 export function Editor({ id, label, text, action, onDone }) {
   const [draft, setDraft] = useState(text);
+  const [problem, setProblem] = useState("");
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   // Before it is painted: whoever selected or typed something by then would have the caret moved.
   useLayoutEffect(() => {
@@ -34,8 +35,14 @@ export function Editor({ id, label, text, action, onDone }) {
     requestAnimationFrame(() => focusTurn(at));
   };
   const submit = () => {
-    if (draft.trim() && draft !== text) onDone(draft.trim());
-    leave();
+    try {
+      if (draft.trim() && draft !== text) onDone(draft.trim());
+      leave();
+    } catch (error) {
+      // What the panel holds an answer to is written by hand.
+      if (!(error instanceof SyntaxError)) throw error;
+      setProblem(error.message);
+    }
   };
   const keys = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Escape") {
@@ -45,6 +52,7 @@ export function Editor({ id, label, text, action, onDone }) {
   };
   return html`<textarea class="field" aria-label=${label} rows=${Math.min(20, Math.max(draft.split("\n").length, draft.length / 70) + 1)} value=${draft} ref=${area}
       onInput=${(/** @type {any} */ event) => type(event.target.value)} onKeyDown=${keys}></textarea>
+    ${problem && html`<p class="ending bad" role="alert">${problem}</p>`}
     <div class="actions">
       <button type="button" class="button" onClick=${leave}>Cancel</button>
       <button type="button" class="button main" onClick=${submit}>${action}</button>

@@ -1,6 +1,7 @@
 // How an answer ended, where that is not as it should, and the ways on from there.
 
 import { html } from "../parts/html.js";
+import { sending } from "../state/session.js";
 import { again, goOn, resume } from "../state/talk.js";
 
 /** @param {{turn: import("../state/turn.js").Turn}} properties */
@@ -10,7 +11,7 @@ export function Ending({ turn }) {
   const count = usage ? `${usage.completion_tokens} tokens` : `${text.length.toLocaleString("en")} characters`;
   const canGoOn = request !== null && (text || reasoning);
   const goes = canGoOn && html`<button type="button" class="link resume" onClick=${() => resume(turn)}>Resume exactly</button>`;
-  const retry = html`<button type="button" class="link retry" onClick=${() => again(turn)}>Retry</button>`;
+  const retry = html`<button type="button" class="link retry" onClick=${() => sending(() => again(turn))}>Retry</button>`;
   if (state === "FAILED") return html`<p class="ending bad" role="alert">${failure} ${goes} ${retry}</p>`;
   if (state === "CUT") return html`<p class="ending warn">Cut off after ${count}${failure ? `: ${failure}` : ""} ${goes} ${retry}</p>`;
   if (state === "STOPPED") return html`<p class="ending">Stopped by you after ${count} ${goes}</p>`;

@@ -6,6 +6,7 @@ import { later } from "../parts/later.js";
 import { Fence } from "../shell/fence.js";
 import { here } from "../state/chats.js";
 import { hasNoModel } from "../state/server.js";
+import { sending } from "../state/session.js";
 import { path } from "../state/tree.js";
 
 const Turns = later(async () => (await import("./turns.js")).Turns);
@@ -40,5 +41,5 @@ function Welcome() {
 async function ask(text) {
   const from = here();
   const { send } = await import("../state/talk.js");
-  await send(text, false, [], from);
+  await sending(() => send(text, false, [], from));
 }

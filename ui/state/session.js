@@ -37,6 +37,8 @@ export const storageProblem = signal("");
 export const isStoreFull = computed(() => storageProblem.value === FULL);
 /** What was done last and can be undone for a while. */
 export const undoable = signal(/** @type {{text: string, undo: () => void} | null} */ (null));
+/** Why what a person just asked for was not sent. */
+export const refusal = signal("");
 export const isConnected = computed(() => lostAt.value === null);
 
 // --- Lifecycle
@@ -105,6 +107,17 @@ export function undo() {
 /** @param {string} text @param {boolean} [isUrgent] */
 export function announce(text, isUrgent = false) {
   announcement.value = { text, isUrgent };
+}
+
+/** Does what sends. What a form or tools that are written by hand lack is said where the next message is written. @param {() => unknown} work */
+export async function sending(work) {
+  refusal.value = "";
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    refusal.value = error.message;
+  }
 }
 
 /** What cannot be kept is said, and the page goes on without. Returns what the work does, or undefined where the browser keeps nothing. @template T @param {() => Promise<T>} work */

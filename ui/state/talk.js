@@ -84,7 +84,8 @@ export function resend(turn, text) {
 export function again(turn, seed = newSeed()) {
   const before = pathTo(turns.value, turn.record.parent);
   const isSame = turn.record.seed === seed && turn.record.request;
-  const request = isSame ? turn.record.request : requestFor(before, seed);
+  // Another seed than the one that is set, or it would be the same answer.
+  const request = isSame ? turn.record.request : { ...requestFor(before, seed), seed };
   stopBelow(turn);
   return answer([], turn.record.parent, request, here(), isSame ? turn.id : undefined);
 }
