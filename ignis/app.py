@@ -244,7 +244,9 @@ class _App:
     async def _prepare(self, model: LoadedModel) -> None:
         """Compiles the template, and sees that it can do what the configuration asks of every request."""
         if model.template is not None:
-            template = await self._prompts.template(model)
+            # Of one without a device another serves, which may stay.
+            compiled = self._prompts.template if model.device else self._prompts.try_template
+            template = await compiled(model)
             config = self._running.config.model
             dialect = choose_dialect(model.template, config.dialect.value, model.architecture)
             ThinkingDefaults.from_config(config).check(template.thinking, dialect)

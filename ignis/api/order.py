@@ -37,7 +37,7 @@ from ignis.scheduler.constraint import Constraint
 from ignis.scheduler.request import RequestClass
 from ignis.stream.dialects import NONE, OutputDialect, choose_dialect
 from ignis.stream.loop_guard import LoopGuard
-from ignis.stream.reasoning import ReasoningConstraint, ReasoningForm, opens_reasoning, reasoning_form
+from ignis.stream.reasoning import ReasoningConstraint, ReasoningForm, opens_reasoning
 
 _MAX_NAMES_REPORTED = 1000
 _MESSAGE = re.compile(r"messages\[(\d+)\]")
@@ -81,7 +81,6 @@ class Orders:
         self._metrics = metrics
         self._log = log
         self._reported: set[str] = set()
-        self._known_form: tuple[LoadedModel, OutputDialect, ReasoningForm | None] | None = None
 
     @asynccontextmanager
     async def use(self, name: str | None, on_long: OnLong | None = None) -> AsyncIterator[Use]:
@@ -150,7 +149,7 @@ class Orders:
         dialect = _dialect(model, settings)
         constraints = await self._constraints(order, wish, conversation, dialect)
         thinking = await self._thinking(model, conversation, settings)
-        form = self._form(model, dialect) if thinking.is_on else None
+        form = self._prompts.reasoning_form(model, dialect) if thinking.is_on else None
         reasoning = () if form is None else _reasoning(order, form, dialect, thinking, constraints)
         return replace(
             order,
@@ -164,12 +163,6 @@ class Orders:
             constraints=reasoning or constraints,
             reasoning=tuple(constraint.record for constraint in reasoning),
         )
-
-    def _form(self, model: LoadedModel, dialect: OutputDialect) -> ReasoningForm | None:
-        known = self._known_form
-        if known is None or known[0] is not model or known[1] != dialect:
-            self._known_form = known = (model, dialect, reasoning_form(model.tokenizer, dialect))
-        return known[2]
 
     async def _constraints(
         self, order: Order, wish: Wish, conversation: Conversation | None, dialect: OutputDialect

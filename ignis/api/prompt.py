@@ -15,6 +15,8 @@ from ignis.chat.thinking import ThinkingAbility
 from ignis.chat.tool_prompt import ToolPrompt
 from ignis.engine.lifecycle import LoadedModel, ModelFacts
 from ignis.errors import ContextLengthExceededError, UnsupportedValueError
+from ignis.stream.dialects import OutputDialect
+from ignis.stream.reasoning import ReasoningForm, reasoning_form
 
 Result = TypeVar("Result")
 
@@ -33,6 +35,7 @@ class Prompts:
         self._template: tuple[LoadedModel, ChatTemplate] | None = None
         self._abilities: dict[str, ThinkingAbility] = {}
         """By the source of each template that was compiled; small, and outlives it."""
+        self._form: tuple[LoadedModel, OutputDialect, ReasoningForm | None] | None = None
         self.grammars = Grammars()
 
     async def build(
@@ -67,6 +70,21 @@ class Prompts:
         known = self._template
         return known[1] if known is not None and known[0] is model else await self._work(0, self._compiled, model)
 
+    async def try_template(self, model: LoadedModel) -> ChatTemplate:
+        """Compiles the template of a model that may yet be refused: that of the one that serves is kept.
+
+        Raises:
+            ModelFileError, UnsupportedValueError: as template.
+        """
+        return await self._work(0, self._compile, model)
+
+    def reasoning_form(self, model: LoadedModel, dialect: OutputDialect) -> ReasoningForm | None:
+        """How the model writes its reasoning; None where its dialect has none."""
+        known = self._form
+        if known is None or known[0] is not model or known[1] != dialect:
+            self._form = known = (model, dialect, reasoning_form(model.tokenizer, dialect))
+        return known[2]
+
     async def ability(self, model: ModelFacts) -> ThinkingAbility | None:
         """Returns what the template of a model does about thinking, be it loaded or not; None where it has none.
 
@@ -81,8 +99,8 @@ class Prompts:
         return known
 
     def forget(self) -> None:
-        """Lets go of the template, and of its model's tokenizer and vocabulary."""
-        self._template = None
+        """Lets go of the template, and of its model, with tokenizer and vocabulary."""
+        self._template = self._form = None
         self.grammars.forget()
 
     async def encode(self, model: LoadedModel, text: str) -> tuple[int, ...]:
@@ -144,16 +162,20 @@ class Prompts:
         """Compiles a model's template once. Two workers that meet here both compile it, and either result will do."""
         known = self._template
         if known is None or known[0] is not model:
-            if model.template is None:
-                is_gguf = model.format.startswith("GGUF")
-                lacks = "tokenizer.chat_template" if is_gguf else "chat_template.jinja, or chat_template in its config"
-                raise UnsupportedValueError(
-                    f"the model {model.name} has no chat template: it lacks {lacks}; /v1/completions takes plain text",
-                    "messages",
-                )
-            self._template = known = (model, ChatTemplate(model.template, model.tokenizer))
-            self._abilities[model.template] = known[1].thinking
+            self._template = known = (model, self._compile(model))
         return known[1]
+
+    def _compile(self, model: LoadedModel) -> ChatTemplate:
+        if model.template is None:
+            is_gguf = model.format.startswith("GGUF")
+            lacks = "tokenizer.chat_template" if is_gguf else "chat_template.jinja, or chat_template in its config"
+            raise UnsupportedValueError(
+                f"the model {model.name} has no chat template: it lacks {lacks}; /v1/completions takes plain text",
+                "messages",
+            )
+        template = ChatTemplate(model.template, model.tokenizer)
+        self._abilities[model.template] = template.thinking
+        return template
 
     async def _work(self, size: int, work: Callable[..., Result], *args: Any) -> Result:
         # Abandoned on a cancel: the thread ends by itself, for templates run under a budget.

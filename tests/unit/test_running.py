@@ -228,7 +228,8 @@ async def test_a_live_change_does_not_wait_for_a_load_and_outlives_it(bench: Ben
     bench.leaf.is_load_held = True
     begun = await bench.patch(0, model={"decode_lanes": 2, "idle_unload": 5})
     assert await trio.to_thread.run_sync(bench.leaf.has_held.wait, 10)
-    patch = await bench.patch(switch={"max_wait": 9}, server={"ui": False})
+    with trio.fail_after(20):
+        patch = await bench.patch(switch={"max_wait": 9}, server={"ui": False})
     assert not patch.is_reload and patch.persisted.path is not None and not begun.over.is_set()
     assert bench.running.config.switch.max_wait == bench.applied[-1].switch.max_wait == 9
     assert bench.running.config.model.decode_lanes == 8
