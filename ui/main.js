@@ -1,6 +1,7 @@
 // Starts the page.
 
 import { html } from "./parts/html.js";
+import { patient } from "./parts/later.js";
 import { shieldWords } from "./parts/sending.js";
 import { startRouter } from "./router.js";
 import { Frame } from "./shell/frame.js";
@@ -27,21 +28,23 @@ addEventListener("online", () => server.watch());
 addEventListener("focus", () => session.isConnected.value || server.watch());
 // What the first message needs is here before it, so that a server that goes away takes nothing of the page with it.
 setTimeout(async () => {
-  const [talk] = await Promise.all([
-    import("./state/talk.js"),
-    import("./chat/turns.js"),
-    import("./chat/queue.js"),
-    import("./chat/panel.js"),
-    import("./chat/found.js"),
-    import("./chat/mark.js"),
-    import("./shell/palette.js"),
-    import("./shell/incoming.js"),
-    import("./shell/toast.js"),
-    import("./state/mirror.js"),
-    import("./text/sheet.js"),
-  ]);
+  const [talk] = await patient(() =>
+    Promise.all([
+      import("./state/talk.js"),
+      import("./chat/turns.js"),
+      import("./chat/queue.js"),
+      import("./chat/panel.js"),
+      import("./chat/found.js"),
+      import("./chat/mark.js"),
+      import("./shell/palette.js"),
+      import("./shell/incoming.js"),
+      import("./shell/toast.js"),
+      import("./state/mirror.js"),
+      import("./text/sheet.js"),
+    ]),
+  );
   talk.start();
   performance.mark("whole");
   // The Monitor shows what was before it was opened: a scrape each two seconds costs the page a hundredth of a core.
-  (await import("./state/samples.js")).collect();
+  (await patient(() => import("./state/samples.js"))).collect();
 });

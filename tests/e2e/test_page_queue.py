@@ -145,3 +145,23 @@ def test_what_is_typed_into_a_new_chat_survives_a_reload(context: BrowserContext
     page.click("#new-chat")
     expect(page.locator("#suggestions")).to_be_visible()
     expect(page.locator("#prompt")).to_have_value("")
+
+
+def test_what_is_said_after_an_answer_was_cut_goes_once_the_server_is_back(
+    context: BrowserContext, start_server: Start
+) -> None:
+    first = start_server(command=paced(60))
+    first.wait_ready()
+    page = open_page(context, first.port)
+    ask(page, "A story")
+    grown(page)
+    first.stop(signal.SIGKILL)
+    expect(page.locator(".ending")).to_contain_text("Cut off")
+    ask(page, "Say exactly: One.")
+    ask(page, "Say exactly: Two.")
+    expect(page.locator(".queue")).to_contain_text("Sent when the server is back")
+    expect(page.locator(".queue li")).to_have_count(2)
+    with start_server(command=paced(60), port=first.port):
+        assert answered(page, 3)[1:] == ["One.", "Two."]
+        expect(page.locator(".queue")).to_have_count(0)
+        context.close()

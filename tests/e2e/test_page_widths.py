@@ -82,6 +82,7 @@ def test_what_runs_tasks_stands_at_the_right_with_what_is_said_of_it(page: Page)
     page.evaluate(THINKS)
     page.click(".rail a[href='#/agents']")
     expect(page.locator("#limit-thinking_budget")).to_be_visible()
+    page.fill("#prompt", "\n".join(["A task"] * 12))
     right = "(place) => place.getBoundingClientRect().right"
     for width in (1440, 1100):
         size(page, width)

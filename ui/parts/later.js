@@ -1,6 +1,9 @@
 // A component whose modules come when it is first shown, and not with the page.
 
 import { useEffect, useState } from "../vendor/hooks.js";
+import { effect } from "../vendor/signals-core.js";
+import { watch } from "../state/server.js";
+import { isConnected } from "../state/session.js";
 import { html } from "./html.js";
 
 /** @typedef {import("../vendor/preact.js").ComponentType<any>} Part */
@@ -24,14 +27,26 @@ export function later(load) {
   };
 }
 
-/** @param {() => Promise<Part>} load @returns {Promise<Part>} */
-async function patient(load) {
-  for (const pauseMs of PAUSES_MS) {
+/** What did not come is asked for again: after a while, and once the server is back. @template T @param {() => Promise<T>} load @returns {Promise<T>} */
+export async function patient(load) {
+  for (let numTries = 0; ; numTries += 1) {
     try {
       return await load();
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    } catch (error) {
+      // That the server is away shows at the next request for its state, which else may be long in coming.
+      if (isConnected.value) watch();
+      if (!isConnected.value) await whenConnected();
+      else if (numTries >= PAUSES_MS.length) throw error;
+      else await new Promise((resolve) => setTimeout(resolve, PAUSES_MS[numTries]));
     }
   }
-  return load();
+}
+
+/** @returns {Promise<void>} */
+function whenConnected() {
+  return new Promise((resolve) => {
+    const end = effect(() => {
+      if (isConnected.value) queueMicrotask(() => (end(), resolve()));
+    });
+  });
 }

@@ -20,7 +20,7 @@ export class Fence extends Component {
     };
     return html`<div class="failed-part" role="alert">
       <h2>This part of the page failed</h2>
-      <pre>${failure.slice(0, 600)}</pre>
+      <p>${failure.split("\n", 1)[0].slice(0, 300)}</p>
       <div class="actions">
         <button type="button" class="button" onClick=${take}>${said || "Copy report"}</button>
         <button type="button" class="button" onClick=${() => this.setState({ failure: "", said: "" })}>Reload it</button>

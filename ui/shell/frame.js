@@ -2,9 +2,9 @@
 
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
-import { later } from "../parts/later.js";
+import { later, patient } from "../parts/later.js";
 import { rename } from "../router.js";
-import { isKeyWanted, route, undoable } from "../state/session.js";
+import { isConnected, isKeyWanted, route, undoable } from "../state/session.js";
 import { Banner } from "./banner.js";
 import { Fence } from "./fence.js";
 import { Rail } from "./rail.js";
@@ -40,15 +40,15 @@ function View({ place, first }) {
   const [failure, setFailure] = useState(/** @type {unknown} */ (null));
   useEffect(() => {
     if (View) return;
-    // Modules of a server that is away: shown as any other part that failed, with its Reload.
-    place.load().then((loaded) => setView(() => loaded), setFailure);
+    patient(place.load).then((loaded) => setView(() => loaded), setFailure);
   }, [place]);
   useEffect(() => {
     // A person who came by a link or a key hears where it led to; the first view leaves the focus to its composer.
     if (View && !first) /** @type {HTMLElement | null} */ (document.querySelector("#view h1"))?.focus();
   }, [View]);
   if (failure) throw failure;
-  return View && html`<${View} />`;
+  if (View) return html`<${View} />`;
+  return !isConnected.value && html`<p class="failed-part" role="status">${place.label} comes as soon as the server is back.</p>`;
 }
 
 /** @param {Event} event */

@@ -58,7 +58,9 @@ export async function send(text, isNow = false, attachments = [], from = here())
   const place = (await placeOf(conversation)) ?? from;
   const run = runIn(conversation);
   if (!run && canAsk()) return ask(text, place.head, attachments, place);
-  await enqueue(withFiles(recordOf("user", conversation, null, text, "WAITING"), attachments), isNow);
+  const record = withFiles(recordOf("user", conversation, null, text, "WAITING"), attachments);
+  // Who says it where nothing answers has seen how the answer before it ended.
+  await enqueue(run ? record : { ...record, isUrged: true }, isNow);
   // A chat with nothing in it but what waits is in the list too.
   if (!place.conversation.updated) await begin(text || attachments[0].name, place.conversation);
   if (!isNow) return;
@@ -168,9 +170,10 @@ async function flush(chat) {
     const last = place?.head ? place.turns.get(place.head) : undefined;
     const record = waiting.value.find((each) => each.conversation === chat);
     const isHeld = !canAsk() || runIn(chat) || held.value.has(chat);
-    if (!place || !record || isHeld || (last && last.record.state !== "DONE" && !urged.has(chat))) return;
+    if (!place || !record || isHeld || (last && last.record.state !== "DONE" && !record.isUrged && !urged.has(chat))) return;
     urged.delete(chat);
-    const question = new Turn({ ...record, parent: place.head, created: Date.now() });
+    const { isUrged, ...said } = record;
+    const question = new Turn({ ...said, parent: place.head, created: Date.now() });
     // Before it is claimed: a schema that is no JSON leaves it waiting.
     const request = requestOf(question, place);
     if (!(await isOurs(record.id, place.head))) return;

@@ -1,0 +1,31 @@
+"""The page while its server is away: what it has not got yet comes once the server is back."""
+
+import signal
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from tests.e2e.playground import CHROMIUM, Start, open_page, paced
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+
+def test_a_view_that_is_first_opened_without_a_server_comes_once_it_is_back(
+    context: BrowserContext, start_server: Start
+) -> None:
+    first = start_server(command=paced(60))
+    first.wait_ready()
+    page = open_page(context, first.port)
+    page.wait_for_function("() => performance.getEntriesByName('whole').length")
+    first.stop(signal.SIGKILL)
+    page.click(".rail a[href='#/compare']")
+    expect(page.locator("#view")).to_have_text("Compare comes as soon as the server is back.")
+    page.click(".rail a[href='#/server']")
+    expect(page.locator("#view")).to_have_text("Server comes as soon as the server is back.")
+    page.click(".rail a[href='#/compare']")
+    with start_server(command=paced(60), port=first.port):
+        expect(page.locator("#view h1")).to_have_text("Compare")
+        expect(page.locator(".lane")).to_have_count(2)
+        page.click(".rail a[href='#/server']")
+        expect(page.locator("#view h1")).to_have_text("Server")
+        context.close()
