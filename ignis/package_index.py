@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 
+from ignis.clock import Clock, monotonic_s
 from ignis.errors import DownloadError
-from ignis.web import OnConnected, open_address, redact, split_credentials, verifying_context
+from ignis.web import FinalError, OnConnected, count_in, open_address, redact, split_credentials, verifying_context, why
 
 PYPI = "https://pypi.org/simple"
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 PAGE_LIMIT_BYTES = 32 << 20
+PAGE_LIMIT_S = 60.0
+"""Each byte of a page that drips comes in time."""
 TIMEOUT_S = 30.0
 
 
@@ -95,7 +98,12 @@ def pip_files(environ: Mapping[str, str], prefix: str) -> list[Path]:
 class IndexClient:
     """Opens addresses with the settings' proxy, certificates and time limit."""
 
-    def __init__(self, settings: IndexSettings, on_connected: OnConnected = lambda _socket: None) -> None:
+    def __init__(
+        self,
+        settings: IndexSettings,
+        on_connected: OnConnected = lambda _socket: None,
+        clock: Clock = monotonic_s,
+    ) -> None:
         """
         Args:
             on_connected: as web.open_address.
@@ -104,6 +112,7 @@ class IndexClient:
             DownloadError: the certificate file cannot be read.
         """
         self._on_connected = on_connected
+        self._clock = clock
         self.settings = settings
         proxies = {"http": settings.proxy, "https": settings.proxy} if settings.proxy else urllib.request.getproxies()
         self._proxies = urllib.request.ProxyHandler(proxies)
@@ -129,7 +138,7 @@ class IndexClient:
         """
         parts = urllib.parse.urlsplit(link.url)
         if parts.scheme not in ("http", "https", "file"):
-            raise DownloadError(f"{redact(link.url)}: only http, https and file addresses are fetched")
+            raise FinalError(f"{redact(link.url)}: only http, https and file addresses are fetched")
         is_trusted = parts.hostname in self.settings.trusted_hosts or parts.netloc in self.settings.trusted_hosts
         return open_address(
             link.url,
@@ -149,7 +158,7 @@ class IndexClient:
             return
         yield from links
         if not links:
-            yield DownloadError(f"{redact(place)}: does not have it")
+            yield FinalError(f"{redact(place)}: does not have it")
 
     def _read_place(self, place: str) -> list[FileLink]:
         """Lists what a page links to, or what lies in a local folder."""
@@ -164,22 +173,36 @@ class IndexClient:
                         return [FileLink(file.absolute().as_uri()) for file in sorted(folder.iterdir())]
                     url = (folder / "index.html").absolute().as_uri()
             except OSError as error:
-                raise DownloadError(f"{place}: {error}") from error
+                raise FinalError(f"{place}: {why(error)}") from error
         with self.open(FileLink(url, authorization), {"Accept": ACCEPT}) as response:
-            try:
-                body = response.read(PAGE_LIMIT_BYTES + 1)
-            except (OSError, HTTPException) as error:
-                raise DownloadError(f"{redact(url)}: {error}") from error
+            body = self._read_page(response, redact(url))
             base, content_type = response.geturl(), response.headers.get_content_type()
-        if len(body) > PAGE_LIMIT_BYTES:
-            raise DownloadError(f"{redact(url)}: the page is over {PAGE_LIMIT_BYTES} bytes")
-        addresses = _json_links(body) if content_type.endswith("json") else _html_links(body)
+        try:
+            addresses = _json_links(body) if content_type.endswith("json") else _html_links(body)
+        except FinalError as error:
+            raise FinalError(f"{redact(url)}: {error.message}") from error
         found = [link for link in (_joined(base, address) for address in addresses) if link is not None]
         # The index's user name and password belong to its own host alone, and a remote page names no local files.
         own = urllib.parse.urlsplit(url).netloc
         if parts.scheme != "file":
             found = [link for link in found if urllib.parse.urlsplit(link).scheme in ("http", "https")]
         return [FileLink(link, authorization if urllib.parse.urlsplit(link).netloc == own else None) for link in found]
+
+    def _read_page(self, response: HTTPResponse, place: str) -> bytes:
+        began_s, body = self._clock(), bytearray()
+        try:
+            while block := response.read1(1 << 16):
+                body += block
+                if len(body) > PAGE_LIMIT_BYTES:
+                    raise FinalError(f"{place}: the page is over {PAGE_LIMIT_BYTES} bytes")
+                if self._clock() - began_s > PAGE_LIMIT_S:
+                    raise DownloadError(f"{place}: the page was not whole after {PAGE_LIMIT_S:.0f} s")
+        except (OSError, HTTPException) as error:
+            raise DownloadError(f"{place}: {why(error)}") from error
+        said = count_in(response.headers.get("Content-Length", ""))
+        if said is not None and len(body) < said:
+            raise DownloadError(f"{place}: ended after {len(body)} of {said} bytes")
+        return bytes(body)
 
 
 def normalise(package: str) -> str:
@@ -205,7 +228,7 @@ def _json_links(body: bytes) -> list[str]:
     try:
         return [file["url"] for file in json.loads(body)["files"] if isinstance(file["url"], str)]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DownloadError("the index's JSON page is malformed") from error
+        raise FinalError("the JSON page is malformed") from error
 
 
 def _html_links(body: bytes) -> list[str]:

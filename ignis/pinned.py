@@ -20,8 +20,8 @@ from ignis.halt import Halt
 BLOCK_BYTES = 1 << 20
 _LOCK_LOOK_S = 0.1
 
-Progress = Callable[[int, int], None]
-"""Called with the bytes that have come and the bytes there will be (0: not known)."""
+Progress = Callable[[int, int, int], None]
+"""Called with the bytes of a model's files that are here, that there will be, and that this fetch has brought."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,20 +12,20 @@ _BAR_CELLS = 24
 
 
 class Rate:
-    """Bytes a second over the last seconds: what was there before the start counts for nothing."""
+    """Bytes a second over the last seconds, of those that came: what was there before counts for nothing."""
 
     def __init__(self, clock: Clock = monotonic_s) -> None:
         self._clock = clock
         self._seen: deque[tuple[float, int]] = deque()
 
-    def __call__(self, done_bytes: int) -> float:
-        """Notes how far it is; returns the rate, 0 until there are two notes."""
+    def __call__(self, came_bytes: int) -> float:
+        """Notes how many have come; returns the rate, 0 until there are two notes."""
         now_s = self._clock()
-        self._seen.append((now_s, done_bytes))
+        self._seen.append((now_s, came_bytes))
         while len(self._seen) > 2 and now_s - self._seen[0][0] > _WINDOW_S:
             self._seen.popleft()
         then_s, then_bytes = self._seen[0]
-        return max(done_bytes - then_bytes, 0) / (now_s - then_s) if now_s > then_s else 0.0
+        return max(came_bytes - then_bytes, 0) / (now_s - then_s) if now_s > then_s else 0.0
 
 
 class ProgressReport:
@@ -39,13 +39,14 @@ class ProgressReport:
         self._shown_s = float("-inf")
         self._shown_tenths = -1
 
-    def __call__(self, done_bytes: int, total_bytes: int) -> None:
+    def __call__(self, done_bytes: int, total_bytes: int, came_bytes: int) -> None:
         now_s = self._clock()
+        rate = self._rate(came_bytes)
         is_done = done_bytes == total_bytes
         if self._output.isatty():
             if now_s - self._shown_s >= 0.1 or is_done:
                 self._shown_s = now_s
-                line = self._line(done_bytes, total_bytes, self._rate(done_bytes))
+                line = self._line(done_bytes, total_bytes, rate)
                 self._output.write(f"\r\x1b[K{line}" + ("\n" if is_done else ""))
                 self._output.flush()
             return
@@ -57,7 +58,7 @@ class ProgressReport:
                 "id": self._title,
                 "done_bytes": done_bytes,
                 "total_bytes": total_bytes,
-                "bytes_per_second": round(self._rate(done_bytes)),
+                "bytes_per_second": round(rate),
             }
             self._output.write(json.dumps(facts) + "\n")
             self._output.flush()

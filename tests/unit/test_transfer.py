@@ -41,7 +41,7 @@ def fetch(mirror: Mirror, folder: Path, file: HubFile = FILE, token: str | None 
     waits: list[float] = []
     download = DownloadConfig(endpoint=mirror.url, token=token)
     client = HubClient.from_config(download, {}, timeout_s=0.5)
-    return fetch_file(file, folder, client, lambda _: None, Halt(), waits.append)
+    return fetch_file(file, folder, client, lambda *_: None, Halt(), waits.append)
 
 
 def left_in(folder: Path) -> set[str]:
@@ -179,7 +179,7 @@ def test_a_fetch_that_is_killed_leaves_nothing_in_use_and_is_taken_up(
         "import sys; from pathlib import Path\n"
         "from ignis.halt import *; from ignis.hub import *; from ignis.transfer import *\n"
         f"client = HubClient({mirror.url!r}, None, None, 30.0)\n"
-        f"fetch_file({FILE!r}, Path(sys.argv[1]), client, lambda n: None, Halt())\n"
+        f"fetch_file({FILE!r}, Path(sys.argv[1]), client, lambda *_: None, Halt())\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)])
     try:
@@ -286,7 +286,8 @@ def test_what_follows_a_packed_body_is_not_taken(mirror: Mirror, tmp_path: Path)
         handler.send_response(200)
         handler.send_header("Content-Encoding", "gzip")
         handler.end_headers()
-        handler.wfile.write(gzip.compress(CONTENT))
+        # In one packet with the end of what is packed.
+        handler.wfile.write(gzip.compress(CONTENT) + bytes(1000))
         while True:
             # Until the client has hung up.
             handler.wfile.write(bytes(1 << 20))
@@ -308,7 +309,7 @@ def test_a_mirror_that_is_gone_for_a_while_is_waited_for_longer_each_time(mirror
     waits: list[float] = []
     mirror.answers = [sending(b"", status=500), sending(b"", {"Retry-After": "7"}, 503), sending(b"", status=429)]
     client = HubClient.from_config(DownloadConfig(endpoint=mirror.url), {}, timeout_s=0.5)
-    path = fetch_file(FILE, tmp_path, client, lambda _: None, Halt(), waits.append)
+    path = fetch_file(FILE, tmp_path, client, lambda *_: None, Halt(), waits.append)
     assert path.read_bytes() == CONTENT
     assert waits == [1.0, 7.0, 4.0]
 
@@ -349,7 +350,7 @@ def test_a_mirror_that_drips_is_asked_again(mirror: Mirror, tmp_path: Path) -> N
     # Half a minute goes by with each look at the clock.
     times = itertools.count(0, 30)
     path = fetch_file(
-        FILE, tmp_path, client, lambda _: None, Halt(), lambda _: is_left.set(), clock=lambda: float(next(times))
+        FILE, tmp_path, client, lambda *_: None, Halt(), lambda _: is_left.set(), clock=lambda: float(next(times))
     )
     assert path.read_bytes() == CONTENT
     _, second = mirror.asked
@@ -403,7 +404,7 @@ def test_a_stop_ends_a_transfer_and_keeps_what_has_come(mirror: Mirror, tmp_path
     halt = Halt()
     client = HubClient.from_config(DownloadConfig(endpoint=mirror.url), {})
     with pytest.raises(StoppedError):
-        fetch_file(FILE, tmp_path, client, lambda num: halt.stop() if num else None, halt)
+        fetch_file(FILE, tmp_path, client, lambda _here, came: halt.stop() if came else None, halt)
     assert left_in(tmp_path) == {"tiny.gguf.part"}
     assert CONTENT.startswith((tmp_path / "tiny.gguf.part").read_bytes())
     assert fetch(mirror, tmp_path).read_bytes() == CONTENT
@@ -428,7 +429,7 @@ def test_a_stop_ends_the_wait_for_a_silent_mirror_and_frees_the_part(
     mirror.answers = [fall_silent]
     client = HubClient.from_config(DownloadConfig(endpoint=mirror.url), {}, on_connected=halt.watch)
     with concurrent.futures.ThreadPoolExecutor() as threads:
-        fetching = threads.submit(fetch_file, FILE, tmp_path, client, lambda _: None, halt)
+        fetching = threads.submit(fetch_file, FILE, tmp_path, client, lambda *_: None, halt)
         assert is_silent.wait(20)
         halt.stop()
         with pytest.raises(StoppedError):
@@ -448,7 +449,7 @@ def test_a_stop_ends_a_wait(mirror: Mirror, tmp_path: Path) -> None:
     mirror.answer = refuse
     client = HubClient.from_config(DownloadConfig(endpoint=mirror.url), {})
     with pytest.raises(StoppedError):
-        fetch_file(FILE, tmp_path, client, lambda _: None, halt)
+        fetch_file(FILE, tmp_path, client, lambda *_: None, halt)
     assert len(mirror.asked) == 1
 
 
@@ -489,7 +490,7 @@ def test_a_token_is_in_no_message(mirror: Mirror, tmp_path: Path) -> None:
     download = DownloadConfig(endpoint=mirror.url.replace("//", "//user:pa%24s@"))
     client = HubClient.from_config(download, {})
     with pytest.raises(DownloadError) as caught:
-        fetch_file(FILE, tmp_path, client, lambda _: None, Halt())
+        fetch_file(FILE, tmp_path, client, lambda *_: None, Halt())
     assert "pa%24s" not in caught.value.message
     assert mirror.asked[0].authorization == "Basic dXNlcjpwYSRz"
 
@@ -538,7 +539,7 @@ def fetch_trusting(mirror: Mirror, folder: Path, certificates: Path | None) -> P
     waits: list[float] = []
     client = HubClient.from_config(DownloadConfig(endpoint=mirror.url, certificates=certificates), {})
     try:
-        return fetch_file(FILE, folder, client, lambda _: None, Halt(), waits.append)
+        return fetch_file(FILE, folder, client, lambda *_: None, Halt(), waits.append)
     finally:
         assert waits == []
 
@@ -567,7 +568,7 @@ def test_a_proxy_of_the_environment_is_asked(mirror: Mirror, tmp_path: Path, mon
     monkeypatch.setenv("http_proxy", mirror.url)
     monkeypatch.setenv("no_proxy", "")
     client = HubClient.from_config(DownloadConfig(endpoint="http://hub.test"), {})
-    assert fetch_file(FILE, tmp_path, client, lambda _: None, Halt()).read_bytes() == CONTENT
+    assert fetch_file(FILE, tmp_path, client, lambda *_: None, Halt()).read_bytes() == CONTENT
     assert [asked.path for asked in mirror.asked] == ["http://hub.test" + ADDRESS]
 
 
