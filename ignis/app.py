@@ -116,7 +116,6 @@ class _App:
         self._serving = Serving(self._engine, self._keeper, self._metrics, config.server.keepalive_interval)
         self._running = RunningConfig(config, self._keeper, log)
         self._running.on_change(self._apply)
-        self._started_at_s = time.monotonic()
         self._is_ready = False
         cert, key = config.server.tls_cert, config.server.tls_key
         self._certificate = None if cert is None or key is None else Certificate(cert, key)
@@ -228,8 +227,10 @@ class _App:
         if self._is_ready:
             return
         self._is_ready = True
-        load_ms = round((time.monotonic() - self._started_at_s) * 1e3, 1)
-        self._log.emit("ignis.process.ready", id=model.name, load_ms=load_ms, started_ms=_age_ms())
+        load_ms, warm_up_ms = round(loaded.weights_s * 1e3, 1), round(loaded.warm_up_s * 1e3, 1)
+        self._log.emit(
+            "ignis.process.ready", id=model.name, load_ms=load_ms, warm_up_ms=warm_up_ms, started_ms=_age_ms()
+        )
         plan = loaded.plan
         text = summary(
             model.name,

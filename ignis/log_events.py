@@ -51,6 +51,7 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             {
                 "id",
                 "load_ms",
+                "warm_up_ms",
                 "started_ms",
             }
         ),

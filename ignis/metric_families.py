@@ -268,8 +268,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "ignis_model_load_seconds": Family(
         kind="gauge",
-        text="How long the load of the model that serves took on the device.",
-        snapshot=(("", "load_s"),),
+        text="How long the load of the model that serves took, with the warm-up; 0 while none serves.",
     ),
     "ignis_process_resident_bytes": Family(
         kind="gauge",

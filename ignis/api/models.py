@@ -170,8 +170,8 @@ class Models:
             display_name=local.name,
             created_at=_utc(modified_unix_s),
         )
-        facts = course.facts_of(local)
-        return entry if facts is None else await self._with_facts(entry, facts)
+        last = course.last_load(local)
+        return entry if last is None else await self._with_facts(entry, last.facts, last.seconds)
 
     async def _loaded_entry(self, model: LoadedModel) -> ModelEntry:
         opened = self._serving.keeper.course.opened
@@ -189,16 +189,16 @@ class Models:
             display_name=model.name,
             created_at=_utc(model.created_unix_s),
         )
-        return await self._with_facts(entry, model)
+        return await self._with_facts(entry, model, self._serving.keeper.course.load_s)
 
-    async def _with_facts(self, entry: ModelEntry, facts: ModelFacts) -> ModelEntry:
+    async def _with_facts(self, entry: ModelEntry, facts: ModelFacts, load_s: float) -> ModelEntry:
         return msgspec.structs.replace(
             entry,
             format=facts.format,
             max_model_len=facts.max_context,
             num_parameters=facts.num_parameters,
             device=facts.device,
-            load_seconds=round(facts.load_s, 3),
+            load_seconds=round(load_s, 3),
             capabilities=await self._orders.capabilities(facts),
             defaults=self._orders.sampling_defaults(facts),
         )

@@ -93,6 +93,7 @@ class LastLoad:
 
     facts: ModelFacts
     seconds: float
+    """From its files being open until it served, the warm-up included."""
     modified_unix_s: int
     """Of its file then: another one may lie there since."""
 
@@ -161,10 +162,16 @@ class Course:
         asked = None if self.asked is None else self.asked.target
         return asked or self.coming or self.home
 
-    def facts_of(self, model: LocalModel) -> ModelFacts | None:
-        """What its last load found out; None where it was not loaded yet, or its file is another by now."""
+    def last_load(self, model: LocalModel) -> LastLoad | None:
+        """None where it was not loaded yet, or its file is another by now."""
         last = self.loads.get(model.path)
-        return last.facts if last is not None and last.modified_unix_s == model.modified_unix_s() else None
+        return last if last is not None and last.modified_unix_s == model.modified_unix_s() else None
+
+    @property
+    def load_s(self) -> float:
+        """What the load of the model took that serves; 0 while none does."""
+        last = None if self.opened is None else self.loads.get(self.opened.local.path)
+        return 0.0 if last is None else last.seconds
 
     def load_estimate_s(self, model: LocalModel) -> float:
         """What a load of it takes, as far as one can tell: what it took before, or what its size says."""

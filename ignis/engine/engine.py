@@ -323,7 +323,6 @@ class Engine:
             device_total_bytes=self._memory.total_bytes,
             load_done_bytes=0 if load is None else load.done_bytes,
             load_total_bytes=0 if load is None else load.total_bytes,
-            load_s=0.0 if loaded is None else loaded.duration_s,
             step_age_s=0.0 if loop is None else loop.step_age_s(self._clock()),
         )
 

@@ -82,6 +82,7 @@ class ModelKeeper:
         engine.on_change = self.course.note_change
         for status in ModelStatus:
             metrics.read_gauge_from("ignis_model_state", partial(self._is_status, status), status.value)
+        metrics.read_gauge_from("ignis_model_load_seconds", lambda: self.course.load_s)
         metrics.read_gauge_from("ignis_model_waiting_requests", lambda: len(self.gate.wishes))
         metrics.read_gauge_from("ignis_oldest_waiting_seconds", self.gate.wishes.oldest_s, "model")
 
@@ -307,7 +308,9 @@ class ModelKeeper:
         self._is_first = False
         watch = SwitchWatch(None, target.name, self.course.clock)
         try:
-            loaded, waited = await self._load(await self._open(target))
+            opened = await self._open(target)
+            watch.mark(SwitchPhase.PREPARE)
+            loaded, waited = await self._load(opened)
             watch.mark(SwitchPhase.LOAD)
             watch.split_load(loaded.warm_up_s)
             self.course.changes.appendleft(watch.over(SwitchOutcome.LOADED, waited))
@@ -493,6 +496,7 @@ class ModelKeeper:
             opened.close()
             raise
         load_s = self.course.clock() - begun_at_s
+        loaded = replace(loaded, duration_s=load_s)
         self.course.opened, self.course.model, self.course.home = opened, model, opened.local
         self.course.has_served = True
         self.course.note_success()
@@ -503,7 +507,7 @@ class ModelKeeper:
         self._log.emit(
             "ignis.model.loaded",
             id=model.name,
-            load_ms=round(load_s * 1e3, 1),
+            load_ms=round(loaded.weights_s * 1e3, 1),
             warm_up_ms=round(loaded.warm_up_s * 1e3, 1),
             total_bytes=model.size_bytes,
         )

@@ -117,8 +117,6 @@ class ModelFacts:
     created_unix_s: int
     device: str = ""
     """The device that runs it, by its own name."""
-    load_s: float = 0.0
-    """What the device took to load it."""
     sampling_defaults: Mapping[str, float] = field(default_factory=dict)
     architecture: Architecture | None = None
     """Together with the template it tells how the model writes thinking and calls."""
@@ -150,7 +148,6 @@ def describe(
     max_context: int,
     created_unix_s: int,
     device: str,
-    load_s: float,
 ) -> LoadedModel:
     """Makes the LoadedModel of a checkpoint."""
     return LoadedModel(
@@ -165,7 +162,6 @@ def describe(
         template=checkpoint.chat_template,
         created_unix_s=created_unix_s,
         device=device,
-        load_s=load_s,
         sampling_defaults=dict(checkpoint.sampling_defaults),
         architecture=checkpoint.shape.architecture,
     )

@@ -51,6 +51,11 @@ class Loaded:
     warm_up_s: float
     """Of it, recording rounds and running each kind of step once; 0 where the device does neither."""
 
+    @property
+    def weights_s(self) -> float:
+        """Of it, until the weights were there."""
+        return max(0.0, self.duration_s - self.warm_up_s)
+
 
 class LoadWatch:
     """A load, as others see it."""

@@ -46,7 +46,6 @@ class Opened:
             max_context=max_context,
             created_unix_s=modified_unix_s(self.checkpoint),
             device="" if loaded is None else f"{loaded.plan.device.name} ({loaded.plan.device.isa})",
-            load_s=0.0 if loaded is None else loaded.duration_s,
         )
         return replace(model, sampling_defaults={**self.local.sampling, **model.sampling_defaults})
 

@@ -36,5 +36,4 @@ class EngineSnapshot:
     device_total_bytes: int
     load_done_bytes: int
     load_total_bytes: int
-    load_s: float
     step_age_s: float

@@ -75,6 +75,18 @@ def test_a_switch_is_answered_at_once_and_seen_to_its_end(switching: Server) -> 
     assert server.client.request("POST", "/v1/models/switch", {"model": "third"})[0] == 404
 
 
+def test_what_a_load_took_is_one_number_to_everybody_who_is_told(start_server: Any, folder: Path) -> None:
+    with start_server("--model-artifact", str(folder / "first.gguf"), "--download-path", str(folder)) as server:
+        found = listed(server)
+        took_s, change = found["data"][0]["load_seconds"], found["switches"][0]
+        (loaded,) = parse_events(server.log_text(), "ignis.model.loaded")
+        (ready,) = parse_events(server.log_text(), "ignis.process.ready")
+        for told in (change, loaded, ready):
+            assert told["load_ms"] + told["warm_up_ms"] == pytest.approx(took_s * 1e3, abs=20)
+        assert server.metric("ignis_model_load_seconds") == pytest.approx(took_s, abs=0.001)
+        assert f"loaded in {took_s:.1f} s" in server.log_text()
+
+
 def test_a_bad_model_is_refused_and_the_old_one_serves_on(switching: Server) -> None:
     server = switching
     server.client.chat(model="first", messages=HI, max_tokens=1)

@@ -57,7 +57,6 @@ def byte_model(name: str = "tiny", template: str | None = TEMPLATE, **defaults: 
         template=template,
         created_unix_s=1_700_000_000,
         device="Card 1 (sm_90)",
-        load_s=1.5,
         sampling_defaults=defaults,
     )
 

@@ -53,9 +53,9 @@ class ModelEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
     device: Annotated[str, msgspec.Meta(description="What runs it: a card, or the CPU.")] | msgspec.UnsetType = (
         msgspec.UNSET
     )
-    load_seconds: Annotated[float, msgspec.Meta(description="What the device took to load it.")] | msgspec.UnsetType = (
-        msgspec.UNSET
-    )
+    load_seconds: (
+        Annotated[float, msgspec.Meta(description="What its last load took, with the warm-up.")] | msgspec.UnsetType
+    ) = msgspec.UNSET
     capabilities: Capabilities | msgspec.UnsetType = msgspec.UNSET
     defaults: (
         Annotated[
@@ -106,7 +106,8 @@ class ModelChange(msgspec.Struct, kw_only=True, omit_defaults=True):
         | None
     ) = None
     prepare_ms: (
-        Annotated[float, msgspec.Meta(description="Its files and tokenizer, while the old one served.")] | None
+        Annotated[float, msgspec.Meta(description="Its files; where an old one served meanwhile, its tokenizer too.")]
+        | None
     ) = None
     drain_ms: Annotated[float, msgspec.Meta(description="Running answers were waited for.")] | None = None
     teardown_ms: Annotated[float, msgspec.Meta(description="Until the old model's memory was back.")] | None = None

@@ -624,7 +624,23 @@ async def test_loads_unloads_and_switches_are_on_record_the_newest_first(bench: 
     failed, unloaded, _, _, loaded = bench.keeper.course.changes
     assert failed.reason.startswith("b.gguf: ") and unloaded.reason == "idle"
     assert set(unloaded.seconds) == {SwitchPhase.TEARDOWN}
-    assert set(loaded.seconds) == {SwitchPhase.LOAD, SwitchPhase.WARM_UP}
+    assert set(loaded.seconds) == {SwitchPhase.PREPARE, SwitchPhase.LOAD, SwitchPhase.WARM_UP}
+
+
+async def test_what_a_load_took_is_one_number_wherever_it_is_told(bench: Bench) -> None:
+    for name, event in (("a", "ignis.model.loaded"), ("b", "ignis.model.switched")):
+        assert await bench.answer(name) == name
+        await until(lambda name=name: bench.keeper.course.changes[0].to == name)  # type: ignore[misc]
+        change, line = bench.keeper.course.changes[0], bench.logged(event)[-1]
+        took_ms = bench.keeper.course.load_s * 1e3
+        assert took_ms > 0 and bench.metric("ignis_model_load_seconds") * 1e3 == pytest.approx(took_ms)
+        load_ms, warm_up_ms = change.ms(SwitchPhase.LOAD), change.ms(SwitchPhase.WARM_UP)
+        assert load_ms is not None and warm_up_ms is not None
+        # Told a few instructions later.
+        assert load_ms + warm_up_ms == pytest.approx(took_ms, abs=5)
+        assert line["load_ms"] == pytest.approx(load_ms, abs=5) and line["warm_up_ms"] == pytest.approx(warm_up_ms)
+    await slept(bench)
+    assert bench.metric("ignis_model_load_seconds") == 0
 
 
 async def test_a_model_in_use_is_not_idle(bench: Bench) -> None:
