@@ -6,6 +6,7 @@ kernel, reported when one lane arrives for its warp, clean when each lane arrive
 that is built for it, in which each lane arrives (IGNIS_LANES_ARRIVE), and no report is left out.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -33,7 +34,9 @@ pytestmark = [
 
 def sanitize(tool: str, *command: str) -> tuple[int, str]:
     arguments = [str(SANITIZER), "--tool", tool, "--error-exitcode", str(FOUND), *command]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300)
+    # A kernel is prepared for the tool when it is loaded: those that run are enough.
+    environment = {**os.environ, "CUDA_MODULE_LOADING": "LAZY"}
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, env=environment)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -58,10 +61,8 @@ def test_no_access_is_wrong(run: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "run",
     [
-        ("short", "f16", "BF16"),
-        ("short", "f16", "Q8_0"),
-        ("short", "f16", "Q4_K"),
-        ("short", "fp8", "F8_E4M3", "BF16"),
+        ("short", "f16", "BF16", "Q8_0", "Q4_K"),
+        ("short", "fp8", "F8_E4M3"),
         ("long", "f16", "BF16"),
         ("long", "fp8", "F8_E4M3", "Q4_K"),
     ],
