@@ -2,7 +2,7 @@
 //
 // F16 and BF16 lie as they are used. Other types are code * scale + minimum, rounded to float16 once: an error of at most 2^-12 of the
 // value, as large as what activations have. Their scales are multiplied by a power of two of the row (pack.cu) that brings the largest of
-// it below 2^-8, so that a code that is a float16 subnormal (q * 2^-24) times a scale (2^24 d) does not overflow.
+// it below 2^-8, so that a code that is a float16 subnormal (q * 2^-24) times a scale (2^24 d) does not overflow; of E4M3 below 2^3.
 #pragma once
 
 #include "weights.cuh"

@@ -237,8 +237,9 @@ static __global__ void row_scales_kernel(float *row_scales, const uint8_t *store
     }
   }
   for (uint32_t i = 16; i; i >>= 1) largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, i));
-  // largest < 2^(e - 126). Times 2^(10 - (e - 127)) a 16-bit value is below 2^11; times 2^(-9 - (e - 126)) a scale is below 2^-9.
-  const uint32_t exponent = exponent_of(largest) + (weight_layout(DTYPE).has_row_scales ? 0u : 20u) - 10u;
+  // largest < 2^(e - 126). Times 2^(10 - (e - 127)) a 16-bit value is below 2^11; times 2^(-9 - (e - 126)) a scale is below 2^-9, and of
+  // E4M3, whose codes are their values and at most 16 x 448, below 2^3: its blocks' scales may lie far apart, and float16 ends at 2^-24.
+  const uint32_t exponent = exponent_of(largest) + (weight_layout(DTYPE).has_row_scales ? 0u : has_block_scales(DTYPE) ? 8u : 20u) - 10u;
   if (threadIdx.x == 0) row_scales[first_row + row] = row < num_rows ? __uint_as_float((exponent < 254 ? exponent : 254u) << 23) : 1.0f;
 }
 
