@@ -8,10 +8,10 @@ const PROBE_LENGTH = 2000;
 const PROBE_MS = 15;
 const HOPELESS_MS = 60;
 const LANGUAGES = new Set(
-  "python javascript typescript bash json cpp c rust go java csharp sql xml css yaml ini diff markdown php ruby kotlin swift dockerfile makefile lua powershell r latex".split(" "),
+  "python javascript typescript bash json cpp rust go java csharp sql xml css yaml ini diff markdown php ruby kotlin swift dockerfile makefile lua powershell r latex".split(" "),
 );
 const ALIASES = new Map(
-  Object.entries({ py: "python", js: "javascript", ts: "typescript", sh: "bash", shell: "bash", "c++": "cpp", rs: "rust", "c#": "csharp", cs: "csharp", html: "xml", svg: "xml", yml: "yaml", toml: "ini", md: "markdown", rb: "ruby", kt: "kotlin", docker: "dockerfile", make: "makefile", tex: "latex" }),
+  Object.entries({ py: "python", js: "javascript", ts: "typescript", sh: "bash", shell: "bash", c: "cpp", h: "cpp", "c++": "cpp", rs: "rust", "c#": "csharp", cs: "csharp", html: "xml", svg: "xml", yml: "yaml", toml: "ini", md: "markdown", rb: "ruby", kt: "kotlin", docker: "dockerfile", make: "makefile", tex: "latex" }),
 );
 // The scopes that get a colour; all others are plain.
 const SCOPES = new Map(
