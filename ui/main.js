@@ -26,6 +26,13 @@ document.addEventListener("visibilitychange", () => {
 });
 addEventListener("online", () => server.watch());
 addEventListener("focus", () => session.isConnected.value || server.watch());
+// What nothing here takes is no address to go to: an answer would be cut by a file that missed its place.
+addEventListener("dragover", (event) => {
+  if (event.defaultPrevented || !event.dataTransfer?.types.includes("Files")) return;
+  event.preventDefault();
+  event.dataTransfer.dropEffect = "none";
+});
+addEventListener("drop", (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
 // What the first message needs is here before it, so that a server that goes away takes nothing of the page with it.
 setTimeout(async () => {
   const [talk] = await patient(() =>

@@ -10,8 +10,9 @@ from tokenizers import pre_tokenizers
 
 from ignis.errors import ModelFileError
 from ignis.models.base import HfTokenizerFiles, SpecialTokens
+from ignis.models.files import read_bytes
 from ignis.tokenizer.library import LibraryEncoder
-from ignis.tokenizer.pieces import SentencePieceEncoder, has_prefix, read_processor, without_prefix
+from ignis.tokenizer.pieces import MAX_FILE_BYTES, SentencePieceEncoder, has_prefix, read_processor, without_prefix
 from ignis.tokenizer.spelling import Alphabet, Spelling
 from ignis.tokenizer.tokenizer import ControlToken, Tokenizer
 
@@ -26,8 +27,10 @@ def load_folder(files: HfTokenizerFiles, special: SpecialTokens, vocab_size: int
 
 
 def _load_json(path: Path, config: Mapping[str, object], special: SpecialTokens, vocab_size: int) -> Tokenizer:
+    # Not by its name: the library would wait for a FIFO, or read what never ends, and hold the whole process meanwhile.
+    content = read_bytes(path, MAX_FILE_BYTES)
     try:
-        tokenizer = tokenizers.Tokenizer.from_file(str(path))
+        tokenizer = tokenizers.Tokenizer.from_buffer(content)
     except Exception as fault:  # the library raises bare Exception for every fault of a file
         raise ModelFileError(f"{path.name} is no tokenizer that can be read: {fault}") from fault
     tokenizer.no_truncation()

@@ -56,11 +56,8 @@ def load_processor(model: bytes, origin: str) -> SentencePieceProcessor:
 
 
 def read_processor(path: Path) -> tuple[SentencePieceProcessor, bytes]:
-    """Reads a tokenizer.model file."""
-    try:
-        model = path.read_bytes()
-    except OSError as fault:
-        raise ModelFileError(f"{path.name} cannot be read: {fault.strerror}") from fault
+    """Reads a tokenizer.model file. Raises ModelFileError."""
+    model = read_bytes(path, MAX_FILE_BYTES)
     return load_processor(model, path.name), model
 
 

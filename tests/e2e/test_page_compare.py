@@ -241,6 +241,23 @@ def test_answers_of_a_chat_can_be_compared(page: Page) -> None:
     expect(lane(page, "B").locator("footer")).to_contain_text(f"from word {first_difference(one, other) + 1}")
 
 
+def test_answers_to_a_file_are_compared_with_it(page: Page) -> None:
+    page.goto(page.url.split("#")[0] + "#/chat")
+    page.set_input_files(".attach input", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"Three marks"})
+    page.fill("#set-max_completion_tokens", "8")
+    page.press("#set-max_completion_tokens", "Tab")
+    page.fill("#prompt", "What does it say?")
+    page.press("#prompt", "Enter")
+    expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(1, timeout=60_000)
+    page.click(".turn.answer .again")
+    expect(page.locator(".branches")).to_contain_text("2 / 2")
+    expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(1, timeout=60_000)
+    page.click(".turn.answer .compare-these")
+    expect(page.locator("#prompt")).to_have_value(re.compile("What does it say.*Three marks", re.DOTALL))
+    ended(page)
+    expect(page.locator(".lane").first).not_to_contain_text("changed since")
+
+
 def test_a_number_is_varied_from_one_value_to_another(page: Page) -> None:
     page.click("#vary")
     expect(page.get_by_role("dialog")).to_be_visible()

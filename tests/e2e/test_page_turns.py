@@ -136,6 +136,34 @@ def test_a_long_text_that_is_pasted_becomes_a_file_and_goes_out_in_the_message(p
     assert request["messages"][-1]["content"] == "Say hi\n\nnotes.txt:\n````\nThree ``` marks\n````"
 
 
+DROP = """([selector, name]) => {
+  const data = new DataTransfer();
+  data.items.add(new File(["Three marks"], name, { type: "text/plain" }));
+  const event = (kind) => new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true });
+  const place = document.querySelector(selector);
+  return [place.dispatchEvent(event("dragover")), place.dispatchEvent(event("drop"))];
+}"""
+
+
+@pytest.mark.parametrize("place", [".transcript", "aside", ".composer", "nav.rail"])
+def test_a_file_is_taken_wherever_it_is_dropped(page: Page, place: str) -> None:
+    # False: the browser does not go to the file, which would cut an answer.
+    assert page.evaluate(DROP, [place, "notes.txt"]) == [False, False]
+    expect(page.locator(".composer .attached li")).to_contain_text("notes.txt")
+    page.evaluate("location.hash = '#/monitor'")
+    expect(page.locator(".monitor")).to_be_visible()
+    assert page.evaluate(DROP, ["main", "other.txt"]) == [False, False]
+
+
+def test_text_that_comes_with_its_picture_is_pasted_as_text(page: Page) -> None:
+    picture = [["image.png", "image/png", base64.b64encode(PIXEL).decode()]]
+    page.evaluate(PASTE, ["1\t2\n3\t4", picture])
+    expect(page.locator(".composer .attached li")).to_have_count(0)
+    # Files that were copied come with their names.
+    page.evaluate(PASTE, ["image.png", picture])
+    expect(page.locator(".composer .attached li")).to_contain_text("image.png")
+
+
 def test_a_picture_for_a_model_that_sees_nothing_is_kept_and_the_button_says_so(page: Page) -> None:
     keep(page, {"text": "Rain."})
     page.evaluate(PASTE, ["", [["dot.png", "image/png", base64.b64encode(PIXEL).decode()]]])

@@ -81,16 +81,14 @@ export function Composer() {
     }
   };
   const take = async (/** @type {File[]} */ files) => setProblem(await attach(id, files));
+  useEffect(() => droppedAnywhere(take), [id]);
   const paste = (/** @type {ClipboardEvent} */ event) => {
-    const files = [...(event.clipboardData?.files ?? [])];
     const pasted = event.clipboardData?.getData("text/plain") ?? "";
+    let files = [...(event.clipboardData?.files ?? [])];
+    // A table of a spreadsheet comes with its picture: the text was meant. The names of files that were copied were not.
+    const names = new Set(files.map(({ name }) => name));
+    if (pasted.split(/\r?\n/).some((line) => line.trim() && !names.has(line.trim()))) files = [];
     if (!files.length && pasted.length > MAX_PASTED_LENGTH) files.push(new File([pasted], PASTED, { type: "text/plain" }));
-    if (!files.length) return;
-    event.preventDefault();
-    take(files);
-  };
-  const dropped = (/** @type {DragEvent} */ event) => {
-    const files = [...(event.dataTransfer?.files ?? [])];
     if (!files.length) return;
     event.preventDefault();
     take(files);
@@ -105,7 +103,7 @@ export function Composer() {
     event.preventDefault();
     submit(event.ctrlKey || event.metaKey);
   };
-  return html`<form class="composer" onPaste=${paste} onDrop=${dropped} onDragOver=${(/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files") && event.preventDefault()} onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), submit())}>
+  return html`<form class="composer" onPaste=${paste} onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), submit())}>
     ${hasQueue && html`<${Queue} />`}
     <div class="box">
       ${attached.value.length > 0 && html`<${Attached} onPutBack=${(/** @type {string} */ back) => type(text ? `${text}\n${back}` : back)} />`}
@@ -125,6 +123,23 @@ export function Composer() {
     ${said && html`<p class="ending bad" role="alert">${said}</p>`}
     <p class="hint"><kbd>Enter</kbd> sends <kbd>Shift Enter</kbd> a line <kbd>Esc</kbd> stops <kbd>↑</kbd> edits the last <kbd>${CONTROL} K</kbd> finds anything</p>
   </form>`;
+}
+
+/** Takes files wherever in the page they are dropped. @param {(files: File[]) => void} take @returns {() => void} */
+function droppedAnywhere(take) {
+  const over = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files") && event.preventDefault();
+  const drop = (/** @type {DragEvent} */ event) => {
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (!files.length || event.defaultPrevented) return;
+    event.preventDefault();
+    take(files);
+  };
+  document.addEventListener("dragover", over);
+  document.addEventListener("drop", drop);
+  return () => {
+    document.removeEventListener("dragover", over);
+    document.removeEventListener("drop", drop);
+  };
 }
 
 /** True while it runs and for a moment after. @param {boolean} isRunning */

@@ -12,6 +12,7 @@ import { exportAll } from "../state/transfer.js";
 import { chooseChats } from "./choose-chats.js";
 import { MAX_TEXT, MIN_TEXT } from "./key-sheet.js";
 import { focusOn, present, searchChats, startNew } from "./keys.js";
+import { openReference } from "./reference.js";
 
 /** @typedef {import("../state/actions.js").Action} Action */
 /** @typedef {{name: string, items: Action[]}} Group */
@@ -71,7 +72,7 @@ function own() {
     ...(models.value.length ? [{ label: loaded.value ? "Reload the model" : "Load the model", act: reload }] : []),
     { label: "Enter the API key", act: () => (isKeyWanted.value = true) },
     ...(hasKey.value ? [{ label: "Forget the API key", act: () => useKey("") }] : []),
-    { label: "API reference", act: () => location.assign("../v1/docs/") },
+    { label: "API reference", act: openReference },
   ];
 }
 
@@ -90,7 +91,7 @@ async function toField(name) {
   const selector = PLACES.get(name) ?? `#set-${name}`;
   await inPanel(TURN_TAB.has(selector) ? "turn" : "settings");
   if (document.querySelector(selector)) await focusOn(selector);
-  else location.assign("../v1/docs/");
+  else openReference();
 }
 
 /** Opens that tab of the panel beside the chat. @param {string} tab */

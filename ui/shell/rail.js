@@ -4,6 +4,7 @@ import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
 import { dialog, hasKey, look, route, setLook, useKey } from "../state/session.js";
 import { Flame, Icon } from "./icons.js";
+import { openReference, REFERENCE } from "./reference.js";
 
 const Menu = later(async () => (await import("../parts/menu.js")).Menu);
 /** Of the views those for which a phone has no room: they are in its menu. */
@@ -18,7 +19,7 @@ export function Rail({ views }) {
   const more = [
     ...views.filter(({ name }) => MINOR.has(name)).map(({ name, label }) => ({ label, act: () => (location.hash = `#/${name}`) })),
     { label: "Find anything", act: () => (dialog.value = "palette") },
-    { label: "API", act: () => location.assign("../v1/docs/"), isApart: true },
+    { label: "API", act: openReference, isApart: true },
     { label: "Theme", about: themeNames[theme], act: turnTheme },
     ...(hasKey.value ? [{ label: "Forget the API key", act: () => useKey("") }] : []),
   ];
@@ -32,7 +33,7 @@ export function Rail({ views }) {
     <div class="rest"></div>
     ${hasKey.value && html`<button type="button" class="minor" onClick=${() => useKey("")} title="Forget the API key of this tab"><${Icon} name="bin" />Key</button>`}
     <button type="button" class="minor" id="keys" onClick=${() => (dialog.value = "keys")} title="Keys, text size, theme (?)"><${Icon} name="keys" />Keys</button>
-    <a class="place minor" href="../v1/docs/" title="The API, field by field"><${Icon} name="docs" />API</a>
+    <a class="place minor" href=${REFERENCE} target="_blank" rel="noopener" title="The API, field by field, in a tab of its own"><${Icon} name="docs" />API</a>
     <button type="button" class="minor" onClick=${turnTheme} title="Light, dark or the system's" aria-label=${`Theme: ${themeNames[theme]}`}>
       <${Icon} name="theme" />${themeNames[theme]}
     </button>

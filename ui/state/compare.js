@@ -1,6 +1,7 @@
 // Comparisons: one prompt in several lanes that differ in what they ask, and what is done with them.
 
 import { requestFor, valuesOf } from "./asked.js";
+import { contentOf } from "./content.js";
 import { newId } from "./ids.js";
 import { Lane } from "./lane.js";
 import { FIRST_CAP, MAX_LANES, Series } from "./series.js";
@@ -109,7 +110,7 @@ export function vary(variants) {
  * @param {Turn[]} siblings
  */
 export async function compareTurns(before, siblings) {
-  const messages = before.map(({ record }) => ({ role: record.role, content: record.text }));
+  const messages = before.map(({ record }) => ({ role: record.role, content: saidIn(record) }));
   const prompt = messages.pop()?.content ?? "";
   const whole = siblings.filter((turn) => !turn.isRunning).slice(0, MAX_LANES);
   const hasModels = new Set(whole.map(({ record }) => record.model)).size > 1;
@@ -128,6 +129,12 @@ export async function compareTurns(before, siblings) {
 }
 
 // --- Internal
+
+/** With the files in it; a lane's prompt is text, and has no pictures. @param {import("../store/turns.js").TurnRecord} record */
+function saidIn(record) {
+  const content = contentOf(record);
+  return typeof content === "string" ? content : record.text;
+}
 
 function blank() {
   const seed = Math.floor(Math.random() * SEED_RANGE) + 1;

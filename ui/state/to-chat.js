@@ -6,6 +6,7 @@ import { valuesOf } from "./asked.js";
 import { list as chats } from "./chats.js";
 import { newId } from "./ids.js";
 import { keeping } from "./session.js";
+import { settingsOf } from "./settings-of.js";
 
 const EMPTY = {
   reasoning: "", tools: [], state: "DONE", request: null, model: "", seed: null, finish: null, failure: null, usage: null,
@@ -14,8 +15,7 @@ const EMPTY = {
 
 /** Makes a chat of a lane. Returns the chat's id. @param {import("./series.js").Series} series @param {import("./lane.js").Lane} lane */
 export async function toChat(series, lane) {
-  const { system, reasoning_effort: effort, model: _, ...sampling } = valuesOf(series, lane);
-  const settings = { sampling, ...(system && { system }), ...(effort && { effort }) };
+  const settings = settingsOf(valuesOf(series, lane));
   const id = newId();
   const now = Date.now();
   /** @type {import("../store/turns.js").TurnRecord[]} */
