@@ -2,9 +2,7 @@
 
 import enum
 import json
-import os
 import re
-import stat
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +18,7 @@ from ignis.download import WantedFile
 from ignis.errors import ConfigError
 from ignis.hub import HubFile, is_repository
 from ignis.pinned import verified
+from ignis.regular_file import read_regular
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 """Of an id and of a file: it is one part of a path, and no hidden one."""
@@ -184,7 +183,7 @@ def load_catalog(operator_file: Path | None = None) -> Catalog:
 
 
 def _read(file: Path) -> _Document:
-    content = _read_bytes(file)
+    content = read_regular(file, _LIMIT_BYTES)
     document: Any
     match file.suffix.lower():
         case ".toml":
@@ -196,17 +195,6 @@ def _read(file: Path) -> _Document:
         case _:
             raise ValueError("its name must end in .toml, .yaml, .yml or .json")
     return msgspec.convert(document, _Document)
-
-
-def _read_bytes(file: Path) -> bytes:
-    # Opened at once: a FIFO would wait for a writer for ever.
-    with open(os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as opened:
-        status = os.fstat(opened.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError("is no regular file")
-        if status.st_size > _LIMIT_BYTES:
-            raise ValueError(f"has {status.st_size} bytes, at most {_LIMIT_BYTES} are read")
-        return opened.read(_LIMIT_BYTES)
 
 
 def _add(models: dict[str, CatalogModel], entries: Iterable[_Entry], *, is_built_in: bool) -> None:

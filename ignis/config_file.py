@@ -12,11 +12,13 @@ from ignis.config_fields import FAMILIES, FIELDS, GROUPS, Kind
 from ignis.config_slots import SLOTS, Given, Origin, Slot, Source
 from ignis.config_values import nearest, parse_path, rule
 from ignis.errors import ConfigError
+from ignis.regular_file import read_regular
 
 FILE_NAMES = ("ignis.config.toml", "ignis.config.json")
 USER_FILE_NAMES = ("config.toml", "config.json")
 YAML_SUFFIXES = (".yaml", ".yml")
 _MOST_SHOWN = 100
+_LIMIT_BYTES = 16 << 20
 """Characters of a name that nobody knows: it may come from anybody, and to look for one like it takes time."""
 _LISTS = frozenset({Kind.BINDS, Kind.ORIGINS})
 """Kinds that a file may give as a list."""
@@ -65,7 +67,8 @@ def read_text(file: Path) -> str:
     """Raises ConfigError where the file cannot be read as text."""
     _check_suffix(file)
     try:
-        return file.read_text(encoding="utf-8")
+        # As it is, its ends of lines too: a change keeps them.
+        return read_regular(file, _LIMIT_BYTES).decode()
     except (OSError, ValueError) as error:
         raise ConfigError(f"the configuration file {file} cannot be read: {error}") from error
 

@@ -25,8 +25,7 @@ _SUFFIX = ".new"
 _OWN_MODE = 0o600
 """Of a new file: it may come to hold a token."""
 _INDENT = re.compile(r"^([ \t]+)\S", re.MULTILINE)
-
-
+_BARE_END = re.compile(r"(?<!\r)\n")
 _HEAD = r"^[ \t]*\[[ \t]*{}[ \t]*\][ \t]*(?:\r?\n(?:[ \t]*\r?\n)*|\Z)"
 """Of a table by its name, on a line of its own, with the empty lines that follow."""
 _LAST_LINES = re.compile(r"(?:(\r?\n)|\A)(?:[ \t]*\r?\n)+\Z")
@@ -53,8 +52,8 @@ class ConfigStore:
         text = read_text(self.file)
         content_of(text, self.file)
         if self.file.suffix == ".json":
-            return merge_json(text, values)
-        merged = merge_toml(text, values)
+            return _with_ends_of(text, merge_json(text, values))
+        merged = _with_ends_of(text, merge_toml(text, values))
         expected = tomllib.loads(text)
         _set(expected, values)
         # TOML has many ways to write a table, and a value under the wrong head would be another field.
@@ -143,6 +142,12 @@ def as_json(document: Any, text: str) -> str:
     """Writes a document, indented as that text is."""
     found = _INDENT.search(text)
     return json.dumps(document, indent=found[1] if found else 2, ensure_ascii=False) + "\n"
+
+
+def _with_ends_of(text: str, merged: str) -> str:
+    """What was added has the ends of lines of the rest."""
+    is_crlf = "\r\n" in text and text.count("\r\n") == text.count("\n")
+    return _BARE_END.sub("\r\n", merged) if is_crlf else merged
 
 
 def _set(document: dict[str, Any], values: Mapping[str, Any]) -> None:

@@ -16,7 +16,6 @@ from ignis.download import WantedFile, fetch
 from ignis.errors import DownloadError, IgnisError, ModelFileError, ModelNotFoundError
 from ignis.halt import Halt, StoppedError
 from ignis.hub import HubClient, HubFile
-from ignis.models.local import LocalModel
 from ignis.package_index import IndexClient, index_settings, pip_files
 from ignis.pinned import Progress
 from ignis.transfer import Moved, fetch_file
@@ -55,7 +54,7 @@ def served_name(model: ModelConfig) -> str:
 
 
 def locate_model(
-    model: ModelConfig, download: DownloadConfig, catalog: Catalog, find: Callable[[str], LocalModel]
+    model: ModelConfig, download: DownloadConfig, catalog: Catalog, find: Callable[[str], Path]
 ) -> ModelSource:
     """Returns the file or folder that the configuration means, or the entry that is to be fetched. Blocks.
 
@@ -63,7 +62,7 @@ def locate_model(
     catalog's default.
 
     Args:
-        find: a model that is here by its name; raises ModelNotFoundError.
+        find: the file or folder of a model that is here, by its name; raises ModelNotFoundError.
 
     Raises:
         ModelFileError: what is there is not what it should be, or it is not there and may not be fetched.
@@ -79,7 +78,7 @@ def locate_model(
     if entry is None:
         assert model.id is not None
         try:
-            return ModelSource(find(model.id).path, None)
+            return ModelSource(find(model.id), None)
         except ModelNotFoundError as error:
             names = ", ".join(list(catalog.models)[:_MAX_TOLD])
             raise ModelNotFoundError(f"model.id: {error.message}; the catalog has {names}") from error

@@ -84,7 +84,7 @@ class FirstModel:
             self._model,
             self._download,
             self._catalog,
-            self._keeper.models.find,
+            lambda name: self._keeper.models.find(name).path,
             abandon_on_cancel=True,
         )
 

@@ -16,9 +16,11 @@ from typing import BinaryIO
 
 from ignis.errors import ModelFileError
 from ignis.halt import Halt
+from ignis.regular_file import read_regular
 
 BLOCK_BYTES = 1 << 20
 _LOCK_LOOK_S = 0.1
+_STAMP_BYTES = 4096
 
 Progress = Callable[[int, int, int], None]
 """Called with the bytes of a model's files that are here, that there will be, and that this fetch has brought."""
@@ -139,7 +141,7 @@ class _Stamp:
     def read(self) -> str | None:
         """The digest; None where the file was never hashed as it is now."""
         try:
-            written = json.loads(self.place.read_text())
+            written = json.loads(read_regular(self.place, _STAMP_BYTES))
         except (OSError, ValueError):
             return None
         if not isinstance(written, dict) or {name: written.get(name) for name in self.facts} != self.facts:

@@ -12,10 +12,13 @@ from sentencepiece import SentencePieceProcessor
 
 from ignis.errors import ModelFileError
 from ignis.models.base import GgufVocabulary
+from ignis.models.files import read_bytes
 from ignis.tokenizer.spelling import Alphabet, Spelling, lookup
 from ignis.tokenizer.types import TokenType
 
 _NUM_BYTES = 256
+MAX_FILE_BYTES = 256 << 20
+"""The largest tokenizers have a tenth of it."""
 
 
 class SentencePieceEncoder:

@@ -644,36 +644,35 @@ def test_the_default_model_is_pinned() -> None:
     assert entry.sampling == {"temperature": 0.2, "top_p": 0.9}
 
 
+def at(folder: Path) -> Callable[[str], Path]:
+    models = LocalModels(folder)
+    return lambda name: models.find(name).path
+
+
 def test_a_model_that_may_not_be_fetched_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match=r"download\.enabled is false"):
-        locate_model(
-            ModelConfig(), DownloadConfig(enabled=False, path=tmp_path), load_catalog(), LocalModels(tmp_path).find
-        )
+        locate_model(ModelConfig(), DownloadConfig(enabled=False, path=tmp_path), load_catalog(), at(tmp_path))
 
 
 def test_an_artifact_of_the_users_own_is_taken_as_it_is(tmp_path: Path) -> None:
     own = tmp_path / "own.gguf"
     with pytest.raises(ModelFileError, match=r"own\.gguf is not there"):
-        locate_model(
-            ModelConfig(artifact=own), DownloadConfig(path=tmp_path), load_catalog(), LocalModels(tmp_path).find
-        )
+        locate_model(ModelConfig(artifact=own), DownloadConfig(path=tmp_path), load_catalog(), at(tmp_path))
     with pytest.raises(ModelFileError, match="x is not there"):
         locate_model(
             ModelConfig(artifact=tmp_path / ("x" * 300)),
             DownloadConfig(path=tmp_path),
             load_catalog(),
-            LocalModels(tmp_path).find,
+            at(tmp_path),
         )
     own.write_bytes(b"GGUF")
-    source = locate_model(
-        ModelConfig(artifact=own), DownloadConfig(path=tmp_path), load_catalog(), LocalModels(tmp_path).find
-    )
+    source = locate_model(ModelConfig(artifact=own), DownloadConfig(path=tmp_path), load_catalog(), at(tmp_path))
     assert (source.path, source.entry) == (own, None)
 
 
 def test_an_id_means_the_catalogs_entry_else_a_model_that_is_here_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "own.gguf").write_bytes(b"GGUF")
-    catalog, find = load_catalog(), LocalModels(tmp_path).find
+    catalog, find = load_catalog(), at(tmp_path)
 
     def located(id: str) -> ModelSource:
         return locate_model(ModelConfig(id=id), DownloadConfig(path=tmp_path), catalog, find)

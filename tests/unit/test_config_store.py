@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ignis.config_file import content_of
 from ignis.config_store import ConfigStore, merge_json, merge_toml
+from ignis.errors import ConfigError
 
 TEXT = """\
 # my server
@@ -113,6 +114,31 @@ def test_a_json_file_keeps_its_order_and_indentation() -> None:
         '{\n    "server": {\n        "ui": false\n    },\n    "model": {\n        "qwen3": {\n'
         '            "max_context": 64\n        }\n    }\n}\n'
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        (
+            "a.toml",
+            "# mine\r\n[model]\r\nmax_context = 256\r\n",
+            "# mine\r\n[model]\r\nmax_context = 256\r\nidle_unload = 7\r\n",
+        ),
+        ("a.json", '{\r\n  "model": {}\r\n}\r\n', '{\r\n  "model": {\r\n    "idle_unload": 7\r\n  }\r\n}\r\n'),
+    ],
+)
+def test_what_is_added_has_the_ends_of_lines_of_the_rest(tmp_path: Path, name: str, text: str, wanted: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(text.encode())
+    store = ConfigStore(file)
+    store.write(store.merged({"model.idle_unload": 7}))
+    assert file.read_bytes().decode() == wanted
+
+
+def test_a_file_that_became_a_pipe_is_refused_and_waited_for_by_nobody(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.toml")
+    with pytest.raises(ConfigError, match="it is no regular file"):
+        ConfigStore(tmp_path / "a.toml").merged({"model.idle_unload": 7})
 
 
 def test_a_write_replaces_the_file_behind_a_link_and_keeps_its_mode(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """tokenizer.json, in the two forms that models have: byte-level BPE, and BPE over SentencePiece's pieces."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -141,3 +142,22 @@ def test_a_way_of_decoding_that_is_not_known_is_refused(tmp_path: Path) -> None:
 def test_a_folder_without_a_tokenizer_is_refused() -> None:
     with pytest.raises(ModelFileError, match=r"neither tokenizer\.json nor tokenizer\.model"):
         load_tokenizer(HfTokenizerFiles(None, None, {}), SpecialTokens(None, None, None, None, frozenset()), 10)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.model"])
+@pytest.mark.parametrize(
+    ("kind", "words"), [("fifo", "is not a regular file"), ("device", "is not a regular file"), ("sparse", "at most")]
+)
+def test_a_file_that_never_ends_is_refused_at_once(tmp_path: Path, name: str, kind: str, words: str) -> None:
+    path = tmp_path / name
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with path.open("wb") as file:
+            file.truncate(20 << 30)
+    is_json = name == "tokenizer.json"
+    files = HfTokenizerFiles(path if is_json else None, None if is_json else path, {})
+    with pytest.raises(ModelFileError, match=f"{name}: .*{words}"):
+        load_tokenizer(files, SpecialTokens(None, None, None, None, frozenset()), 10)

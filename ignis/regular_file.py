@@ -1,0 +1,23 @@
+"""Reads whole files that somebody else may have put there: regular ones, and no more of them than a limit."""
+
+import os
+import stat
+from pathlib import Path
+
+
+def read_regular(file: Path, limit_bytes: int) -> bytes:
+    """Returns what the file holds. Blocks for no longer than its disk.
+
+    Raises:
+        OSError: it cannot be opened or read.
+        ValueError: it is no regular file, or larger than the limit.
+    """
+    # Without O_NONBLOCK, opening a FIFO would wait for a writer for ever.
+    with open(os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as opened:
+        status = os.fstat(opened.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("it is no regular file")
+        content = opened.read(limit_bytes + 1)
+    if len(content) > limit_bytes:
+        raise ValueError(f"it has {max(status.st_size, len(content))} bytes, at most {limit_bytes} are read")
+    return content
