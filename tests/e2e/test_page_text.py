@@ -1,6 +1,7 @@
 """How the page draws text that grows: always what one parse of it would give, and never more than it has to touch."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -301,3 +302,22 @@ def test_a_heading_without_words_is_not_there(page: Page) -> None:
         "## Words\n\nof an answer that was cut here:\n\n###",
     )
     assert shown == ["block", "none"]
+
+
+def test_each_language_that_is_known_has_colours_and_is_one_file_at_most(page: Page) -> None:
+    found = page.evaluate(
+        """async () => {
+          const { languageOf, painter } = await import("/ui/text/highlight.js");
+          const sources = { js: "const a = () => 1;", ts: "const a: number = 1;", c: "int main(void) { return 0; }",
+            "c++": "template <class T> T one();", python: "def one(): return 1", json: '{"a": 1}' };
+          const words = {};
+          for (const [name, source] of Object.entries(sources)) {
+            const coloured = (await painter(languageOf(name), source))(source);
+            words[name] = coloured.querySelector(".code-word, .code-name").textContent;
+          }
+          return words;
+        }"""
+    )
+    assert found == {"js": "const", "ts": "const", "c": "int", "c++": "template", "python": "def", "json": '"a"'}
+    names = [file.stem for file in (Path(__file__).parents[2] / "ui/vendor/highlight").glob("*.js")]
+    assert not {"javascript", "c", "plaintext"} & set(names)
