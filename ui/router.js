@@ -2,6 +2,9 @@
 
 import { route } from "./state/session.js";
 
+/** The API, field by field. */
+export const REFERENCE = "../v1/docs/";
+
 export function startRouter() {
   addEventListener("hashchange", read);
   read();
@@ -17,6 +20,11 @@ export function go(...parts) {
 /** What is shown has this name now: the place before is not one to come back to. @param {string[]} parts */
 export function rename(...parts) {
   location.replace(`#/${parts.map(encodeURIComponent).join("/")}`);
+}
+
+/** Beside this page: an answer that is under way goes on. */
+export function openReference() {
+  open(REFERENCE, "_blank", "noopener");
 }
 
 function read() {

@@ -177,3 +177,36 @@ def test_what_is_done_with_an_answer_fits_a_phone(context: BrowserContext, story
     page.click(".turn.answer [aria-haspopup=menu]")
     page.get_by_role("menuitem", name="Delete").click()
     expect(page.locator("#undo")).to_be_visible()
+
+
+def test_a_number_that_the_server_would_refuse_is_not_sent(page: Page) -> None:
+    for name, value, said in (
+        ("temperature", "9", "From 0 to 2"),
+        ("repetition_penalty", "0", "More than 0, 10 at most"),
+        ("max_completion_tokens", "1e21", "Too large a number"),
+        ("seed", "1e21", "Too large a number"),
+    ):
+        box = page.locator(f"#set-{name}")
+        box.fill(value)
+        box.press("Tab")
+        expect(page.locator(f"#set-{name}-problem")).to_have_text(said)
+        ask(page, "Say exactly: One.")
+        expect(page.locator(".composer .ending")).to_contain_text(said)
+        expect(page.locator("#prompt")).to_have_value("Say exactly: One.")
+        box.fill("")
+        box.press("Tab")
+    expect(page.locator(".turn")).to_have_count(0)
+    page.press("#prompt", "Enter")
+    assert answered(page) == ["One."]
+    page.click(".rail a[href='#/agents']")
+    page.fill("#prompt", "Say exactly: Two.")
+    page.fill("#limit-max_completion_tokens", "1e21")
+    page.press("#limit-max_completion_tokens", "Tab")
+    expect(page.locator("#run")).to_be_disabled()
+    page.click(".rail a[href='#/compare']")
+    page.fill("#prompt", "Say exactly: Three.")
+    page.click("#values")
+    page.fill("#value-temperature", "9")
+    page.click("dialog >> text=Done")
+    expect(page.locator(".shared-prompt .problem")).to_have_text("Temperature: From 0 to 2")
+    expect(page.locator("#run-all")).to_be_disabled()

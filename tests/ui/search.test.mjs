@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { rangeProblem, rangeWords } from "../../ui/parts/number.js";
+import { rangeProblem, rangeWords } from "../../ui/state/range.js";
 import { matching } from "../../ui/parts/matching.js";
 import { hitIn, matcher } from "../../ui/store/search.js";
 
@@ -50,5 +50,8 @@ test("a number says its range where it is outside of it", () => {
   assert.equal(rangeProblem(0, { minimum: 1, type: "integer" }), "1 or more");
   assert.equal(rangeProblem(2.5, { minimum: 1, type: "integer" }), "A whole number");
   assert.equal(rangeProblem(3, undefined), "");
+  assert.equal(rangeProblem(1e21, { minimum: 1, type: "integer" }), "Too large a number");
+  assert.equal(rangeProblem(0, { above: 0, maximum: 10, type: "number" }), "More than 0, 10 at most");
+  assert.equal(rangeProblem(0.01, { above: 0, maximum: 10, type: "number" }), "");
   assert.equal(rangeWords({ minimum: -1, maximum: 2147483647 }), "From -1 to 2,147,483,647");
 });

@@ -86,8 +86,8 @@ def test_the_modules_have_their_types(pytestconfig: pytest.Config, tmp_path: Pat
 
 def imports(file: Path) -> set[Path]:
     """What a module needs before it runs; what it asks for later is not among it."""
-    names = re.findall(r'(?:^|[\n;}])(?:import|export)\b[^;("\']*["\'](\.[^"\']+)["\']', file.read_text())
-    return {(file.parent / name).resolve() for name in names}
+    wanted = r'(?:^|[\n;}])(?:import|export)\b(?:[^;("\']*\bfrom\b)?\s*["\'](\.[^"\']+)["\']'
+    return {(file.parent / name).resolve() for name in re.findall(wanted, file.read_text())}
 
 
 def test_the_page_asks_at_once_for_every_module_of_its_first_view() -> None:

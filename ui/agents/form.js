@@ -7,6 +7,7 @@ import { NumberBox } from "../parts/number.js";
 import { Icon } from "../shell/icons.js";
 import { open, run, set, shelf, tasksIn, useExample } from "../state/agents.js";
 import { MAX_LANES } from "../state/series.js";
+import { problemIn } from "../state/range.js";
 import { answering, fields } from "../state/server.js";
 
 const PAUSE_MS = 250;
@@ -28,9 +29,10 @@ export function Form() {
   const numWaiting = series.lanes.value.filter((lane) => !lane.isRunning && lane.turn.value?.state.value !== "DONE").length;
   const numToRun = typed.length + numWaiting;
   const thinks = answering.value?.capabilities?.thinking;
+  const problem = problemIn(values);
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    if (numToRun) run();
+    if (numToRun && !problem) run();
   };
   const press = (/** @type {KeyboardEvent} */ event) => {
     // Enter begins the next task.
@@ -50,7 +52,7 @@ export function Form() {
         <${Limit} name="temperature" label="Temperature" value=${values.temperature} />
         ${thinks && html`<${Limit} name="thinking_budget" label="Thinking" value=${values.thinking_budget} />`}
         <span class="go"><span class="about at-once">${MAX_LANES} at once at most</span>
-          <button type="submit" class="button main" id="run" title="Run (Ctrl Enter)" disabled=${!numToRun}><${Icon} name="again" />Run${numToRun ? ` ${numToRun}` : ""}</button></span>
+          <button type="submit" class="button main" id="run" title=${problem || "Run (Ctrl Enter)"} disabled=${!numToRun || problem !== ""}><${Icon} name="again" />Run${numToRun ? ` ${numToRun}` : ""}</button></span>
       </div>
     </div>
     ${!series.lanes.value.length && !text && html`<div class="examples" role="group" aria-label="Examples">${EXAMPLES.map((example) => html`<button type="button" class="button" key=${example.name} onClick=${() => useExample(example)}>${example.name}</button>`)}</div>`}

@@ -2,7 +2,7 @@
 
 import { client } from "./client.js";
 
-/** @typedef {{minimum?: number, maximum?: number, type: string, description: string, values: string[]}} FieldRange */
+/** @typedef {{minimum?: number, above?: number, maximum?: number, type: string, description: string, values: string[]}} FieldRange */
 
 /**
  * Returns what the document says of each field of a chat completion request, by name.
@@ -17,8 +17,8 @@ export async function readFields() {
   for (const [name, declared] of Object.entries(/** @type {Record<string, any>} */ (resolve(body).properties))) {
     if (declared["x-ignis"] !== "honoured") continue;
     const option = declared.anyOf?.find((/** @type {any} */ each) => each.type !== "null") ?? declared;
-    const { minimum, maximum, type = "string", enum: values = [] } = option;
-    fields.set(name, { minimum: minimum ?? option.exclusiveMinimum, maximum, type, values, description: declared.description });
+    const { minimum, exclusiveMinimum: above, maximum, type = "string", enum: values = [] } = option;
+    fields.set(name, { minimum, above, maximum, type, values, description: declared.description });
   }
   return fields;
 }

@@ -9,8 +9,8 @@ import { ModelChip } from "../shell/model-chip.js";
 import { addLane, open, shelf } from "../state/compare.js";
 import { MAX_LANES } from "../state/series.js";
 
-/** @param {{onRun: () => void, onVary: () => void, onValues: () => void}} properties */
-export function Bar({ onRun, onVary, onValues }) {
+/** @param {{problem: string, onRun: () => void, onVary: () => void, onValues: () => void}} properties */
+export function Bar({ problem, onRun, onVary, onValues }) {
   const series = open.value;
   const count = series.lanes.value.length;
   const isFull = count >= MAX_LANES;
@@ -37,6 +37,6 @@ export function Bar({ onRun, onVary, onValues }) {
     <span class="narrow"><${Menu} id="compare-more" label="More" face=${html`<${Icon} name="more" />`} items=${items} /></span>
     ${isRunning
       ? html`<button type="button" class="button main" id="stop-all" key="stop" title="Stop all (Esc)" onClick=${() => series.stop()}><${Icon} name="stop" />Stop all</button>`
-      : html`<button type="button" class="button main" id="run-all" key="run" disabled=${!series.prompt.value.trim()} onClick=${onRun}><${Icon} name="again" />Run all</button>`}
+      : html`<button type="button" class="button main" id="run-all" key="run" disabled=${!series.prompt.value.trim() || problem !== ""} title=${problem} onClick=${onRun}><${Icon} name="again" />Run all</button>`}
   </header>`;
 }

@@ -8,8 +8,10 @@ import { open, shelf } from "../state/compare.js";
 
 const PAUSE_MS = 250;
 
-/** @param {{onRun: () => void}} properties */
-export function Prompt({ onRun }) {
+/**
+ * @param {{problem: string, onRun: () => void}} properties problem: why it is not asked
+ */
+export function Prompt({ problem, onRun }) {
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const series = open.value;
   const text = series.prompt.value;
@@ -31,6 +33,7 @@ export function Prompt({ onRun }) {
     <textarea id="prompt" ref=${area} rows="1" placeholder="One prompt for all lanes" autocomplete="off" value=${text}
       onInput=${(/** @type {any} */ event) => shelf.type(event.target.value)} onKeyDown=${press}></textarea>
     <p class="counts" id="prompt-counts"><span>${count === null ? "" : `${count.toLocaleString("en")} ${count === 1 ? "token" : "tokens"}`}</span><${Shared} /></p>
+    ${problem && html`<p class="problem" role="alert">${problem}</p>`}
   </div>`;
 }
 

@@ -3,8 +3,9 @@
 import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { go, rename } from "../router.js";
-import { askTheSame, varied } from "../state/asked.js";
+import { askTheSame, valuesOf, varied } from "../state/asked.js";
 import { open, runAll, shelf } from "../state/compare.js";
+import { problemIn } from "../state/range.js";
 import { route } from "../state/session.js";
 import { Bar } from "./bar.js";
 import { LaneCard } from "./lane.js";
@@ -38,8 +39,9 @@ export function CompareView() {
   const diffs = lanes.map((lane) => lane.isDiffShown.value).join();
   const states = lanes.map((lane) => lane.turn.value?.state.value).join();
   useEffect(() => marks.use(lanes), [lanes, diffs, states]);
+  const problem = lanes.map((lane) => problemIn(valuesOf(series, lane))).find(Boolean) ?? "";
   const run = () => {
-    if (series.prompt.value.trim() && !series.isRunning.value) go("compare", runAll());
+    if (series.prompt.value.trim() && !series.isRunning.value && !problem) go("compare", runAll());
   };
   useEffect(() => {
     const escape = (/** @type {KeyboardEvent} */ event) => {
@@ -52,9 +54,9 @@ export function CompareView() {
   const names = varied(series);
   const edited = lanes.find((lane) => lane.id === dialog);
   return html`<main class="compare">
-    <${Bar} onRun=${run} onVary=${() => setDialog("vary")} onValues=${() => setDialog("all")} />
+    <${Bar} problem=${problem} onRun=${run} onVary=${() => setDialog("vary")} onValues=${() => setDialog("all")} />
     <div class="compare-body">
-      <${Prompt} onRun=${run} />
+      <${Prompt} problem=${problem} onRun=${run} />
       <${Strip} lanes=${lanes} pages=${pages} />
       <div class="lanes" ref=${pages} data-count=${lanes.length}>
         ${lanes.map((lane, at) => {

@@ -1,7 +1,8 @@
 // One number of a request: its name, a box and a slider. Empty is not set, and shows whose value counts then.
 
+import { rangeWords } from "../state/range.js";
 import { html } from "./html.js";
-import { NumberBox, rangeWords } from "./number.js";
+import { NumberBox } from "./number.js";
 
 /**
  * @param {{id: string, label: string, value: number | undefined, own: number | undefined, ownWord: string, step: number, slide: number[] | null,

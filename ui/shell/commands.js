@@ -1,7 +1,7 @@
 // What the palette offers: actions, views, chats, models, the fields of a request and of the configuration.
 
 import { CONTROL } from "../parts/sending.js";
-import { go } from "../router.js";
+import { go, openReference } from "../router.js";
 import { actions } from "../state/actions.js";
 import { list } from "../state/chats.js";
 import { fields as configFields } from "../state/config.js";
@@ -12,7 +12,6 @@ import { exportAll } from "../state/transfer.js";
 import { chooseChats } from "./choose-chats.js";
 import { MAX_TEXT, MIN_TEXT } from "./key-sheet.js";
 import { focusOn, present, searchChats, startNew } from "./keys.js";
-import { openReference } from "./reference.js";
 
 /** @typedef {import("../state/actions.js").Action} Action */
 /** @typedef {{name: string, items: Action[]}} Group */

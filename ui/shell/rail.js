@@ -2,9 +2,9 @@
 
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
+import { openReference, REFERENCE } from "../router.js";
 import { dialog, hasKey, look, route, setLook, useKey } from "../state/session.js";
 import { Flame, Icon } from "./icons.js";
-import { openReference, REFERENCE } from "./reference.js";
 
 const Menu = later(async () => (await import("../parts/menu.js")).Menu);
 /** Of the views those for which a phone has no room: they are in its menu. */

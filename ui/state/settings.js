@@ -4,6 +4,7 @@ import { computed } from "../vendor/signals-core.js";
 import { change, open } from "./chats.js";
 import { contentOf } from "./content.js";
 import { choicesOf, grammarOf, regexOf, schemaOf, toolsOf } from "./held.js";
+import { problemIn } from "./range.js";
 
 /** @typedef {{system?: string, sampling?: Record<string, any>, effort?: string, format?: string, schema?: string, tools?: string,
  *   toolChoice?: string, logprobs?: boolean, preset?: string}} Settings schema: the text of whatever form the answer is held to; tools:
@@ -34,7 +35,7 @@ export function resetSampling() {
 }
 
 /**
- * The request that answers the path. Raises a SyntaxError for a form or tools that cannot be sent.
+ * The request that answers the path. Raises a SyntaxError for a number, a form or tools that cannot be sent.
  * @param {import("./turn.js").Turn[]} path @param {number} seed @param {Settings} [said]
  */
 export function requestFor(path, seed, said = settings.value) {
@@ -43,6 +44,8 @@ export function requestFor(path, seed, said = settings.value) {
     .filter(({ record }) => record.text || record.attachments?.length)
     .map(({ record }) => ({ role: record.role, content: contentOf(record) }));
   if (system.trim()) messages.unshift(/** @type {any} */ ({ role: "system", content: system }));
+  const problem = problemIn(sampling);
+  if (problem) throw new SyntaxError(problem);
   /** @type {Record<string, any>} */
   const request = { messages, ...sampling, seed: sampling.seed ?? seed };
   if (logprobs) Object.assign(request, { logprobs: true, top_logprobs: NUM_ALTERNATIVES });

@@ -8,13 +8,12 @@ const PROBE_LENGTH = 2000;
 const PROBE_MS = 15;
 const HOPELESS_MS = 60;
 const LANGUAGES = new Set(
-  "python javascript typescript bash json cpp rust go java csharp sql xml css yaml ini diff markdown php ruby kotlin swift dockerfile makefile lua powershell r latex".split(" "),
+  "python typescript bash json cpp rust go java csharp sql xml css yaml ini diff markdown php ruby kotlin swift dockerfile makefile lua powershell r latex".split(" "),
 );
+/** Other names; of JavaScript and C, whose grammars are parts of those that colour them. */
 const ALIASES = new Map(
-  Object.entries({ py: "python", js: "javascript", ts: "typescript", sh: "bash", shell: "bash", c: "cpp", h: "cpp", "c++": "cpp", rs: "rust", "c#": "csharp", cs: "csharp", html: "xml", svg: "xml", yml: "yaml", toml: "ini", md: "markdown", rb: "ruby", kt: "kotlin", docker: "dockerfile", make: "makefile", tex: "latex" }),
+  Object.entries({ py: "python", js: "typescript", "javascript": "typescript", ts: "typescript", sh: "bash", shell: "bash", c: "cpp", h: "cpp", "c++": "cpp", rs: "rust", "c#": "csharp", cs: "csharp", html: "xml", svg: "xml", yml: "yaml", toml: "ini", md: "markdown", rb: "ruby", kt: "kotlin", docker: "dockerfile", make: "makefile", tex: "latex" }),
 );
-/** Languages whose grammar is a part of that of another one: it colours both. */
-const WITHIN = new Map([["javascript", "typescript"], ["c", "cpp"]]);
 // The scopes that get a colour; all others are plain.
 const SCOPES = new Map(
   Object.entries({ keyword: "word", literal: "word", built_in: "name", type: "name", title: "name", name: "name", attr: "name", string: "string", regexp: "string", number: "number", comment: "comment", meta: "comment", doctag: "comment", addition: "string", deletion: "word" }),
@@ -62,7 +61,7 @@ async function load(language) {
   core ??= import("../vendor/highlight/core.js").then((module) => module.default);
   const highlighter = await core;
   if (!highlighter.getLanguage(language)) {
-    const grammar = await import(`../vendor/highlight/${WITHIN.get(language) ?? language}.js`);
+    const grammar = await import(`../vendor/highlight/${language}.js`);
     highlighter.registerLanguage(language, grammar.default);
     // The first use compiles the grammar, which the probe must not count.
     highlighter.highlight(" ", { language });

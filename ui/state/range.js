@@ -1,0 +1,32 @@
+// Which numbers the fields of a request take, and what is said of one that they do not.
+
+import { BUDGET, OFFERED } from "./offered.js";
+import { fields } from "./server.js";
+
+/** @typedef {{minimum?: number, above?: number, maximum?: number, type?: string}} Range above: what it must be more than */
+
+/** What is wrong with a number, in words; "" for nothing. @param {number | undefined} value @param {Range | undefined} range */
+export function rangeProblem(value, range) {
+  if (value === undefined || !range) return "";
+  const { minimum = -Infinity, above = -Infinity, maximum = Infinity, type } = range;
+  if (value < minimum || value <= above || value > maximum) return rangeWords(range);
+  if (type !== "integer" || Number.isSafeInteger(value)) return "";
+  return Number.isInteger(value) ? "Too large a number" : "A whole number";
+}
+
+/** @param {Range} range */
+export function rangeWords({ minimum, above, maximum }) {
+  const [low, over, high] = [minimum, above, maximum].map((each) => each?.toLocaleString("en", { maximumFractionDigits: 2 }));
+  if (over) return `More than ${over}${high ? `, ${high} at most` : ""}`;
+  if (low && high) return `From ${low} to ${high}`;
+  return low ? `${low} or more` : high ? `${high} or less` : "";
+}
+
+/** What is wrong with the first of a request's numbers that is wrong; "" for none. @param {Record<string, any>} values */
+export function problemIn(values) {
+  for (const { name, label } of [...OFFERED, BUDGET]) {
+    const problem = rangeProblem(values[name], fields.value.get(name));
+    if (problem) return `${label}: ${problem}`;
+  }
+  return "";
+}
