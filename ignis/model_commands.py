@@ -13,7 +13,7 @@ from ignis.config import Config, load_config
 from ignis.config_values import join_words, nearest
 from ignis.errors import ConfigError, DownloadError, ModelFileError
 from ignis.fetching import fetch_model
-from ignis.models.local import LocalModel, LocalModels, readable
+from ignis.models.local import LocalModel, LocalModels, measured, readable
 from ignis.on_disk import named_models, whole_models
 from ignis.pinned import remove
 from ignis.progress import ProgressReport
@@ -174,12 +174,12 @@ def _locals(catalog: Catalog, config: Config) -> list[LocalModel]:
     whole = list(whole_models(catalog, folder))
     models = LocalModels(folder, named_models(config.switch), lambda: whole, _warn_unreadable)
     of_catalog = {os.path.realpath(model.path) for model in whole}
-    return [model for model in models.all() if os.path.realpath(model.path) not in of_catalog]
+    return measured(model for model in models.all() if os.path.realpath(model.path) not in of_catalog)
 
 
 def _warn_unreadable(folder: Path, error: OSError) -> None:
     print(
-        f"ignis-server: {readable(folder)} cannot be read, and what lies in it is left out: {error.strerror}",
+        f"ignis-server: {readable(folder)} is left out: {error.strerror}",
         file=sys.stderr,
     )
 

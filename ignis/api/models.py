@@ -29,7 +29,7 @@ from ignis.engine.lifecycle import LoadedModel, ModelFacts, ModelStatus
 from ignis.engine.load import LoadStatus
 from ignis.engine.switching import Switch, SwitchPhase, SwitchWatch
 from ignis.exchange import Exchange
-from ignis.models.local import LocalModel
+from ignis.models.local import LocalModel, measured
 from ignis.version import VERSION
 
 PREFIX = "/v1/models/"
@@ -80,10 +80,14 @@ class Models:
         if model is not None and name == model.name:
             entry = await self._loaded_entry(model)
         else:
-            local = await trio.to_thread.run_sync(self._serving.keeper.models.find, name, abandon_on_cancel=True)
+            local = await trio.to_thread.run_sync(self._find, name, abandon_on_cancel=True)
             is_loaded = model is not None and local.name == model.name
             entry = await self._loaded_entry(model) if model is not None and is_loaded else await self._entry(local)
         await exchange.respond(200, msgspec.json.encode(entry))
+
+    def _find(self, name: str) -> LocalModel:
+        (found,) = measured([self._serving.keeper.models.find(name)])
+        return found
 
     async def switch(self, exchange: Exchange) -> None:
         read = await read_body(exchange, self._max_body_bytes, SwitchRequest)
@@ -154,7 +158,7 @@ class Models:
         return [await self._entry(local) for local in sorted(locals_, key=lambda local: local != home)]
 
     async def _entry(self, local: LocalModel) -> ModelEntry:
-        """Of a model that does not serve, with what its last load found out."""
+        """Of a measured model that does not serve, with what its last load found out."""
         course = self._serving.keeper.course
         modified_unix_s = local.modified_unix_s()
         entry = ModelEntry(

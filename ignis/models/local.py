@@ -3,13 +3,15 @@
 A name is the stem of a GGUF file, of a split one without its part number, or the name of a folder with `config.json`
 and safetensors. Where several have one name, the first counts of: what the server was started on, what the operator
 named, what the catalog says is here, what lies in the models' folder: the shallower before the deeper, and there a GGUF
-file before a folder. Whatever has no name then is still found by its file name with the ending.
+file before a folder. Whatever has no name then is called by its place below that folder, `sub/model.gguf` or
+`sub/model/`, by which all others can be called too. What lies too deep, or comes after too much else, is not listed,
+but told.
 """
 
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ignis.errors import ModelNotFoundError
@@ -17,9 +19,10 @@ from ignis.models.files import shown
 from ignis.models.gguf_parts import checkpoint_stem, is_later_part
 from ignis.models.hf_folder import CONFIG
 
-_DEPTH = 3
-"""Of folders that are looked into: a hub's owner, its repository, and a folder of that."""
+_DEPTH = 4
+"""Of folders that are looked into: the models' own, a hub's owner, its repository, and a folder of that."""
 _MAX_ENTRIES = 10_000
+"""After so many no further folder is looked into; one is always read whole."""
 _MAX_TOLD = 5
 _GGUF, _SAFETENSORS = ".gguf", ".safetensors"
 _PROJECTOR = "mmproj"
@@ -38,6 +41,8 @@ class LocalModel:
     path: Path
     sampling: Mapping[str, float] = field(default_factory=dict)
     """What its authors recommend, where somebody knows it who is not its files."""
+    seen: tuple[int, int] | None = field(default=None, compare=False, repr=False)
+    """What `measured` has found: size_bytes and modified_unix_s. None: whoever asks has the disk looked at."""
 
     @property
     def format(self) -> str:
@@ -45,6 +50,8 @@ class LocalModel:
 
     def size_bytes(self) -> int:
         """Of its weights' files; 0 where they are gone."""
+        if self.seen is not None:
+            return self.seen[0]
         if self.path.suffix != _GGUF:
             return sum(_size_bytes(file) for file in _listed(self.path) if file.name.endswith((_GGUF, _SAFETENSORS)))
         stem = checkpoint_stem(self.path)
@@ -52,6 +59,8 @@ class LocalModel:
         return sum(_size_bytes(file) for file in parts if checkpoint_stem(Path(file.name)) == stem)
 
     def modified_unix_s(self) -> int:
+        if self.seen is not None:
+            return self.seen[1]
         try:
             return int(self.path.stat().st_mtime)
         except OSError:
@@ -72,8 +81,8 @@ class LocalModels:
         Args:
             named: by the operator.
             others: what somebody else knows to be on the disk, the catalog for one.
-            on_unreadable: called, in the thread of whoever looks, when a folder is found that cannot be read; of one
-                that stays so once.
+            on_unreadable: called, in the thread of whoever looks, when something is found to be left out, with why; of
+                what stays so once.
         """
         self._folder = folder
         self.named: Sequence[LocalModel] = tuple(named)
@@ -94,13 +103,13 @@ class LocalModels:
         return list(found.values())
 
     def there(self) -> list[LocalModel]:
-        """As `all`, without what an operator named and is gone."""
-        return [model for model in self.all() if os.path.exists(model.path)]
+        """As `all`, measured, and without what an operator named and is gone."""
+        return measured(model for model in self.all() if os.path.exists(model.path))
 
     @property
     def unreadable(self) -> Sequence[str]:
-        """The folders that could not be read when last looked at, and models whose name is no text, from the models'
-        folder's own name on."""
+        """What was left out when last looked: folders that cannot be read, lie too deep or come after too much else,
+        and models whose name is no text; from the models' folder's own name on."""
         above = self._folder.absolute().parent
         names = (str(folder.absolute().relative_to(above)) for folder in self._unreadable)
         return tuple(readable(name) for name in names)
@@ -114,8 +123,8 @@ class LocalModels:
         known = self._known()
         model = known.get(name)
         if model is None:
-            # Its file's own name, for a model whose name another one has, and for whoever copies it from a listing.
-            model = next((other for other in self._in_folder() if other.path.name == name), None)
+            # Its place, or its file's own name, for whoever copies it from a listing.
+            model = next((other for other in self._in_folder() if name in self._other_names(other)), None)
         if model is None:
             names = [other.name for other in self.all()]
             self._check_whole(name)
@@ -123,9 +132,11 @@ class LocalModels:
         if not os.path.exists(model.path):
             raise ModelNotFoundError(f"the model {shown(name)} is known here, but {shown(model.path.name)} is gone")
         real = _real(model.path)
-        return (
-            next(other for other in known.values() if _real(other.path) == real) if model in known.values() else model
-        )
+        return next((other for other in known.values() if _real(other.path) == real), model)
+
+    def _other_names(self, model: LocalModel) -> tuple[str, ...]:
+        place = self._place_of(model)
+        return model.path.name, place, place.rstrip("/")
 
     def _check_whole(self, name: str) -> None:
         """Raises ModelNotFoundError where a folder of that name would be a model, if it had all files."""
@@ -141,47 +152,87 @@ class LocalModels:
         level, num_seen = [self._folder], 0
         for _ in range(_DEPTH):
             entries = [(folder, entry) for folder in level for entry in _listed(folder)]
+            level = sorted(folder / entry.name for folder, entry in entries if _is_looked_into(entry))
+            yield from level
             num_seen += len(entries)
             if num_seen > _MAX_ENTRIES:
                 return
-            level = sorted(
-                folder / entry.name for folder, entry in entries if _is_folder(entry) and not entry.name.startswith(".")
-            )
-            yield from level
 
     def _known(self) -> dict[str, LocalModel]:
         known: dict[str, LocalModel] = {}
         started = () if self._started is None else (self._started,)
-        for model in (*started, *self.named, *self._others(), *self._in_folder()):
+        for model in (*started, *self.named, *self._others()):
             known.setdefault(model.name, model)
+        for model in self._in_folder():
+            other = known.setdefault(model.name, model)
+            if other is not model and _real(other.path) != _real(model.path):
+                # The name is another's: this one has its place for a name.
+                known.setdefault(self._place_of(model), replace(model, name=self._place_of(model)))
         return known
 
-    def _in_folder(self) -> Iterator[LocalModel]:
+    def _place_of(self, model: LocalModel) -> str:
+        """Where it lies below the models' folder; a folder's place ends with a slash, so that it is no other's name."""
+        return model.path.relative_to(self._folder).as_posix() + ("" if model.path.suffix == _GGUF else "/")
+
+    def _in_folder(self) -> list[LocalModel]:
         """What lies in the folder: level by level, on each level GGUF files first, then in the order of names."""
-        level, num_seen = [self._folder], 0
+        found: list[LocalModel] = []
         unreadable: dict[Path, OSError] = {}
-        for _ in range(_DEPTH):
-            below: list[Path] = []
+        level, num_seen = {self._folder: _sorted(self._folder, unreadable)}, 0
+        for depth in range(1, _DEPTH + 1):
+            below: dict[Path, list[os.DirEntry[str]]] = {}
             folders: list[LocalModel] = []
-            for folder in level:
-                entries = sorted(_listed(folder, unreadable), key=lambda entry: entry.name)
-                num_seen += len(entries)
+            for folder, entries in level.items():
                 if num_seen > _MAX_ENTRIES:
-                    return
+                    why = f"{_MAX_ENTRIES} files and folders come before it; it and all after it are left out"
+                    unreadable[folder] = OSError(errno.E2BIG, why)
+                    return self._noted(found, unreadable)
+                num_seen += len(entries)
                 for entry in entries:
                     path = folder / entry.name
-                    if entry.name.endswith(_GGUF) and not entry.name.startswith(_PROJECTOR) and _is_file(entry):
+                    if _is_model_file(entry):
                         if not is_later_part(path):
-                            yield LocalModel(checkpoint_stem(path), path)
-                    elif _is_folder(entry) and not entry.name.startswith("."):
-                        below.append(path)
-                        if _is_checkpoint(path):
+                            found.append(LocalModel(checkpoint_stem(path), path))
+                    elif _is_looked_into(entry) and not _leads_round(entry, folder):
+                        below[path] = _sorted(path, unreadable)
+                        if _is_checkpoint(below[path]):
                             folders.append(LocalModel(entry.name, path))
-            yield from folders
+                        elif depth == _DEPTH and any(map(_is_model_file, below[path])):
+                            unreadable[path] = OSError(errno.E2BIG, f"it lies more than {_DEPTH - 1} folders deep")
+            found += folders
             level = below
+        return self._noted(found, unreadable)
+
+    def _noted(self, found: list[LocalModel], unreadable: Mapping[Path, OSError]) -> list[LocalModel]:
         known, self._unreadable = self._unreadable, unreadable
         for folder in unreadable.keys() - known.keys():
             self._on_unreadable(folder, unreadable[folder])
+        return found
+
+
+def measured(models: Iterable[LocalModel]) -> list[LocalModel]:
+    """The models with what their files have; each folder is read once for all of them. Blocks."""
+    sizes: dict[Path, dict[str, int]] = {}
+    found = []
+    for model in models:
+        if model.path.suffix == _GGUF:
+            folder = model.path.parent
+            if folder not in sizes:
+                sizes[folder] = _sizes_by_stem(folder)
+            size_bytes = sizes[folder].get(checkpoint_stem(model.path), 0)
+        else:
+            size_bytes = model.size_bytes()
+        found.append(replace(model, seen=(size_bytes, model.modified_unix_s())))
+    return found
+
+
+def _sizes_by_stem(folder: Path) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for file in _listed(folder):
+        if file.name.endswith(_GGUF):
+            stem = checkpoint_stem(Path(file.name))
+            sizes[stem] = sizes.get(stem, 0) + _size_bytes(file)
+    return sizes
 
 
 def _told(names: Sequence[str]) -> str:
@@ -191,9 +242,28 @@ def _told(names: Sequence[str]) -> str:
     return f"{shown(', '.join(names[:_MAX_TOLD]))}{more} {'is' if len(names) == 1 else 'are'}"
 
 
-def _is_checkpoint(folder: Path) -> bool:
-    names = {entry.name for entry in _listed(folder)}
+def _is_checkpoint(entries: Iterable[os.DirEntry[str]]) -> bool:
+    names = {entry.name for entry in entries}
     return CONFIG in names and any(name.endswith(_SAFETENSORS) for name in names)
+
+
+def _is_model_file(entry: os.DirEntry[str]) -> bool:
+    return entry.name.endswith(_GGUF) and not entry.name.startswith(_PROJECTOR) and _is_file(entry)
+
+
+def _is_looked_into(entry: os.DirEntry[str]) -> bool:
+    return not entry.name.startswith(".") and _is_folder(entry)
+
+
+def _leads_round(entry: os.DirEntry[str], folder: Path) -> bool:
+    if not entry.is_symlink():
+        return False
+    real = _real(folder)
+    return _real(folder / entry.name) in (real, *real.parents)
+
+
+def _sorted(folder: Path, unreadable: dict[Path, OSError]) -> list[os.DirEntry[str]]:
+    return sorted(_listed(folder, unreadable), key=lambda entry: entry.name)
 
 
 def _listed(folder: Path, unreadable: dict[Path, OSError] | None = None) -> list[os.DirEntry[str]]:

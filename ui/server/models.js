@@ -20,7 +20,7 @@ export function Models() {
   return html`<section class="card models" aria-label="Models">
     <header><h2>Models</h2><span class="quiet">${free > 0 && `${bytes(free)} free on this disk`}</span></header>
     ${words && html`<p class="note" role="alert">${words}</p>`}
-    ${unreadable.value.length > 0 && html`<p class="note" id="unreadable">The server cannot read ${unreadable.value.join(", ")}: what lies there is not listed.</p>`}
+    ${unreadable.value.length > 0 && html`<p class="note" id="unreadable">Left out, for a reason that the log has: ${unreadable.value.join(", ")}.</p>`}
     <div class="scroll" tabindex="0" role="region" aria-label="Models, table"><table>
       <thead><tr><th scope="col">Name</th><th scope="col" class="size">Size</th><th scope="col" class="state">State</th><th scope="col" class="act"><span class="reader">What to do</span></th></tr></thead>
       <tbody>

@@ -210,8 +210,8 @@ class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
         Sequence[str],
         msgspec.Meta(
             description=(
-                "Folders of models that the server may not read, from the last part of `download.path` on: what lies "
-                "in them is not listed."
+                "What is not listed, from the last part of `download.path` on: folders that the server may not read, "
+                "that lie too deep or come after too much else, and models whose name is no text. The log says which."
             )
         ),
     ] = ()

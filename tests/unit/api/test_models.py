@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,23 @@ async def test_what_a_load_found_out_stays_known_until_another_file_lies_there(t
     assert (entry["loaded"], entry["load_estimate_seconds"], entry["defaults"]["top_p"]) == (False, 2.5, 0.9)
     os.utime(home.path, (1, 1))
     assert "capabilities" not in (await rig.answer("GET", "/v1/models/tiny")).json()
+
+
+async def test_the_event_loop_looks_at_no_disk_for_the_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        (tmp_path / f"m{number}.gguf").write_bytes(bytes(number))
+    rig = asleep(tmp_path)
+    loop, scan, asked = threading.get_ident(), os.scandir, []
+
+    def watch(folder: Path) -> Any:
+        asked.append(threading.get_ident())
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", watch)
+    body = (await rig.answer("GET", "/v1/models")).json()
+    assert [entry["size_bytes"] for entry in body["data"]] == [0, 1, 2]
+    assert (await rig.answer("GET", "/v1/models/m2")).json()["size_bytes"] == 2
+    assert asked and loop not in asked
 
 
 async def test_a_model_is_loaded_until_its_memory_is_back_and_serves_as_long(tmp_path: Path) -> None:

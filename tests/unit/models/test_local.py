@@ -33,14 +33,81 @@ def test_files_and_folders_are_known_by_their_names(tmp_path: Path) -> None:
     touch(tmp_path / "owner" / "repo" / "three.gguf")
     touch(tmp_path / "notes.txt")
     hf_folder(tmp_path / ".hidden")
-    touch(tmp_path / "a" / "b" / "c" / "too_deep.gguf")
+    touch(tmp_path / "a" / "b" / "c" / "four.gguf")
+    touch(tmp_path / "mmproj-one.gguf")
     models = LocalModels(tmp_path)
-    assert names(models) == ["one.Q4_K", "two", "three"]
+    assert names(models) == ["one.Q4_K", "two", "three", "four"]
     assert [(model.format, model.size_bytes()) for model in models.all()] == [
         ("GGUF", 5),
         ("safetensors", 30),
         ("GGUF", 1),
+        ("GGUF", 1),
     ]
+
+
+def test_what_lies_too_deep_is_told(tmp_path: Path) -> None:
+    told: list[str] = []
+    touch(tmp_path / "models" / "a" / "b" / "c" / "d" / "too_deep.gguf")
+    models = LocalModels(tmp_path / "models", on_unreadable=lambda folder, error: told.append(str(error.strerror)))
+    assert (names(models), models.unreadable) == ([], ("models/a/b/c/d",))
+    assert told == ["it lies more than 3 folders deep"]
+
+
+def test_many_files_hide_no_model_and_what_comes_after_them_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ignis.models.local._MAX_ENTRIES", 20)
+    told: list[str] = []
+    for number in range(25):
+        touch(tmp_path / "models" / f"note{number}.txt")
+    touch(tmp_path / "models" / "here.gguf")
+    touch(tmp_path / "models" / "sub" / "left_out.gguf")
+    whole = hf_folder(tmp_path / "models" / "whole")
+    models = LocalModels(tmp_path / "models", on_unreadable=lambda folder, error: told.append(str(error.strerror)))
+    assert (names(models), models.unreadable) == (["here", "whole"], ("models/sub",))
+    assert told == ["20 files and folders come before it; it and all after it are left out"]
+    assert models.find("whole").path == whole
+
+
+def test_of_models_of_one_name_each_can_be_called(tmp_path: Path) -> None:
+    file = touch(tmp_path / "foo.gguf")
+    folder = hf_folder(tmp_path / "foo")
+    deeper = hf_folder(tmp_path / "sub" / "foo")
+    split = touch(tmp_path / "sub" / "foo-00001-of-00002.gguf")
+    models = LocalModels(tmp_path)
+    listed = {"foo": file, "foo/": folder, "sub/foo/": deeper, "sub/foo-00001-of-00002.gguf": split}
+    assert {model.name: model.path for model in models.all()} == listed
+    assert {name: models.find(name).path for name in listed} == listed
+    assert {models.find(name).name for name in ("foo", "foo.gguf")} == {"foo"}
+    assert models.find("sub/foo").name == "sub/foo/"
+    assert models.find("foo-00001-of-00002.gguf").name == "sub/foo-00001-of-00002.gguf"
+
+
+def test_a_name_that_the_operator_gives_hides_no_file_of_that_name(tmp_path: Path) -> None:
+    other, file = touch(tmp_path / "far" / "x.gguf"), touch(tmp_path / "models" / "small.gguf")
+    models = LocalModels(tmp_path / "models", [LocalModel("small", other)])
+    assert {model.name: model.path for model in models.all()} == {"small": other, "small.gguf": file}
+    assert models.find("small.gguf") == LocalModel("small.gguf", file)
+
+
+def test_a_list_reads_each_folder_for_a_few_times_however_many_models_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(50):
+        touch(tmp_path / f"m{number:02}.gguf", number)
+    scan, num_scans = os.scandir, 0
+
+    def count(folder: Path) -> Any:
+        nonlocal num_scans
+        num_scans += 1
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", count)
+    there = LocalModels(tmp_path).there()
+    monkeypatch.setattr(os, "scandir", None)
+    # What was measured is not looked for again, by an event loop for one.
+    assert [model.size_bytes() for model in there] == list(range(50))
+    assert num_scans == 2
 
 
 def test_a_split_file_is_one_model_of_all_its_parts(tmp_path: Path) -> None:
@@ -115,7 +182,8 @@ def test_a_link_that_leads_round_is_not_followed_for_ever(tmp_path: Path) -> Non
     touch(tmp_path / "m.gguf")
     (tmp_path / "again").symlink_to(tmp_path)
     (tmp_path / "broken.gguf").symlink_to(tmp_path / "nowhere")
-    assert names(LocalModels(tmp_path)) == ["m"]
+    models = LocalModels(tmp_path)
+    assert (names(models), models.unreadable) == (["m"], ())
 
 
 def test_a_folder_that_cannot_be_read_is_named_once_and_hides_no_other(
