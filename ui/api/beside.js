@@ -34,7 +34,7 @@ export async function* generateBeside(request, signal) {
  * @param {Record<string, any>} request
  */
 export function asResponse({ messages, ...fields }) {
-  if (messages.some((/** @type {any} */ message) => typeof message.content !== "string")) return null;
+  if (messages.some((/** @type {any} */ { role, content, tool_calls: calls }) => typeof content !== "string" || calls || role === "tool")) return null;
   /** @type {Record<string, any>} */
   const body = { input: messages.map((/** @type {any} */ { role, content }) => ({ role, content })) };
   for (const [name, value] of Object.entries(fields)) {

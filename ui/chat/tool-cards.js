@@ -1,10 +1,15 @@
-// The calls of tools in an answer, a card each: the name, the arguments as they are written, the state, the result.
+// The calls of tools in an answer, a card each: the name, the arguments as they are written, the state, the result or where to give it.
 
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { readPartial } from "../parts/partial-json.js";
 import { Tree, isTooDeep } from "../parts/tree.js";
 import { Icon } from "../shell/icons.js";
+import { isWhole } from "../state/content.js";
+import { draftOf, keepDraft } from "../state/place.js";
+import { sending } from "../state/session.js";
+import { carryOn, giveResult } from "../state/talk.js";
+import { below, turns } from "../state/tree.js";
 import { follow } from "../text/frame.js";
 
 const FOLDED_LINES = 3;
@@ -15,6 +20,7 @@ const FOLDED_LENGTH = 300;
 /** @param {{turn: import("../state/turn.js").Turn}} properties */
 export function ToolCards({ turn }) {
   const [, setLength] = useState(0);
+  const [, tick] = useState(0);
   const state = turn.state.value;
   // Arguments grow without a signal, as all text of a turn does.
   useEffect(() => {
@@ -26,12 +32,21 @@ export function ToolCards({ turn }) {
       },
     });
   }, [turn, turn.isRunning]);
-  const last = turn.record.tools.length - 1;
-  return turn.record.tools.map((call, index) => html`<${ToolCard} key=${index} call=${call} isWritten=${!turn.isRunning || index < last} state=${state} />`);
+  const { tools } = turn.record;
+  const give = (/** @type {number} */ index) => (/** @type {string} */ result) => {
+    sending(() => giveResult(turn, index, result));
+    tick((count) => count + 1);
+  };
+  const canGoOn = !turn.isRunning && tools.some(isWhole) && tools.every((call) => call.result !== undefined || !isWhole(call)) && !below(turns.value, turn.id).length;
+  return html`${tools.map((call, index) => {
+      const draft = !turn.isRunning && call.result === undefined && isWhole(call) ? `${turn.id}/${index}` : "";
+      return html`<${ToolCard} key=${index} call=${call} isWritten=${!turn.isRunning || index < tools.length - 1} state=${state} draft=${draft} onGive=${give(index)} />`;
+    })}
+    ${canGoOn && html`<p class="ending"><button type="button" class="link carry-on" onClick=${() => sending(() => carryOn(turn))}>Go on with ${tools.length === 1 ? "this result" : "these results"}</button></p>`}`;
 }
 
-/** @param {{call: ToolCall, isWritten: boolean}} properties */
-function ToolCard({ call, isWritten }) {
+/** @param {{call: ToolCall, isWritten: boolean, draft: string, onGive: (result: string) => void}} properties draft: where a result that is being written is kept; "": none is to be given */
+function ToolCard({ call, isWritten, draft, onGive }) {
   const [isRaw, setRaw] = useState(false);
   const { value } = readPartial(call.arguments || "{}");
   // What no tree shows is shown as it was written.
@@ -42,7 +57,32 @@ function ToolCard({ call, isWritten }) {
       <button type="button" class="link" aria-pressed=${isRaw} onClick=${() => setRaw(!isRaw)}>Raw</button></header>
     ${isTree ? html`<${Tree} value=${value} />` : html`<pre tabindex="0" role="region" aria-label="Arguments">${call.arguments}</pre>`}
     ${call.result !== undefined && html`<${Result} text=${call.result} />`}
+    ${draft && html`<${Give} name=${call.name} draft=${draft} onGive=${onGive} />`}
   </section>`;
+}
+
+/** Where a person writes what the tool came to. @param {{name: string, draft: string, onGive: (result: string) => void}} properties */
+function Give({ name, draft, onGive }) {
+  const [text, setText] = useState("");
+  useEffect(() => {
+    draftOf(draft).then((begun) => setText((typed) => typed || begun));
+  }, [draft]);
+  const type = (/** @type {string} */ typed) => {
+    setText(typed);
+    keepDraft(draft, typed);
+  };
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    keepDraft(draft, "");
+    onGive(text);
+  };
+  const press = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
+  };
+  return html`<form class="result give" onSubmit=${submit}>
+    <textarea class="field code" rows="2" aria-label=${`Result of ${name}`} placeholder="What this call comes to" value=${text} onKeyDown=${press} onInput=${(/** @type {any} */ event) => type(event.target.value)}></textarea>
+    <button type="submit" class="button">Give the result</button>
+  </form>`;
 }
 
 /** Folded to its first lines. @param {{text: string}} properties */

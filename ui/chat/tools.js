@@ -24,6 +24,6 @@ export function Tools() {
     html`<${CodeField} id="set-tools" label="Tools, as a list in JSON" rows="8" placeholder=${EXAMPLE} value=${tools} isOptional=${true} problemOf=${(/** @type {string} */ text) => problemOf("tools", text)}
         onInput=${(/** @type {string} */ text) => set({ tools: text })} />
       <${Segments} name="tool-choice" label="Which" options=${CHOICES} value=${toolChoice} onPick=${(/** @type {string} */ picked) => set({ toolChoice: picked || undefined })} />
-      <p class="about">Calls are shown in the answer; nothing is run.</p>`}
+      <p class="about">Nothing is run: a call is shown in the answer, and you give it its result there.</p>`}
   </section>`;
 }

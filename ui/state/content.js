@@ -1,6 +1,26 @@
-// What a message of a person is for the model: its text, the files in it, the pictures beside it.
+// What a turn is for the model: its text, the files in it, the pictures beside it, its calls of tools with their results.
 
 /** @typedef {import("../store/turns.js").TurnRecord} TurnRecord */
+
+/** A turn as the history of a request has it: what was said, what was called, and what came of each call. @param {TurnRecord} record @returns {any[]} */
+export function messagesOf(record) {
+  const { id, role, text, reasoning, attachments } = record;
+  const calls = record.tools.map((call, at) => ({ ...call, id: `${id.slice(0, 12)}-${at}` })).filter(isWhole);
+  if (!calls.length) return text || attachments?.length ? [{ role, content: contentOf(record) }] : [];
+  const asked = calls.map(({ id: call, name, arguments: words }) => ({ id: call, type: "function", function: { name, arguments: words || "{}" } }));
+  const results = calls.filter(({ result }) => result !== undefined).map((call) => ({ role: "tool", tool_call_id: call.id, name: call.name, content: call.result }));
+  return [{ role, content: text || null, ...(reasoning && { reasoning_content: reasoning }), tool_calls: asked }, ...results];
+}
+
+/** Whether a call can be answered: one that was cut off cannot. @param {import("../store/turns.js").ToolCall} call */
+export function isWhole({ name, arguments: words }) {
+  try {
+    const value = JSON.parse(words || "{}");
+    return name !== "" && typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
 
 /** @param {TurnRecord} record @returns {string | object[]} */
 export function contentOf({ text, attachments = [] }) {

@@ -2,7 +2,7 @@
 
 import { computed } from "../vendor/signals-core.js";
 import { change, open } from "./chats.js";
-import { contentOf } from "./content.js";
+import { messagesOf } from "./content.js";
 import { choicesOf, grammarOf, regexOf, schemaOf, toolsOf } from "./held.js";
 import { problemIn } from "./range.js";
 
@@ -40,10 +40,8 @@ export function resetSampling() {
  */
 export function requestFor(path, seed, said = settings.value) {
   const { system = "", sampling = {}, effort, format, schema = "", tools = "", toolChoice, logprobs } = said;
-  const messages = path
-    .filter(({ record }) => record.text || record.attachments?.length)
-    .map(({ record }) => ({ role: record.role, content: contentOf(record) }));
-  if (system.trim()) messages.unshift(/** @type {any} */ ({ role: "system", content: system }));
+  const messages = path.flatMap(({ record }) => messagesOf(record));
+  if (system.trim()) messages.unshift({ role: "system", content: system });
   const problem = problemIn(sampling);
   if (problem) throw new SyntaxError(problem);
   /** @type {Record<string, any>} */

@@ -1,8 +1,10 @@
 // What a person does with a chat: send, stop, answer again, edit, go on; and the sending of what waits.
 
 import { effect } from "../vendor/signals-core.js";
+import { tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
 import { add, addBeside, begin, here, open, placeOf, save } from "./chats.js";
+import { isWhole } from "./content.js";
 import { newId, newSeed } from "./ids.js";
 import { Run } from "./run.js";
 import { runIn, running } from "./running.js";
@@ -90,6 +92,19 @@ export function again(turn, seed = newSeed()) {
   const request = isSame ? turn.record.request : { ...requestFor(before, seed), seed };
   stopBelow(turn);
   return answer([], turn.record.parent, request, here(), isSame ? turn.id : undefined);
+}
+
+/** What a tool came to. With the last result of a turn the model goes on. @param {Turn} turn @param {number} index @param {string} result */
+export async function giveResult(turn, index, result) {
+  turn.become({ tools: turn.record.tools.map((call, at) => (at === index ? { ...call, result } : call)) });
+  await save(turn);
+  tell({ kind: "turns", chat: null, records: [turn.record] });
+  if (turn.record.tools.every((call) => call.result !== undefined || !isWhole(call))) await carryOn(turn);
+}
+
+/** The model goes on from the results of its calls. @param {Turn} turn */
+export function carryOn(turn) {
+  return answer([], turn.id, requestFor(pathTo(turns.value, turn.id), newSeed()), here());
 }
 
 /** What the model should have said: a sibling that is history from here on. @param {Turn} turn @param {string} text */
