@@ -3,7 +3,7 @@
 import signal
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.e2e.playground import CHROMIUM, LIMIT_MS, Start, answered, ask, grown, open_page, paced
 from tests.e2e.server import Server
@@ -165,3 +165,24 @@ def test_what_is_said_after_an_answer_was_cut_goes_once_the_server_is_back(
         assert answered(page, 3)[1:] == ["One.", "Two."]
         expect(page.locator(".queue")).to_have_count(0)
         context.close()
+
+
+def test_a_message_on_its_way_is_no_draft_and_what_is_typed_meanwhile_is(
+    context: BrowserContext, story_server: Server
+) -> None:
+    page = context.new_page()
+    held: list[Route] = []
+    page.route("**/state/talk.js", lambda route: held.append(route))
+    page.goto(f"http://127.0.0.1:{story_server.port}/ui/#/chat")
+    ask(page, "Say exactly: One.")
+    page.evaluate("location.hash = '#/compare'")
+    expect(page.locator(".compare")).to_be_visible()
+    page.evaluate("location.hash = '#/chat'")
+    expect(page.locator("#suggestions")).to_be_visible()
+    page.locator("#prompt").press_sequentially("Next")
+    for route in held:
+        route.continue_()
+    assert answered(page) == ["One."]
+    expect(page.locator("#prompt")).to_have_value("Next")
+    page.reload()
+    expect(page.locator("#prompt")).to_have_value("Next")

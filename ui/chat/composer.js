@@ -17,13 +17,15 @@ const Queue = later(async () => (await import("./queue.js")).Queue);
 const isTouch = matchMedia("(pointer: coarse)");
 /** For so long the button that stopped does nothing: a second press was meant for the answer that just ended. */
 const GRACE_MS = 400;
+/** What was typed last in each chat, shown or not. @type {Map<string, string>} */
+const typedLast = new Map();
+/** Messages that are on their way, by chat: until then each is its chat's draft still. @type {Map<string, Promise<void>>} */
+const leaving = new Map();
 
 export function Composer() {
   const [text, setText] = useState("");
   const [problem, setProblem] = useState("");
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  /** What was typed last, when this chat is shown no more too. */
-  const typedLast = useRef("");
   const { id } = open.value;
   const isRunning = runOfOpen() !== null;
   const isStopShown = useGrace(isRunning);
@@ -35,11 +37,13 @@ export function Composer() {
   // At once: what is typed right after another chat is opened belongs into it, with no file of the one before.
   useLayoutEffect(() => {
     let isCurrent = true;
-    draftOf(id).then((draft) => {
+    const sent = leaving.get(id);
+    const begun = sent ? sent.then(() => draftOf(id)) : draftOf(id);
+    begun.then((draft) => {
       if (!isCurrent || !draft) return;
       // What was typed before the draft was read goes on from it; neither is lost.
       const typed = area.current?.value;
-      if (typed) type(`${draft}\n${typed}`);
+      if (typed && !(sent && draft.endsWith(typed))) type(`${draft}\n${typed}`);
       else setText(draft);
     });
     show(id);
@@ -54,7 +58,7 @@ export function Composer() {
   useEffect(() => void (refusal.value = ""), [id, open.value.settings]);
   const type = (/** @type {string} */ typed) => {
     setText(typed);
-    typedLast.current = typed;
+    typedLast.set(id, typed);
     keepDraft(id, typed);
   };
   const submit = async (isNow = false) => {
@@ -63,17 +67,22 @@ export function Composer() {
     if (obstacle) return setProblem(obstacle);
     // What is typed from here on is the next message already; this one stays in the store's draft until it is on its way.
     setText("");
-    typedLast.current = "";
+    typedLast.delete(id);
+    const going = dispatch(files, isNow);
+    leaving.set(id, going.catch(() => {}));
+    await going.finally(() => leaving.delete(id));
+  };
+  const dispatch = async (/** @type {typeof attached.value} */ files, /** @type {boolean} */ isNow) => {
     const from = here();
     try {
       const { send } = await import("../state/talk.js");
       await send(text.trim(), isNow, await read(files), from);
       clear(id);
       setProblem("");
-      keepDraft(id, typedLast.current);
+      keepDraft(id, typedLast.get(id) ?? "");
       if (isTouch.matches) area.current?.blur();
     } catch (error) {
-      type(typedLast.current ? `${text}\n${typedLast.current}` : text);
+      type(typedLast.has(id) ? `${text}\n${typedLast.get(id)}` : text);
       // What the panel holds an answer to is written by hand, and says what is wrong; a module that did not come is told as a TypeError.
       if (error instanceof SyntaxError) setProblem(error.message);
       else if (error instanceof TypeError) setProblem("The server went away before this page was whole. Your message stays here.");
