@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
+from tests.e2e.browser import wait_until
 from tests.e2e.playground import CHROMIUM, answered, ask, cap, grown, open_page
 from tests.e2e.server import Server
 
@@ -219,6 +220,31 @@ def test_what_is_written_anew_outlives_another_edit_and_a_reload(page: Page) -> 
     expect(area).to_have_count(0)
     page.click(".turn.user .edit >> nth=0")
     expect(area).to_have_value("Say exactly: One.")
+
+
+def test_what_was_begun_of_a_turn_goes_with_it_and_comes_back_with_it(page: Page) -> None:
+    drafts = """async () => { const { open } = await import("/ui/store/database.js");
+        const all = (await open()).transaction("drafts").objectStore("drafts").getAll();
+        return new Promise((resolve) => (all.onsuccess = () => resolve(all.result.map(({ text }) => text)))); }"""
+    ask(page, "Say exactly: One.")
+    answered(page)
+    wait_until(page, f"async () => (await ({drafts})()).length === 0")
+    page.click(".turn.user .edit")
+    page.fill(".turn.editing textarea", "Say exactly: Uno.")
+    wait_until(page, f"async () => (await ({drafts})()).join() === 'Say exactly: Uno.'")
+    page.evaluate(
+        """async () => { const { removeTurn } = await import("/ui/state/removing.js");
+        const { path } = await import("/ui/state/tree.js"); window.back = await removeTurn(path.value[0]); }"""
+    )
+    assert page.evaluate(drafts) == []
+    page.evaluate("window.back()")
+    page.click(".turn.user .edit")
+    expect(page.locator(".turn.editing textarea")).to_have_value("Say exactly: Uno.")
+    page.hover(".list li")
+    page.click(".list li button")
+    wait_until(page, f"async () => (await ({drafts})()).length === 0")
+    page.click("#undo")
+    wait_until(page, f"async () => (await ({drafts})()).join() === 'Say exactly: Uno.'")
 
 
 def test_a_message_goes_into_the_chat_in_which_it_was_written(page: Page) -> None:

@@ -13,20 +13,19 @@ import { isRunningState } from "./turn.js";
 
 // --- Actions
 
-/** Removes it with its turns, its draft and the files beside that. Returns what brings it back. @param {string} id */
+/** Removes it with its turns, its drafts and the files beside them. Returns what brings it back. @param {string} id */
 export async function remove(id) {
   const gone = list.value.find((each) => each.id === id) ?? (await keeping(() => conversations.read(id)));
   forget(id);
   tell({ kind: "gone", chat: id });
-  const [records = [], draft, files] = await Promise.all([
-    keeping(() => stored.readAll(id)), keeping(() => drafts.read(id)), keeping(() => drafts.readFiles(id)),
-  ]);
+  const [records = [], files] = await Promise.all([keeping(() => stored.readAll(id)), keeping(() => drafts.readFiles(id))]);
+  const begun = await keeping(() => drafts.readAll([id, ...records.map((record) => record.id)]));
   await keeping(() => conversations.remove(id, records.map((record) => record.id)));
   return async () => {
     if (!gone) return;
     // What was stopped for it ended by itself, and says so.
     const ended = records.map((record) => (isRunningState(record.state) ? { ...record, state: "CUT" } : record));
-    if (draft) await keeping(() => drafts.save(id, draft));
+    await restore(begun);
     if (files?.length) await keeping(() => drafts.saveFiles(files));
     await keeping(() => stored.saveAll(ended, gone));
     enlist(gone);
@@ -43,13 +42,22 @@ export async function removeTurn(turn) {
   without(ids);
   tell({ kind: "less", chat: id, turns: ids });
   await change({ head: head.value });
+  const begun = await keeping(() => drafts.readAll(ids));
   await keeping(() => stored.remove(ids));
   return async () => {
     const records = gone.map((each) => each.record);
+    await restore(begun);
     await keeping(() => stored.saveAll(records));
     tell({ kind: "turns", chat: null, records });
     if (open.value.id !== id) return;
     join(gone, before);
     await change({ head: before });
   };
+}
+
+// --- Internal
+
+/** @param {[id: string, text: string][]} [begun] */
+async function restore(begun = []) {
+  for (const [id, text] of begun) await keeping(() => drafts.save(id, text));
 }

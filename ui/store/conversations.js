@@ -1,7 +1,7 @@
 // Conversations as they are kept: read by the newest, written whole (they are small).
 
 import * as database from "./database.js";
-import { filesOf } from "./drafts.js";
+import { filesOf, forget } from "./drafts.js";
 
 /**
  * @typedef {{id: string, title: string, head: string | null, settings: Record<string, any>, created: number,
@@ -40,16 +40,18 @@ export function save(conversation) {
 }
 
 /**
- * Removes it with its turns, their pieces and its draft.
+ * Removes it with its turns, their pieces and all drafts.
  * @param {string} id @param {string[]} turns
  */
 export function remove(id, turns) {
+  forget([id, ...turns]);
   return database.write(["conversations", "turns", "pieces", "drafts", "blobs"], (store) => {
     store("conversations").delete(id);
     store("drafts").delete(id);
     store("blobs").delete(filesOf(id));
     for (const turn of turns) {
       store("turns").delete(turn);
+      store("drafts").delete(turn);
       store("pieces").delete(IDBKeyRange.bound([turn, 0], [turn, Infinity]));
     }
   });

@@ -1,4 +1,4 @@
-// What was typed and not sent, a conversation each: at most one write under way, the newest text next. The files beside
+// What was typed and not sent, of a conversation or of a turn that is written anew: at most one write under way, the newest text next. The files beside
 // it are records of their own, so that typing does not write them again.
 
 import * as database from "./database.js";
@@ -22,12 +22,25 @@ export async function save(conversation, text) {
   try {
     while (waiting.size) {
       const [[id, newest]] = waiting;
-      await database.put("drafts", { conversation: id, text: newest });
+      await database.write(["drafts"], (store) => (newest ? store("drafts").put({ conversation: id, text: newest }) : store("drafts").delete(id)));
       if (waiting.get(id) === newest) waiting.delete(id);
     }
   } finally {
     isWriting = false;
   }
+}
+
+/** Those of them that have one. @param {string[]} ids @returns {Promise<[id: string, text: string][]>} */
+export async function readAll(ids) {
+  const wanted = new Set(ids);
+  const kept = await database.inRange("drafts", IDBKeyRange.lowerBound(""));
+  const texts = new Map([...kept.map(({ conversation, text }) => /** @type {[string, string]} */ ([conversation, text])), ...waiting]);
+  return [...texts].filter(([id, text]) => text && wanted.has(id));
+}
+
+/** What is to be written of them is not. @param {string[]} ids */
+export function forget(ids) {
+  for (const id of ids) waiting.delete(id);
 }
 
 /** The files beside the message, in the order in which they came. @param {string} conversation @returns {Promise<KeptFile[]>} */

@@ -1,6 +1,7 @@
 // Turns as they are kept, and the pieces of an answer that still streams.
 
 import * as database from "./database.js";
+import { forget } from "./drafts.js";
 
 /**
  * @typedef {{name: string, arguments: string, result?: string}} ToolCall
@@ -59,11 +60,13 @@ export async function amend(id, change) {
   return /** @type {TurnRecord} */ (changed);
 }
 
-/** @param {string[]} ids */
+/** With their pieces, and what was begun to be written anew of them. @param {string[]} ids */
 export function remove(ids) {
-  return database.write(["turns", "pieces"], (store) => {
+  forget(ids);
+  return database.write(["turns", "pieces", "drafts"], (store) => {
     for (const id of ids) {
       store("turns").delete(id);
+      store("drafts").delete(id);
       store("pieces").delete(piecesOf(id));
     }
   });
