@@ -1,17 +1,26 @@
 // Asks for the API key once the server has refused a request without the right one.
 
-import { useEffect, useRef } from "../vendor/hooks.js";
+import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { watch } from "../state/server.js";
-import { hasKey, refuseKey, useKey } from "../state/session.js";
+import { hasKey, refuseKey, strangerIn, useKey } from "../state/session.js";
 
 export function KeyPrompt() {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
-  useEffect(() => dialog.current?.showModal(), []);
+  const [stranger, setStranger] = useState("");
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    // It is taken away rather than closed, and gives the focus back itself.
+    return () => giveBack(before);
+  }, []);
   const take = (/** @type {Event} */ event) => {
     event.preventDefault();
-    useKey(input.current?.value.trim() ?? "");
+    const key = input.current?.value.trim() ?? "";
+    setStranger(strangerIn(key));
+    if (strangerIn(key)) return;
+    useKey(key);
     if (input.current) input.current.value = "";
     watch();
   };
@@ -20,11 +29,20 @@ export function KeyPrompt() {
       <h2 id="key-title">This server asks for a key</h2>
       <p>${hasKey.value ? "It does not accept the one you gave." : "It is kept for this tab only."}</p>
       <label class="reader" for="key-input">API key</label>
-      <input ref=${input} class="field" type="password" id="key-input" autocomplete="off" placeholder="sk-…" required />
+      <input ref=${input} class="field" type="password" id="key-input" autocomplete="off" placeholder="sk-…" required
+        aria-invalid=${stranger !== ""} aria-describedby="key-wrong" />
+      ${stranger && html`<p class="bad" id="key-wrong" role="alert">No key has the character ${stranger} in it: a text that it was copied from may have put it there.</p>`}
       <div class="actions">
         <button type="button" class="button" onClick=${refuseKey}>Cancel</button>
         <button type="submit" class="button main">Use this key</button>
       </div>
     </form>
   </dialog>`;
+}
+
+/** @param {Element | null} before */
+function giveBack(before) {
+  const isThere = before instanceof HTMLElement && before.isConnected && before !== document.body;
+  const place = isThere ? before : (document.getElementById("prompt") ?? document.querySelector("#view h1"));
+  /** @type {HTMLElement | null} */ (place)?.focus();
 }

@@ -5,7 +5,7 @@ import * as drafts from "../store/drafts.js";
 import * as stored from "../store/turns.js";
 import { newId } from "./ids.js";
 import { running } from "./running.js";
-import { keeping } from "./session.js";
+import { keeping, keepWord, keptWord } from "./session.js";
 import { deepest } from "./tree.js";
 import { Turn } from "./turn.js";
 import { hold, OLD_MS, waiting } from "./waiting.js";
@@ -47,14 +47,14 @@ export function revive(record) {
 
 /** A chat that nothing was said in yet; in one tab it is always the same, so that its draft outlives a reload. @returns {Conversation} */
 export function blank() {
-  const id = sessionStorage.getItem(BLANK) ?? newId();
-  sessionStorage.setItem(BLANK, id);
+  const id = keptWord("sessionStorage", BLANK) ?? newId();
+  keepWord("sessionStorage", BLANK, id);
   return { id, title: "", head: null, settings: {}, created: Date.now(), updated: 0, preview: "", v: 1 };
 }
 
 /** That one is not empty any more. @param {string} id */
 export function unblank(id) {
-  if (id === sessionStorage.getItem(BLANK)) sessionStorage.removeItem(BLANK);
+  if (id === keptWord("sessionStorage", BLANK)) keepWord("sessionStorage", BLANK, null);
 }
 
 /** @param {string} text */

@@ -7,6 +7,17 @@ const LOOK = "ignis.look";
 const KEY = "ignis.key";
 const UNDO_MS = 10_000;
 const FULL = "This browser has no room left: what comes now is lost with this tab. Delete or export chats.";
+const BLOCKED = "This browser lets no site keep anything: what is here goes with this tab, or once it is loaded again.";
+/** Why nothing is kept, by the name of the error. */
+const REASONS = new Map([
+  ["QuotaExceededError", FULL],
+  ["SecurityError", BLOCKED],
+  // Its database was closed for a newer page.
+  ["InvalidStateError", "Another tab has a newer page: reload to go on. What is here stays on the screen."],
+  ["VersionError", "Chats are not kept: a newer page was here before this one. Reload to get it."],
+]);
+/** What a header can say; all else no server has ever been given as a key. */
+const UNSENDABLE = /[^\x20-\x7e\xa0-\xff]/u;
 
 /** @typedef {{view: string, path: string[]}} Route */
 
@@ -40,6 +51,8 @@ export const undoable = signal(/** @type {{text: string, undo: () => void} | nul
 /** Why what a person just asked for was not sent. */
 export const refusal = signal("");
 export const isConnected = computed(() => lostAt.value === null);
+/** What the browser was given to keep and did not. @type {Map<string, string | null>} */
+const unkept = new Map();
 
 // --- Lifecycle
 
@@ -48,18 +61,25 @@ export function start() {
     onContact: (hasContact) => (lostAt.value = hasContact ? null : (lostAt.value ?? Date.now())),
     onRefusedKey: () => (isKeyWanted.value = true),
   });
-  const key = sessionStorage.getItem(KEY) ?? "";
-  client.useKey(key);
-  hasKey.value = key !== "";
+  const key = keptWord("sessionStorage", KEY) ?? "";
+  if (strangerIn(key)) useKey("");
+  else {
+    client.useKey(key);
+    hasKey.value = key !== "";
+  }
   for (const { narrow } of Object.values(BESIDE)) matchMedia(narrow).addEventListener("change", () => ((drawer.value = null), (turned.value += 1)));
 }
 
 // --- Actions
 
-/** @param {string} key an empty one forgets it */
+/** The first character of a key that cannot be sent to any server; "" where there is none. @param {string} key */
+export function strangerIn(key) {
+  return UNSENDABLE.exec(key)?.[0] ?? "";
+}
+
+/** @param {string} key one that can be sent; an empty one forgets it */
 export function useKey(key) {
-  if (key) sessionStorage.setItem(KEY, key);
-  else sessionStorage.removeItem(KEY);
+  keepWord("sessionStorage", KEY, key || null);
   client.useKey(key);
   hasKey.value = key !== "";
   isKeyWanted.value = false;
@@ -86,7 +106,7 @@ export function showBeside(name, isShown = !isBeside(name)) {
 /** @param {Partial<typeof defaults>} changes */
 export function setLook(changes) {
   look.value = { ...look.value, ...changes };
-  localStorage.setItem(LOOK, JSON.stringify(look.value));
+  keepWord("localStorage", LOOK, JSON.stringify(look.value));
   document.documentElement.dataset.theme = look.value.theme;
   document.documentElement.style.fontSize = look.value.textSize === 100 ? "" : `${look.value.textSize}%`;
 }
@@ -120,6 +140,27 @@ export async function sending(work) {
   }
 }
 
+/** A word that a store of the browser keeps. @param {"localStorage" | "sessionStorage"} store @param {string} name @returns {string | null} */
+export function keptWord(store, name) {
+  try {
+    return unkept.get(name) ?? globalThis[store].getItem(name);
+  } catch {
+    storageProblem.value ||= BLOCKED;
+    return null;
+  }
+}
+
+/** What the browser does not keep lasts as long as the page. @param {"localStorage" | "sessionStorage"} store @param {string} name @param {string | null} word */
+export function keepWord(store, name, word) {
+  unkept.delete(name);
+  try {
+    if (word === null) globalThis[store].removeItem(name);
+    else globalThis[store].setItem(name, word);
+  } catch {
+    unkept.set(name, word);
+  }
+}
+
 /** What cannot be kept is said, and the page goes on without. Returns what the work does, or undefined where the browser keeps nothing. @template T @param {() => Promise<T>} work */
 export async function keeping(work) {
   try {
@@ -133,12 +174,9 @@ export async function keeping(work) {
 
 // --- Internal
 
-/** @param {DOMException | Error} error */
+/** The browser's own words are for who wrote the page; the store's are for who reads it. @param {DOMException | Error} error */
 function inWords({ name, message }) {
-  if (name === "QuotaExceededError") return FULL;
-  // Its database was closed for a newer page.
-  if (name === "InvalidStateError") return "Another tab has a newer page: reload to go on. What is here stays on the screen.";
-  return `Chats are not kept in this browser: ${message || name}`;
+  return REASONS.get(name) ?? `Chats are not kept in this browser: ${name === "Error" ? message : "it keeps no database for this page"}.`;
 }
 
 function storedLook() {

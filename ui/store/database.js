@@ -2,6 +2,8 @@
 
 const NAME = "ignis";
 const VERSION = 1;
+/** So long nobody waits for what is only to be kept. What opens after it is used from then on. */
+const OPEN_MS = 10_000;
 
 /** @type {Promise<IDBDatabase> | null} */
 let opening = null;
@@ -10,13 +12,16 @@ export function open() {
   opening ??= new Promise((resolve, reject) => {
     const request = indexedDB.open(NAME, VERSION);
     request.onupgradeneeded = () => lay(request.result);
+    const timer = setTimeout(() => reject(new Error("it does not open its database")), OPEN_MS);
     request.onsuccess = () => {
+      clearTimeout(timer);
       // A newer page in another tab wants to upgrade: it may, and this one is told at its next write.
       request.result.onversionchange = () => request.result.close();
+      opening = Promise.resolve(request.result);
       resolve(request.result);
     };
     request.onerror = () => reject(request.error);
-    request.onblocked = () => reject(new Error("another tab keeps an older database open"));
+    request.onblocked = () => reject(new Error("another tab has an older page open"));
   });
   return opening;
 }

@@ -1,0 +1,62 @@
+"""A browser that keeps nothing, or not as it should: the page goes on, and says once and in words what is not kept."""
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.e2e.browser import opened_page, origin
+from tests.e2e.playground import CHROMIUM, answered, ask
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+BLOCKED = """for (const name of NAMES) Object.defineProperty(window, name, {
+  get() { throw new DOMException("Access is denied for this document.", "SecurityError"); } });"""
+NEVER = "indexedDB.open = () => new EventTarget();"
+NONE = "Object.defineProperty(window, 'indexedDB', { value: undefined });"
+
+
+@pytest.mark.parametrize("names", [["localStorage", "sessionStorage"], ["localStorage", "sessionStorage", "indexedDB"]])
+def test_where_site_data_is_blocked_all_works_and_one_banner_says_so(
+    browser: Browser, story_server: Server, names: list[str]
+) -> None:
+    with opened_page(browser, origin(story_server), script=BLOCKED.replace("NAMES", str(names))) as page:
+        expect(page.locator(".banner")).to_have_text(
+            "This browser lets no site keep anything: what is here goes with this tab, or once it is loaded again."
+        )
+        ask(page, "Say exactly: One.")
+        assert answered(page) == ["One."]
+        page.get_by_role("button", name="Theme: Auto").click()
+        expect(page.locator("html")).to_have_attribute("data-theme", "light")
+        for name in ("Compare", "Agents", "Monitor", "Server"):
+            page.locator(".rail").get_by_role("link", name=name).click()
+            expect(page.locator("#view h1")).to_have_text(name)
+        page.locator(".rail").get_by_role("link", name="Chat", exact=True).click()
+        assert answered(page) == ["One."]
+        expect(page.locator(".banner")).to_have_count(1)
+
+
+def test_the_banner_says_it_in_words(browser: Browser, story_server: Server) -> None:
+    with opened_page(browser, origin(story_server), script=NONE) as page:
+        expect(page.locator(".banner")).to_have_text(
+            "Chats are not kept in this browser: it keeps no database for this page."
+        )
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{origin(story_server)}/ui/icon.svg")
+        page.evaluate(
+            """new Promise((done) => {
+              indexedDB.open("ignis", 99).onsuccess = (event) => done(event.target.result.close());
+            })"""
+        )
+        page.goto(f"{origin(story_server)}/ui/")
+        expect(page.locator(".banner")).to_have_text(
+            "Chats are not kept: a newer page was here before this one. Reload to get it."
+        )
+
+
+def test_a_database_that_never_opens_is_not_waited_for(browser: Browser, story_server: Server) -> None:
+    with opened_page(browser, origin(story_server), script=NEVER) as page:
+        expect(page.locator(".banner")).to_have_text(
+            "Chats are not kept in this browser: it does not open its database."
+        )
+        ask(page, "Say exactly: One.")
+        assert answered(page) == ["One."]
