@@ -146,7 +146,9 @@ def test_a_hundred_requests_of_four_clients_to_two_models_are_all_answered_by_th
     assert not faults, faults[:3]
     assert answered == {"first": 50, "other": 50}
     assert server.metric("ignis_model_ping_pongs_total") > 1
-    assert len(parse_events(server.log_text(), "ignis.model.ping_pong")) <= 1 + 60
+    # One a minute at most, of a server that has switched to and fro a hundred times.
+    num_minutes = (time.perf_counter() - server.started) / 60
+    assert 1 <= len(parse_events(server.log_text(), "ignis.model.ping_pong")) <= 1 + num_minutes
     text_of("first", 0)
     client.close()
     server.wait_metric("ignis_scheduler_requests", 0, state="running")

@@ -1,7 +1,11 @@
 """The keeper over the real engine, whose loop thread runs the scripted leaf; models are tiny files on disk."""
 
+import contextlib
+import gc
 import io
 import json
+import math
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +14,9 @@ from typing import Any
 import pytest
 import trio
 
+from ignis.app import _resident_bytes
 from ignis.config_fields import ConfigFields
+from ignis.engine.course import LastLoad
 from ignis.engine.engine import Engine
 from ignis.engine.gate import KeeperSettings, Patience
 from ignis.engine.keeper import ModelKeeper
@@ -55,6 +61,7 @@ class Bench:
         self.log = io.StringIO()
         self.metrics = Metrics("test")
         self.loaded: list[str] = []
+        self.num_forgotten = 0
         self.later_s = 0.0
         """By how much the keeper's clock is ahead."""
         log = open_log(self.log, LogFormat.JSON, "debug")
@@ -66,12 +73,16 @@ class Bench:
             log,
             self.metrics,
             prepare=self._prepare,
+            forget=self._forget,
             on_loaded=lambda model, _: self.loaded.append(model.name),
             clock=lambda: trio.current_time() + self.later_s,
         )
 
     async def _prepare(self, _model: LoadedModel) -> None:
         await trio.lowlevel.checkpoint()
+
+    def _forget(self) -> None:
+        self.num_forgotten += 1
 
     async def start(self, nursery: trio.Nursery, name: str = "a") -> None:
         await self.start_without(nursery)
@@ -106,6 +117,15 @@ class Bench:
     def logged(self, event: str) -> list[dict[str, Any]]:
         lines = [json.loads(line) for line in self.log.getvalue().splitlines()]
         return [line for line in lines if line["event"] == event]
+
+
+def num_open(folder: Path) -> int:
+    """Descriptors that this process has of a folder's files."""
+    found = []
+    for link in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            found.append(link.readlink())
+    return sum(path.parent == folder for path in found)
 
 
 @pytest.fixture
@@ -455,6 +475,8 @@ async def test_a_client_that_leaves_withdraws_its_wish(bench: Bench) -> None:
     assert await bench.answer(None) == "a"
     assert bench.loaded == ["a"] and len(bench.keeper.gate.wishes) == 0
     assert bench.metric('ignis_model_switches_total{outcome="called_off"}') == 1
+    # A mapping has a descriptor of its own.
+    assert num_open(bench.folder) == 2
 
 
 async def test_a_bad_target_never_touches_the_loaded_model(bench: Bench) -> None:
@@ -525,6 +547,46 @@ async def test_whoever_has_to_wait_too_long_for_its_turn_is_told_when_to_come_ba
     assert refused.value.retry_after_s is not None and 1 <= refused.value.retry_after_s <= 600
     bench.leaf.is_load_held = False
     assert await bench.answer(None) == "b"
+
+
+@pytest.mark.parametrize("is_woken", [False, True])
+async def test_when_to_come_back_is_what_the_load_has_left(bench: Bench, nursery: trio.Nursery, is_woken: bool) -> None:
+    """Of a load in the place of another model, and of one where nothing is loaded."""
+    bench.keeper.gate.settings = replace(SETTINGS, max_wait_s=0, drain_timeout_s=20)
+    course, path = bench.keeper.course, bench.folder / "b.gguf"
+    model = course.model
+    assert model is not None
+    course.loads[path] = LastLoad(model.facts(), 40.0, int(path.stat().st_mtime))
+
+    async def told() -> int:
+        with pytest.raises(ModelSwitchingError) as refused:
+            await bench.answer("c")
+        assert refused.value.retry_after_s is not None
+        return refused.value.retry_after_s
+
+    bench.leaf.is_load_held = True
+    if is_woken:
+        await slept(bench)
+    else:
+        bench.leaf.hold()
+        bench.engine.submit([ask(max_tokens=100)])
+    await bench.keeper.ask_switch("b")
+    if not is_woken:
+        # The running answer has its time before that; nobody knows yet how fast it is.
+        await until(lambda: bench.engine.state is EngineState.LEAVING)
+        assert await told() == math.ceil(40 + min(20, bench.engine.seconds_to_end()))
+        bench.leaf.release()
+    assert await trio.to_thread.run_sync(bench.leaf.has_held.wait, 10)
+    assert 39 <= await told() <= 40
+    if not is_woken:
+        bench.later_s += 15
+        assert 24 <= await told() <= 25
+        # Later than it was thought.
+        bench.later_s += 100
+        assert await told() == 1
+    course.loads[path] = LastLoad(model.facts(), 4000.0, int(path.stat().st_mtime))
+    assert await told() == 600
+    bench.leaf.is_load_held = False
 
 
 async def test_the_wait_counts_against_the_requests_time(bench: Bench) -> None:
@@ -599,6 +661,39 @@ async def test_another_one_that_fails_leaves_the_idle_model_asleep_and_not_faile
         await bench.answer("b")
     await until(lambda: bench.keeper.course.status is ModelStatus.UNLOADED)
     assert await bench.answer(None) == "a"
+
+
+class Cell:
+    """Only the collector finds one that holds itself."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+async def test_an_unload_lets_go_of_all_and_gives_the_memory_back(bench: Bench) -> None:
+    # As a vocabulary is: a hundred thousand small objects, of which a few are somebody else's.
+    blocks = [bytes(1000) for _ in range(100_000)]
+    kept = blocks[::50]
+    cell = weakref.ref(Cell())
+    gc.disable()
+    try:
+        cell = weakref.ref(Cell())
+        assert cell() is not None
+        blocks.clear()
+        before_bytes = _resident_bytes()
+        await slept(bench)
+        assert cell() is None and len(kept) == 2000
+        assert _resident_bytes() < before_bytes - (50 << 20)
+        assert bench.num_forgotten == 1
+        # A switch as well, but not one that comes to nothing.
+        assert await bench.answer("a") == "a" and await bench.answer("b") == "b"
+        assert bench.num_forgotten == 2
+        (bench.folder / "c.gguf").write_bytes(b"GGUF")
+        with pytest.raises(SwitchFailedError):
+            await bench.answer("c")
+        assert bench.num_forgotten == 2
+    finally:
+        gc.enable()
 
 
 async def test_loads_unloads_and_switches_are_on_record_the_newest_first(bench: Bench) -> None:

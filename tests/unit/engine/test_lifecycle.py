@@ -10,12 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ignis import machine
+from ignis.engine.course import Reload
 from ignis.engine.gate import Patience
 from ignis.engine.lifecycle import STATUS, TABLE, EngineEvent, EngineState, ModelStatus
+from ignis.engine.settings import LoadSettings
 from ignis.errors import BusyError, DeviceLoadError, IgnisError, RequestError
 from ignis.machine import IllegalTransition
 from tests.unit.engine.test_engine import until
-from tests.unit.engine.test_keeper import SETTINGS, Bench
+from tests.unit.engine.test_keeper import SETTINGS, Bench, num_open
 
 S, E = EngineState, EngineEvent
 
@@ -60,6 +62,9 @@ def test_every_state_can_be_left_for_a_shutdown_and_that_for_none() -> None:
     assert {TABLE[S.DRAINING][event] for event in E} == {S.DRAINING}
 
 
+_IDLE_S = 1000.0
+_EACH = 2
+"""Descriptors of a model that is open."""
 NAMES = st.sampled_from(["a", "b", "c", None])
 OPERATIONS = st.lists(
     st.one_of(
@@ -68,6 +73,8 @@ OPERATIONS = st.lists(
         st.tuples(st.just("cancel"), st.integers(0, 9)),
         st.tuples(st.just("switch"), st.sampled_from(["a", "b", "c", "x", "bad"])),
         st.tuples(st.just("unload"), st.none()),
+        st.tuples(st.just("reload"), st.integers(1, 3)),
+        st.tuples(st.just("idle"), st.none()),
         st.tuples(st.just("fault"), st.sampled_from(["plan", "reading", "warming"])),
         st.tuples(st.just("hold"), st.none()),
         st.tuples(st.just("release"), st.none()),
@@ -87,7 +94,8 @@ def test_whatever_comes_everybody_is_answered_by_its_own_or_told_why(
 
 async def play(operations: list[tuple[str, object]], folder: Path) -> None:
     """Plays the operations against a keeper; afterwards nothing may be left, and the next request is answered."""
-    bench = Bench(folder, replace(SETTINGS, drain_timeout_s=0.2))
+    bench = Bench(folder, replace(SETTINGS, drain_timeout_s=0.2, idle_unload_s=_IDLE_S))
+    reloads: list[Reload] = []
     (folder / "bad.gguf").write_bytes(b"GGUF" + bytes(60))
     ends: list[tuple[str | None, str | IgnisError]] = []
     scopes: list[trio.CancelScope] = []
@@ -116,22 +124,33 @@ async def play(operations: list[tuple[str, object]], folder: Path) -> None:
                         case "unload", _:
                             with contextlib.suppress(RequestError, BusyError):
                                 bench.keeper.ask_unload()
+                        case "reload", int(num_lanes):
+                            with contextlib.suppress(RequestError, BusyError):
+                                settings = LoadSettings(replace(bench.engine.settings, decode_lanes=num_lanes))
+                                reloads.append(bench.keeper.ask_reload(settings))
+                        case "idle", _:
+                            # As if so long had gone by.
+                            bench.later_s += _IDLE_S
+                            bench.keeper.course.note_change()
                         case "fault", str(place):
                             bench.leaf.load_faults[place] = DeviceLoadError("the card is full")
                         case "hold" | "release", _:
                             bench.leaf.is_load_held = kind == "hold"
                         case _:
                             await trio.sleep(0.003)
-                    assert num_open(folder) <= 2, "more than the model and the one that takes its place"
+                    assert num_open(folder) <= 2 * _EACH, "more than the model and the one that takes its place"
                 bench.leaf.is_load_held = False
             await until(lambda: is_quiet(bench))
             bench.leaf.load_faults.clear()
-            # A failed model stays failed until somebody asks for one.
-            with contextlib.suppress(RequestError, BusyError):
-                await bench.keeper.ask_switch("b")
+            assert all(reload.over.is_set() for reload in reloads)
+            # One that failed rests for no longer.
+            bench.later_s += 60
             assert await bench.answer("c") == "c"
             await until(lambda: is_quiet(bench))
-            assert num_open(folder) == 1
+            assert num_open(folder) == _EACH
+            taken = [reload.settings for reload in reloads if reload.error is None]
+            if taken:
+                assert bench.engine.num_lanes == taken[-1].of("llama").decode_lanes
             nursery.cancel_scope.cancel()
     assert all(isinstance(end, IgnisError) or name in (None, end) for name, end in ends)
     assert bench.keeper.course.opened is not None
@@ -143,13 +162,3 @@ def is_quiet(bench: Bench) -> bool:
     course, gate = bench.keeper.course, bench.keeper.gate
     is_resting = course.coming is None and course.asked is None and course.leaving is None
     return is_resting and gate.num_using == len(gate.wishes) == bench.engine.num_requests == 0
-
-
-def num_open(folder: Path) -> int:
-    """Models of the folder that this process has open; a mapping has a descriptor of its own."""
-    links = Path("/proc/self/fd")
-    found = []
-    for link in links.iterdir():
-        with contextlib.suppress(OSError):
-            found.append(link.readlink())
-    return sum(path.parent == folder for path in found) // 2
