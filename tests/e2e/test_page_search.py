@@ -1,8 +1,11 @@
 """Words are found in the titles and the texts of all chats, also on branches that are not shown."""
 
+from typing import Any
+
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.e2e.axe import findings
 from tests.e2e.playground import CHROMIUM, open_page
 from tests.e2e.server import Server
 
@@ -95,3 +98,34 @@ def test_older_chats_come_into_the_list_when_asked_for(page: Page) -> None:
     page.click(".more-chats")
     expect(page.locator(".list li")).to_have_count(70)
     expect(page.locator(".more-chats")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 360])
+def test_axe_finds_nothing_in_what_a_search_finds(page: Page, axe: str, scheme: Any, width: int) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
+    if width < 720:
+        page.click("[aria-label=Chats]")
+    for words, count in (("harbour", 1), ("nowhere at all", 0)):
+        page.fill("#search-chats", words)
+        expect(page.locator(".hits li")).to_have_count(count)
+        expect(page.locator(".list .none")).to_have_text("" if count else "No chat has that in its title or text.")
+        assert findings(page, axe) == []
+    # Out of the field, then out of the drawer.
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(page.locator(".veil")).to_have_count(0)
+    if width < 720:
+        page.click("#settings-toggle")
+    page.fill("#system", "Be brief.")
+    page.click("#preset-save")
+    expect(page.locator("#preset-name")).to_be_focused()
+    assert findings(page, axe) == []
+    page.keyboard.type("Short")
+    page.keyboard.press("Enter")
+    expect(page.locator("#preset option:checked")).to_have_text("Short")
+    page.focus("#preset")
+    # The browser's own list, over the page while it is open.
+    page.keyboard.press("Space")
+    assert findings(page, axe) == []
