@@ -136,6 +136,16 @@ test("a resumed lane is the whole one, and its rate that of the request that bro
   assert.equal(lane.numPieces, 5);
 });
 
+test("a rate is the server's, and by the clock only where that had the time to say", () => {
+  const times = { sent: 0, thought: null, first: 100, text: 100, last: 101 };
+  const usage = { completion_tokens: 4 };
+  assert.equal(rateOf(record({ times, usage })), null);
+  assert.equal(rateOf(record({ times, usage, timings: { predicted_per_second: 60 } })), 60);
+  assert.equal(rateOf(record({ times, usage, timings: { predicted_per_second: 0 } })), null);
+  assert.equal(rateOf(record({ times: { ...times, last: 600 }, usage })), 6);
+  assert.equal(rateOf(record({ times: { ...times, first: null }, usage })), null);
+});
+
 test("an answer that comes out otherwise stays, and a sibling goes on with what is new", async () => {
   served(completion([...texts("one ", "too ", "three"), ...ending(3)]));
   const turn = new Turn(cutRecord("one two "));

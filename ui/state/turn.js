@@ -82,12 +82,16 @@ export function timesFromNow() {
   return { sent: performance.timeOrigin + performance.now(), thought: null, first: null, text: null, last: null };
 }
 
+/** Text of several tokens may come in one piece: a shorter time says nothing of how fast they were drawn. */
+const LEAST_MS = 250;
+
 /**
- * Tokens a second between the first and the last, by the page's clock. Of an answer that was resumed both are of the last
- * request, which brought all of it.
+ * Tokens a second: as the server says, else between the first and the last, by the page's clock. Of an answer that was
+ * resumed both are of the last request, which brought all of it.
  * @param {TurnRecord} record
  */
-export function rateOf({ times, usage }) {
-  if (!usage || usage.completion_tokens < 2 || times.first === null || times.last === null || times.last <= times.first) return null;
-  return ((usage.completion_tokens - 1) * 1000) / (times.last - times.first);
+export function rateOf({ times, usage, timings }) {
+  if (timings?.predicted_per_second > 0) return timings.predicted_per_second;
+  const ms = (times.last ?? 0) - (times.first ?? 0);
+  return usage?.completion_tokens > 1 && times.first !== null && ms >= LEAST_MS ? ((usage.completion_tokens - 1) * 1000) / ms : null;
 }
