@@ -15,7 +15,7 @@ from ignis.errors import ConfigError, DownloadError, ModelFileError
 from ignis.fetching import fetch_model
 from ignis.models.local import LocalModel, LocalModels, measured, readable
 from ignis.on_disk import named_models, whole_models
-from ignis.pinned import remove
+from ignis.pinned import forget, remove
 from ignis.progress import ProgressReport
 from ignis.units import shown_file_size
 
@@ -97,8 +97,7 @@ def _verify(words: list[str]) -> int:
     found: dict[str, str] = {}
     for entry in _entries(config, catalog, ids) if ids else catalog.models.values():
         for file in entry.files:
-            with contextlib.suppress(FileNotFoundError):
-                (entry.folder(config.download.path) / f"{file.name}.verified").unlink()
+            forget(file, entry.folder(config.download.path))
         try:
             path = entry.verified(config.download.path)
             found[entry.id] = "verified" if path is not None else entry.presence(config.download.path).value

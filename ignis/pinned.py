@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,8 @@ class PinnedFile:
 def verified(wanted: PinnedFile, folder: Path) -> Path | None:
     """Returns the file's path if it is in the folder, None if it is not there.
 
-    Hashes it once; after that a stamp of size, time and inode says that it is still the same, right or wrong.
+    Hashes it once, however many ask for it at a time; after that a stamp of size, time and inode says that it is still
+    the same, right or wrong.
 
     Raises:
         ModelFileError: another file has its name, or it cannot be read.
@@ -55,8 +57,12 @@ def verified(wanted: PinnedFile, folder: Path) -> Path | None:
         stamp = _Stamp.of(path, status)
         found = stamp.read()
         if found is None:
-            found = _hash(path)
-            stamp.write(found)
+            with _HASHING.setdefault(path.absolute(), threading.Lock()):
+                # Whoever had the lock before may have written it.
+                found = stamp.read()
+                if found is None:
+                    found = _hash(path)
+                    stamp.write(found)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -67,6 +73,14 @@ def verified(wanted: PinnedFile, folder: Path) -> Path | None:
             f" move it away, and the right one is fetched"
         )
     return path
+
+
+def forget(wanted: PinnedFile, folder: Path) -> None:
+    """Has the file hashed anew when somebody next asks for it."""
+    stamp = folder / f"{wanted.name}.verified"
+    _REMEMBERED.pop(stamp.absolute(), None)
+    with contextlib.suppress(OSError):
+        stamp.unlink()
 
 
 def settle(wanted: PinnedFile, part: Path, path: Path) -> None:
@@ -143,18 +157,29 @@ class _Stamp:
         try:
             written = json.loads(read_regular(self.place, _STAMP_BYTES))
         except (OSError, ValueError):
-            return None
-        if not isinstance(written, dict) or {name: written.get(name) for name in self.facts} != self.facts:
-            return None
-        return str(written.get("sha256"))
+            written = None
+        # An older one that cannot be written over says nothing.
+        for stamp in (written, _REMEMBERED.get(self.place.absolute())):
+            if isinstance(stamp, dict) and {name: stamp.get(name) for name in self.facts} == self.facts:
+                return str(stamp.get("sha256"))
+        return None
 
     def write(self, sha256: str) -> None:
-        """A folder that cannot be written costs a hash at each look, no more."""
-        with contextlib.suppress(OSError):
+        """In a folder that cannot be written it is remembered for as long as this process lives."""
+        written: dict[str, str | int] = {"sha256": sha256, **self.facts}
+        try:
             # One name for all who write at once: they write the same, and half of it is no stamp.
             part = self.place.with_name(f"{self.place.name}.part")
-            part.write_text(json.dumps({"sha256": sha256, **self.facts}))
+            part.write_text(json.dumps(written))
             part.replace(self.place)
+        except OSError:
+            _REMEMBERED[self.place.absolute()] = written
+
+
+_HASHING: dict[Path, threading.Lock] = {}
+"""By file: the disk is read once, not for each who waits for it."""
+_REMEMBERED: dict[Path, dict[str, str | int]] = {}
+"""Stamps that could not be written, by where they should lie."""
 
 
 def _hash(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import errno
 import hashlib
 import http.server
 import io
@@ -16,6 +17,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +30,7 @@ from ignis.fetching import ModelSource, fetch_model, locate_model, served_name
 from ignis.halt import Halt, StoppedError
 from ignis.models.local import LocalModels
 from ignis.package_index import PYPI, IndexClient, IndexSettings, index_settings, is_wheel_of, pip_files
-from ignis.pinned import verified
+from ignis.pinned import forget, verified
 from ignis.progress import ProgressReport
 
 CONTENT = bytes(range(256)) * 2048
@@ -585,6 +587,40 @@ def test_a_stamp_of_another_file_counts_for_nothing(index: Index, tmp_path: Path
     assert json.loads((tmp_path / "tiny.gguf.verified").read_text()) != stamp
     (tmp_path / "tiny.gguf.verified").write_text("{rubbish")
     assert verified(WANTED, tmp_path) == path
+
+
+@pytest.mark.parametrize("num_askers", [1, 8])
+def test_in_a_folder_that_cannot_be_written_a_file_is_hashed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, num_askers: int
+) -> None:
+    path, num_hashed, digest = tmp_path / "tiny.gguf", 0, hashlib.file_digest
+    path.write_bytes(CONTENT)
+    (tmp_path / "tiny.gguf.verified").write_text('{"sha256": "of another file"}')
+
+    def refuse(*_: object) -> None:
+        # root, as whom tests may run, has every right.
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    def count(file: Any, name: str) -> Any:
+        nonlocal num_hashed
+        num_hashed += 1
+        return digest(file, name)
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    monkeypatch.setattr(hashlib, "file_digest", count)
+    with concurrent.futures.ThreadPoolExecutor(num_askers) as threads:
+        found = list(threads.map(lambda _: verified(WANTED, tmp_path), range(num_askers)))
+    assert found == [path] * num_askers
+    assert verified(WANTED, tmp_path) == path
+    assert num_hashed == 1
+    # Another content is another file, and whoever wants it looked at anew is heeded.
+    path.write_bytes(flipped(CONTENT))
+    with pytest.raises(ModelFileError, match="it has SHA-256"):
+        verified(WANTED, tmp_path)
+    forget(WANTED, tmp_path)
+    with pytest.raises(ModelFileError, match="it has SHA-256"):
+        verified(WANTED, tmp_path)
+    assert num_hashed == 3
 
 
 # --- whose index
