@@ -1,13 +1,18 @@
 """Copying works where the page is no secure context: over plain HTTP, on an address of the network."""
 
+import json
+import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.e2e.browser import CHROMIUM, opened_page
 from tests.e2e.conftest import free_port
+from tests.e2e.playground import answered, ask, cap, open_page
 from tests.e2e.server import Server
 from tests.e2e.test_page_turns import keep
 
@@ -75,3 +80,27 @@ def test_text_and_code_are_copied_over_plain_http(page: Page) -> None:
     assert pasted(page) == PLAIN
     # The label of a button goes back, and its width was there before.
     expect(page.locator("figure.code .copy")).to_have_text("Copy")
+
+
+def test_the_copied_curl_and_python_give_the_same_answer(context: BrowserContext, server: Server) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = open_page(context, server.port)
+    page.fill("#system", 'It\'s "quoted"; `$HOME` \\ stays.')
+    cap(page, 24)
+    page.fill("#set-temperature", "0.9")
+    ask(page, "What's in 'a' \"b\" $PATH \\n, Köln €?\u2028!")
+    answered(page)
+    said = page.evaluate("async () => (await import('/ui/state/tree.js')).path.value[1].record.text")
+    assert said
+    page.click("#tab-raw")
+
+    def copied(name: str) -> str:
+        page.get_by_role("button", name=name, exact=True).click()
+        expect(page.locator(".panel [role=status]")).to_have_text(f"Copied as {name}")
+        return str(page.evaluate("navigator.clipboard.readText()"))
+
+    done = subprocess.run([sys.executable, "-c", copied("Python")], capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"{said}\n", done.stderr
+    if shutil.which("curl"):
+        done = subprocess.run(["bash", "-c", copied("curl")], capture_output=True, text=True, timeout=60)
+        assert json.loads(done.stdout)["choices"][0]["message"]["content"] == said, done.stdout

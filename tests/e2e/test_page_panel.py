@@ -1,6 +1,7 @@
 """What the panel beside a chat sets: presets, forms of the answer, tools, seldom fields; what is wrong is said."""
 
 import json
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -8,6 +9,8 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.e2e.axe import findings
 from tests.e2e.playground import CHROMIUM, NO_SOCKET, answered, ask, open_page
 from tests.e2e.server import Server
+
+ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 
@@ -116,6 +119,35 @@ def test_a_number_outside_of_its_range_is_kept_and_said(page: Page, axe: str) ->
     page.fill("#set-top_p", "1")
     page.press("#set-top_p", "Tab")
     expect(page.locator("#set-top_p-problem")).to_have_count(0)
+
+
+def test_each_number_has_the_range_of_the_api_document(page: Page) -> None:
+    document = json.loads((ROOT / "spec" / "openapi.json").read_text())
+    body = document["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    declared = document["components"]["schemas"][body["$ref"].rpartition("/")[2]]["properties"]
+    boxes = page.locator(".panel input[type=number]")
+    assert boxes.count() == 9
+    for box in boxes.all():
+        name = str(box.get_attribute("id")).removeprefix("set-")
+        number = next(one for one in declared[name]["anyOf"] if one["type"] != "null")
+        least, most = number.get("minimum", number.get("exclusiveMinimum")), number.get("maximum")
+        assert [box.get_attribute("min"), box.get_attribute("max")] == [
+            None if bound is None else str(bound) for bound in (least, most)
+        ], name
+        step = 1 if number["type"] == "integer" else 0.01
+        wrong = [
+            bound
+            for bound in (least if least is None else least - step, most if most is None else most + step)
+            if bound is not None
+        ]
+        for value in [*wrong, *([0] if "exclusiveMinimum" in number else [])]:
+            box.fill(str(value))
+            box.press("Tab")
+            expect(page.locator(f"#set-{name}-problem")).to_be_visible()
+        for value in (bound for bound in (number.get("minimum"), most) if bound is not None):
+            box.fill(str(value))
+            box.press("Tab")
+            expect(page.locator(f"#set-{name}-problem")).to_have_count(0)
 
 
 def test_the_seldom_fields_are_sent_where_they_are_set(page: Page) -> None:

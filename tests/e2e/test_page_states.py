@@ -108,7 +108,26 @@ def test_the_key_is_asked_for_over_the_page_and_the_draft_stays(context: Browser
         expect(page.locator(".turn.answer .prose").last).to_have_text("Let in.")
         page.reload()
         expect(page.locator("#model")).to_have_attribute("data-state", "serving")
-        assert page.evaluate("() => JSON.stringify(localStorage)").count("sk-right") == 0
+        # It is kept for this tab alone: a person who comes anew is asked.
+        assert "sk-right" in page.evaluate("JSON.stringify(sessionStorage)")
+        kept = page.evaluate(
+            """async () => { const database = await (await import("/ui/store/database.js")).open();
+            const all = [...database.objectStoreNames].map((name) => new Promise((resolve) => {
+              const rows = database.transaction(name).objectStore(name).getAll();
+              rows.onsuccess = () => resolve(rows.result); }));
+            return JSON.stringify([localStorage, document.cookie, location.href, await Promise.all(all)]); }"""
+        )
+        assert "Let in." in kept
+        assert "sk-right" not in kept
+        tab = context.new_page()
+        tab.goto(page.url)
+        expect(tab.locator("dialog")).to_be_visible()
+        anew = context.browser.new_context() if context.browser else context
+        other = anew.new_page()
+        other.goto(page.url)
+        expect(other.locator("dialog")).to_be_visible()
+        assert "sk-" not in other.evaluate("JSON.stringify([sessionStorage, localStorage, document.cookie])")
+        anew.close()
         context.close()
 
 
