@@ -89,3 +89,20 @@ def test_what_runs_tasks_stands_at_the_right_with_what_is_said_of_it(page: Page)
         run, under = page.locator("#run"), page.locator(".task-form .under")
         assert run.evaluate(right) == pytest.approx(under.evaluate(right), abs=1)
         assert run.bounding_box()["y"] < page.locator(".at-once").bounding_box()["y"] + 20  # type: ignore[index]
+
+
+def test_no_card_of_the_server_lies_over_another_on_a_phone_with_large_text(page: Page) -> None:
+    size(page, 360, 740)
+    page.evaluate("async () => (await import('/ui/state/session.js')).setLook({ textSize: 130 })")
+    page.click(".rail a[href='#/server']")
+    expect(page.locator(".models tbody tr").first).to_be_visible()
+    ends = "(all) => all.map((each) => [each.getBoundingClientRect().top, each.getBoundingClientRect().bottom])"
+    now, models = page.locator(".server .now, .server .models").evaluate_all(ends)
+    assert now[1] <= models[0]
+    inner = page.locator(".now dl").evaluate_all(ends)[0]
+    assert inner[1] <= now[1]
+    # The model and its state are in the bar of every view.
+    expect(page.locator(".server .chip #model-name")).to_be_visible()
+    page.click(".pages >> text=Log")
+    log = page.locator(".server .log").evaluate_all(ends)[0]
+    assert log[1] - log[0] > 300

@@ -3,6 +3,7 @@
 import { useEffect } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { Fence } from "../shell/fence.js";
+import { ModelChip } from "../shell/model-chip.js";
 import { edits } from "../state/config.js";
 import { collect } from "../state/samples.js";
 import { loaded, status } from "../state/server.js";
@@ -29,6 +30,7 @@ export function ServerView() {
       <span class="where"><span class="dot" data-state=${state} aria-hidden="true"></span>${location.host}<span class="quiet">${hasKey.value ? "with a key" : "no key"}</span></span>
       <span class="rest"></span>
       <span class="quiet device">${loaded.value?.device ?? ""}</span>
+      <${ModelChip} />
     </header>
     <nav class="pages" aria-label="Parts of the server">
       ${PAGES.map(([name, label]) => html`<a key=${name} href=${`#/server/${name}`} aria-current=${page === name ? "true" : undefined}>${label}${name === "config" && edits.value.size > 0 && html`<b aria-label=${`${edits.value.size} changed`}>${edits.value.size}</b>`}</a>`)}
