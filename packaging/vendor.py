@@ -110,6 +110,12 @@ def edited(package: dict[str, Any], file: dict[str, Any], members: dict[str, byt
             content = edit["first"].encode() + b"\n" + content
         elif "last" in edit:
             content = content.rstrip(b"\n") + b"\n" + edit["last"].encode() + b"\n"
+        elif "from" in edit:
+            before, start, rest = content.partition(edit["from"].encode())
+            _, stop, after = rest.partition(edit["until"].encode())
+            if not start or not stop:
+                raise Mismatch(f"{place} has no {edit['from']!r} until {edit['until']!r}")
+            content = before + edit["by"].encode() + stop + after
         else:
             old = edit["replace"].encode()
             if old not in content:

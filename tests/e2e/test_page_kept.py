@@ -20,7 +20,7 @@ def test_where_site_data_is_blocked_all_works_and_one_banner_says_so(
 ) -> None:
     with opened_page(browser, origin(story_server), script=BLOCKED.replace("NAMES", str(names))) as page:
         expect(page.locator(".banner")).to_have_text(
-            "This browser lets no site keep anything: what is here goes with this tab, or once it is loaded again."
+            "Chats are not kept in this browser: it lets no site keep anything. All that is here goes with this tab."
         )
         ask(page, "Say exactly: One.")
         assert answered(page) == ["One."]

@@ -1,5 +1,6 @@
 """The libraries of the page are the ones of the lock, byte by byte."""
 
+import hashlib
 import importlib.util
 import shutil
 import tomllib
@@ -58,6 +59,16 @@ def test_an_edit_that_finds_nothing_is_refused(vendor: ModuleType) -> None:
     file = {"from": "a.js", "to": "a.js", "taken": taken, "edits": [{"replace": "y", "by": "z"}], "kept": taken}
     with pytest.raises(vendor.Mismatch, match="has no 'y'"):
         vendor.edited(package, file, {"a.js": b"x"})
+    file["edits"] = [{"from": "x", "until": "y", "by": ""}]
+    with pytest.raises(vendor.Mismatch, match="has no 'x' until 'y'"):
+        vendor.edited(package, file, {"a.js": b"x"})
+
+
+def test_an_edit_takes_what_lies_between_two_texts(vendor: ModuleType) -> None:
+    edits = [{"from": "b", "until": "d", "by": "-"}]
+    file = {"from": "a.js", "to": "a.js", "edits": edits}
+    file["taken"], file["kept"] = (hashlib.sha256(text).hexdigest() for text in (b"abcded", b"a-ded"))
+    assert vendor.edited({"name": "a", "version": "1"}, file, {"a.js": b"abcded"}) == b"a-ded"
 
 
 def test_every_library_of_the_page_has_its_licence_in_the_executable(lock: dict[str, Any]) -> None:

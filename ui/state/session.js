@@ -7,7 +7,7 @@ const LOOK = "ignis.look";
 const KEY = "ignis.key";
 const UNDO_MS = 10_000;
 const FULL = "This browser has no room left: what comes now is lost with this tab. Delete or export chats.";
-const BLOCKED = "This browser lets no site keep anything: what is here goes with this tab, or once it is loaded again.";
+const BLOCKED = "Chats are not kept in this browser: it lets no site keep anything. All that is here goes with this tab.";
 /** Why nothing is kept, by the name of the error. */
 const REASONS = new Map([
   ["QuotaExceededError", FULL],

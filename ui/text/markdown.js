@@ -1,6 +1,7 @@
 // The parser of model text: Markdown without raw HTML, in two steps, so that only what is drawn is read to its end.
 
 import MarkdownIt from "../vendor/markdown-it.js";
+import "./entities.js";
 import { readFormula, readFormulaBlock } from "./formula-rules.js";
 import { isAllowed } from "./links.js";
 import { readTags } from "./tags.js";
