@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.e2e.browser import wait_until
-from tests.e2e.playground import CHROMIUM, answered, ask, cap, grown, open_page
+from tests.e2e.playground import CHROMIUM, NO_SOCKET, answered, ask, cap, grown, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -93,6 +93,42 @@ def test_an_answer_that_reached_its_limit_is_continued(page: Page) -> None:
     expect(page.locator(".ending")).to_contain_text("Reached the limit of 24 tokens")
     (longer,) = answered(page)
     assert longer.startswith(first.rstrip()) and len(longer) > len(first)
+
+
+def test_where_more_is_refused_the_answer_stays_whole_and_says_why(
+    context: BrowserContext, story_server: Server
+) -> None:
+    context.add_init_script(NO_SOCKET)
+    page = open_page(context, story_server.port)
+    cap(page, 12)
+    ask(page, "A story")
+    (first,) = answered(page)
+    refusal = {"status": 400, "json": {"error": {"message": "No room for it", "code": "context"}}}
+    page.route("**/v1/chat/completions", lambda route: route.fulfill(**refusal))
+    page.click(".go-on")
+    expect(page.locator(".ending")).to_contain_text("No room for it")
+    expect(page.locator(".ending")).to_contain_text("Reached the limit of 12 tokens")
+    expect(page.locator(".readout")).to_contain_text("12 tokens")
+    assert answered(page) == [first]
+    page.reload()
+    page.unroute_all()
+    page.click(".go-on")
+    expect(page.locator(".ending")).to_contain_text("Reached the limit of 24 tokens")
+
+
+def test_an_answer_that_fills_the_context_offers_no_more(page: Page) -> None:
+    cap(page, 12)
+    ask(page, "A story")
+    answered(page)
+    page.evaluate(
+        """async () => { const { path } = await import("/ui/state/tree.js");
+        const turn = path.value.at(-1).record;
+        const usage = { ...turn.usage, prompt_tokens: 8192 - turn.usage.completion_tokens };
+        await (await import("/ui/store/turns.js")).save({ ...turn, usage }); }"""
+    )
+    page.reload()
+    expect(page.locator(".ending")).to_contain_text("The context of 8192 tokens is full after 12 tokens")
+    expect(page.locator(".go-on")).to_have_count(0)
 
 
 def test_an_edited_answer_is_a_sibling_and_history(page: Page) -> None:

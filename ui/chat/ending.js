@@ -1,6 +1,7 @@
 // How an answer ended, where that is not as it should, and the ways on from there.
 
 import { html } from "../parts/html.js";
+import { answering } from "../state/server.js";
 import { sending } from "../state/session.js";
 import { again, goOn, resume } from "../state/talk.js";
 
@@ -17,6 +18,9 @@ export function Ending({ turn }) {
   if (state === "STOPPED") return html`<p class="ending">Stopped by you after ${count} ${goes}</p>`;
   if (turn.isCatchingUp.value) return html`<p class="ending catching" role="status">Catching up</p>`;
   if (state !== "DONE" || finish !== "length") return null;
+  const room = answering.value?.max_model_len;
+  // One that has no room for another token would be refused.
+  if (usage && room && usage.prompt_tokens + usage.completion_tokens >= room) return html`<p class="ending">The context of ${room} tokens is full after ${count}</p>`;
   return html`<p class="ending">Reached the limit of ${count}
-    ${request && html`<button type="button" class="link go-on" onClick=${() => goOn(turn)}>Continue</button>`}</p>`;
+    ${request && html`<button type="button" class="link go-on" onClick=${() => goOn(turn, room)}>Continue</button>`} ${failure}</p>`;
 }

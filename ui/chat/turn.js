@@ -73,7 +73,7 @@ export function AnswerTurn({ turn }) {
     ${hasTokens && html`<${Tokens} turn=${turn} />`}
     <${ToolCards} turn=${turn} />
     <${Ending} turn=${turn} />
-    ${!turn.isRunning && html`<${Sameness} turn=${turn} /><${Foot} turn=${turn} />`}
+    ${!turn.isRunning && html`<${Sameness} turn=${turn} /><${Foot} key=${state} turn=${turn} />`}
   </article>`;
 }
 

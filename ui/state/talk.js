@@ -118,16 +118,27 @@ export async function resume(turn) {
   turn.advance("resume");
   Object.assign(turn.record, { failure: null, finish: null, usage: null, timings: null, tools: [], logprobs: undefined });
   turn.record.times = timesFromNow();
-  new Run(turn, fork).start();
+  const ended = new Run(turn, fork).start();
   await save(turn);
+  await ended;
 }
 
-/** Goes on with an answer that reached its limit: the same request with a higher one. @param {Turn} turn */
-export function goOn(turn) {
-  const { request, usage } = turn.record;
+/**
+ * Goes on with an answer that reached its limit: the same request with a higher one. Where that is refused, the answer
+ * stays as it was, and the reason with it.
+ * @param {Turn} turn @param {number} [room] of the context
+ */
+export async function goOn(turn, room = Infinity) {
+  const before = { ...turn.record };
+  const { request, usage } = before;
   const limit = (usage?.completion_tokens ?? request.max_completion_tokens) * RAISE;
-  turn.record.request = { ...request, max_completion_tokens: limit };
-  return resume(turn);
+  turn.record.request = { ...request, max_completion_tokens: Math.min(limit, room - (usage?.prompt_tokens ?? 0)) };
+  await resume(turn);
+  const { state, failure, times } = turn.record;
+  if (state !== "FAILED" || times.first !== null) return;
+  turn.become({ ...before, failure });
+  await save(turn);
+  tell({ kind: "turns", chat: null, records: [turn.record] });
 }
 
 // --- Internal
