@@ -197,7 +197,7 @@ class Downloads:
                 async with self._room:
                     download.state = DownloadState.RUNNING
                     self._on_change()
-                    note = _Note(download, self._metrics, progress, Rate(self._clock))
+                    note = Note(download, self._metrics, progress, Rate(self._clock))
                     # Abandoned by a stop and by a shutdown: its part is gone on with by the next one.
                     download.path = await trio.to_thread.run_sync(
                         fetch_model, download.entry, self.config, note, download.halt, abandon_on_cancel=True
@@ -227,7 +227,7 @@ class Downloads:
 
 
 @dataclass(slots=True)
-class _Note:
+class Note:
     """Progress that is noted, counted, and passed on. Called in the download's threads, one at a time."""
 
     download: Download

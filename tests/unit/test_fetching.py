@@ -205,6 +205,18 @@ def test_several_files_come_at_once_into_a_folder(mirror: Mirror, tmp_path: Path
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
+def test_only_what_came_counts_as_come(mirror: Mirror, tmp_path: Path) -> None:
+    folder = tmp_path / "models" / "folder"
+    folder.mkdir(parents=True)
+    (folder / "a.safetensors").write_bytes(FILES["a.safetensors"])
+    (folder / "b.safetensors.part").write_bytes(bytes(1 << 20))
+    seen: list[tuple[int, int, int]] = []
+    fetch_model(folder_entry(tmp_path), settings(mirror, tmp_path), lambda *moved: seen.append(moved))
+    total = sum(len(content) for content in FILES.values())
+    assert seen[-1] == (total, total, total - len(FILES["a.safetensors"]) - (1 << 20))
+    assert [came for _, _, came in seen] == sorted(came for _, _, came in seen)
+
+
 def test_one_file_that_fails_ends_the_others(mirror: Mirror, tmp_path: Path) -> None:
     mirror.files["/owner/folder/resolve/abc/config.json"] = b"[]"
     with pytest.raises(DownloadError, match=r"config\.json: has SHA-256"):

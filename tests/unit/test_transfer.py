@@ -4,6 +4,7 @@ import concurrent.futures
 import gzip
 import hashlib
 import itertools
+import os
 import signal
 import ssl
 import subprocess
@@ -102,6 +103,25 @@ def test_a_file_of_the_name_that_is_another_is_left_alone(mirror: Mirror, tmp_pa
         fetch(mirror, tmp_path)
     assert (tmp_path / "tiny.gguf").read_bytes() == b"mine"
     assert mirror.asked == []
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(
+    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[int, int, bool]] = []
+    sync = os.fsync
+
+    def note(descriptor: int) -> None:
+        status = os.fstat(descriptor)
+        synced.append((status.st_ino, status.st_size, (tmp_path / "tiny.gguf").exists()))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    path = fetch(mirror, tmp_path)
+    folder = tmp_path.stat()
+    # All of its bytes, then its name in the folder: a power cut leaves no file of zeros under it.
+    assert [(inode, is_named) for inode, _, is_named in synced] == [(path.stat().st_ino, False), (folder.st_ino, True)]
+    assert synced[0][1] == SIZE
 
 
 # --- going on

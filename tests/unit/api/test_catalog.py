@@ -1,22 +1,27 @@
 """The routes of the catalog over a mirror: downloads that clients start, watch and stop."""
 
 import hashlib
+import itertools
 import json
 import re
 import shutil
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
 from ignis.catalog import load_catalog
+from ignis.clock import Clock, monotonic_s
 from ignis.config_fields import DownloadConfig
-from ignis.downloads import Downloads
+from ignis.downloads import Download, Downloads, Note
+from ignis.metrics import Metrics
+from ignis.progress import Rate
 from tests.fakes.exchange import FakeExchange
 from tests.fakes.mirror import Handler, Mirror, reply, serving
 from tests.unit.api.rig import Rig
@@ -34,14 +39,21 @@ def mirror() -> Iterator[Mirror]:
 
 
 @asynccontextmanager
-async def running(mirror: Mirror, folder: Path, *, enabled: bool = True) -> AsyncIterator[Rig]:
+async def running(
+    mirror: Mirror,
+    folder: Path,
+    *,
+    enabled: bool = True,
+    entries: Sequence[dict[str, Any]] | None = None,
+    clock: Clock = monotonic_s,
+) -> AsyncIterator[Rig]:
     """A rig whose catalog has one more model, at the mirror."""
     pin = {"name": "one.gguf", "bytes": len(CONTENT), "sha256": hashlib.sha256(CONTENT).hexdigest()}
     entry = {"id": "one", "repo": "owner/one", "revision": "abc", "files": [pin], "licence": "MIT"}
-    (folder / "catalog.json").write_text(json.dumps({"model": [entry]}))
+    (folder / "catalog.json").write_text(json.dumps({"model": [entry] if entries is None else entries}))
     config = DownloadConfig(enabled=enabled, endpoint=mirror.url, path=folder / "models")
     rig = Rig(folder=folder / "models")
-    downloads = Downloads(load_catalog(folder / "catalog.json"), config, rig.log, rig.metrics)
+    downloads = Downloads(load_catalog(folder / "catalog.json"), config, rig.log, rig.metrics, clock=clock)
     rig.serve_with(downloads)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(downloads.run)
@@ -63,10 +75,15 @@ async def over(rig: Rig) -> dict[str, Any]:
 
 async def came(rig: Rig) -> None:
     """Waits until something of the model is on the disk."""
+    await until(lambda: rig.downloads.known["one"].done_bytes > 0)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Waits for what threads do."""
 
     def wait() -> None:
         end = time.monotonic() + 20
-        while not rig.downloads.known["one"].done_bytes:
+        while not is_so():
             assert time.monotonic() < end
             time.sleep(0.005)
 
@@ -241,6 +258,84 @@ async def test_the_events_follow_a_download(mirror: Mirror, tmp_path: Path) -> N
                 half.go_on.set()
             nursery.cancel_scope.cancel()
         assert states[0] == "running"
+
+
+async def test_the_rate_of_a_download_is_told_while_it_runs_and_counts_what_came(
+    mirror: Mirror, tmp_path: Path
+) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "one.gguf.part").write_bytes(CONTENT[: len(CONTENT) // 4])
+    go_on, half_came = threading.Event(), threading.Event()
+
+    def slow(handler: Handler) -> None:
+        start = len(CONTENT) // 4
+        handler.send_response(206)
+        handler.send_header("Content-Length", str(len(CONTENT) - start))
+        handler.send_header("Content-Range", f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
+        handler.end_headers()
+        for position in range(start, len(CONTENT), 1 << 18):
+            if position >= len(CONTENT) // 2:
+                half_came.set()
+                go_on.wait(20)
+            handler.wfile.write(CONTENT[position : position + (1 << 18)])
+
+    mirror.answer = slow
+    # A second goes by with each look at the clock: what comes between two looks is the rate, as the last five have it.
+    times = itertools.count()
+    async with running(mirror, tmp_path, clock=lambda: float(next(times))) as rig:
+        await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        await trio.to_thread.run_sync(half_came.wait, 20)
+        download = rig.downloads.known["one"]
+        await until(lambda: download.done_bytes >= len(CONTENT) // 2)
+        row = (await row_of(rig))["download"]
+        # Two quarters are here, and one has come, in at least two looks; with the one that was here it would be more.
+        assert 0 < row["bytes_per_second"] <= len(CONTENT) // 4
+        go_on.set()
+        ended = await over(rig)
+    assert (ended["state"], ended["bytes_per_second"]) == ("complete", 0)
+
+
+def test_the_rate_and_the_count_are_of_what_came_not_of_what_was_there() -> None:
+    metrics, times = Metrics("1"), iter((1.0, 3.0))
+    catalog = load_catalog()
+    download = Download(catalog.models[catalog.default])
+    note = Note(download, metrics, None, Rate(lambda: next(times)))
+    note(100, 2000, 100)
+    # A file that was there is found to be right meanwhile.
+    note(1900, 2000, 700)
+    assert (download.done_bytes, download.bytes_per_second) == (1900, 300.0)
+    assert "ignis_model_download_bytes_total 700.0" in metrics.expose().decode()
+
+
+async def test_of_three_models_two_come_at_a_time(mirror: Mirror, tmp_path: Path) -> None:
+    go_on = threading.Event()
+
+    def wait(handler: Handler) -> None:
+        go_on.wait(20)
+        mirror.serve(handler)
+
+    mirror.answer = wait
+    pin = {"bytes": len(CONTENT), "sha256": hashlib.sha256(CONTENT).hexdigest()}
+    entries = [
+        {"id": id, "repo": "owner/one", "revision": "abc", "files": [{"name": f"{id}.gguf", **pin}]}
+        for id in ("first", "second", "third")
+    ]
+    for entry in entries:
+        mirror.files[f"/owner/one/resolve/abc/{entry['id']}.gguf"] = CONTENT
+    async with running(mirror, tmp_path, entries=entries) as rig:
+        for entry in entries:
+            await rig.answer("POST", DOWNLOAD, {"model": entry["id"]})
+        known = rig.downloads.known
+        await until(lambda: len(mirror.asked) == 2)
+        with trio.fail_after(20):
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            assert sorted(download.state.value for download in known.values()) == ["running", "running", "waiting"]
+            assert len(mirror.asked) == 2
+            go_on.set()
+            for download in known.values():
+                await download.over.wait()
+        assert {download.state.value for download in known.values()} == {"complete"}
+    assert mirror.most_open == 2
 
 
 async def test_what_has_come_is_counted(mirror: Mirror, tmp_path: Path) -> None:
