@@ -172,6 +172,32 @@ def test_a_model_that_failed_says_why_and_is_tried_again(context: BrowserContext
     expect(page.locator("#model")).to_have_attribute("data-state", "serving")
 
 
+def test_a_model_that_failed_after_it_served_is_said_to_have_failed_everywhere(
+    context: BrowserContext, story_server: Server
+) -> None:
+    page = open_page(context, story_server.port, "#/chat")
+    page.route("**/v1/models", changed(lambda body: body.update(status="failed", reason="the step loop broke")))
+    page.evaluate("dispatchEvent(new Event('online'))")
+    page.click("#model")
+    expect(page.locator(".chip .menu .row .tag")).to_have_text("failed")
+    page.click(".chip .menu a.row")
+    expect(page.locator(".models tbody tr .tag").first).to_have_text("failed")
+    page.unroute_all(behavior="wait")
+
+
+def test_why_a_model_is_not_switched_to_is_said_where_it_was_chosen(
+    context: BrowserContext, story_server: Server
+) -> None:
+    page = open_page(context, story_server.port)
+    page.route("**/v1/models", changed(lambda body: body["data"].append({"id": "gone", "loaded": False})))
+    page.evaluate("dispatchEvent(new Event('online'))")
+    page.click("#model")
+    page.locator(".chip .menu .row", has_text="gone").press("Enter")
+    expect(page.locator(".chip .menu [role=alert]")).to_contain_text("the model gone is not known here")
+    expect(page.locator("#model")).to_be_focused()
+    page.unroute_all(behavior="wait")
+
+
 def test_without_a_store_the_page_works_and_says_that_it_keeps_nothing(
     context: BrowserContext, story_server: Server
 ) -> None:

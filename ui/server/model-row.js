@@ -14,7 +14,7 @@ import { change, course, loaded, status, unload } from "../state/server.js";
 /** @param {{model: import("../api/models.js").Model, isBusy: boolean}} properties */
 export function ModelRow({ model, isBusy }) {
   const isComing = isBusy && (course.value.switching?.to ?? (loaded.value ? "" : model.id)) === model.id;
-  const [kind, word] = isComing ? ["warn", status.value] : model.loaded ? ["good", "serving"] : ["", "on disk"];
+  const [kind, word] = isComing ? ["warn", status.value] : !model.loaded ? ["", "on disk"] : status.value === "failed" ? ["bad", "failed"] : ["good", "serving"];
   return html`<tr>
     <th scope="row">${model.id}<span class="quiet">${about(model.format, model.max_model_len)}</span></th>
     <td class="size">${bytes(model.size_bytes ?? NaN)}</td>

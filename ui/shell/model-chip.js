@@ -35,8 +35,17 @@ export function ModelChip() {
   const close = (/** @type {KeyboardEvent} */ event) => {
     if (event.key !== "Escape" || !isOpen) return;
     event.stopPropagation();
+    leave();
+  };
+  const leave = () => {
     setOpen(false);
     root.current?.querySelector("button")?.focus();
+  };
+  const pick = async (/** @type {string} */ model) => {
+    leave();
+    await change(model);
+    // Why not is said where it was asked for.
+    if (failure.value) setOpen(true);
   };
   // One that sleeps is the one that the next message wakes.
   const known = loaded.value ?? (status.value === "unloaded" ? models.value[0] : undefined);
@@ -49,12 +58,12 @@ export function ModelChip() {
       ${known && !word && html`<span class="about format">${known.format}</span><span class="about">${short(known.max_model_len)}</span>`}
       <${Icon} name="down" />
     </button>
-    ${isOpen && html`<${Menu} onDone=${() => setOpen(false)} />`}
+    ${isOpen && html`<${Menu} onDone=${leave} onPick=${pick} />`}
   </div>`;
 }
 
-/** @param {{onDone: () => void}} properties */
-function Menu({ onDone }) {
+/** @param {{onDone: () => void, onPick: (model: string) => void}} properties */
+function Menu({ onDone, onPick }) {
   const { reason } = course.value;
   const asleep = status.value === "unloaded" ? models.value[0] : undefined;
   return html`<div class="menu">
@@ -64,10 +73,10 @@ function Menu({ onDone }) {
     ${asleep && html`<p>Asleep: it wakes with your next message${asleep.load_estimate_seconds ? `, in about ${Math.ceil(asleep.load_estimate_seconds)} s` : ""}.</p>`}
     ${!models.value.length && html`<p>No model is on this disk.</p>`}
     ${models.value.map(
-      (model) => html`<button type="button" class="row" key=${model.id} disabled=${model.loaded} onClick=${() => (change(model.id), onDone())}>
+      (model) => html`<button type="button" class="row" key=${model.id} disabled=${model.loaded} onClick=${() => onPick(model.id)}>
         <span class="name">${model.id}</span>
         <span class="about">${model.format}</span>
-        ${model.loaded ? html`<span class="tag good">serving</span>` : html`<span class="link">Switch</span>`}
+        ${model.loaded ? html`<span class=${`tag ${status.value === "failed" ? "bad" : "good"}`}>${status.value === "failed" ? "failed" : "serving"}</span>` : html`<span class="link">Switch</span>`}
       </button>`,
     )}
     ${failure.value && html`<p role="alert">${failure.value}</p>`}

@@ -7,6 +7,7 @@ import { dialog } from "../state/session.js";
 import { incoming } from "../state/transfer.js";
 import { Announcer } from "./announcer.js";
 import { Fence } from "./fence.js";
+import { keepFocus } from "./focus.js";
 import { listen } from "./keys.js";
 
 const Incoming = later(async () => (await import("./incoming.js")).Incoming);
@@ -16,6 +17,7 @@ const Palette = later(async () => (await import("./palette.js")).Palette);
 /** @param {{views: import("./frame.js").Place[]}} properties */
 export function Over({ views }) {
   useEffect(() => listen(views.map(({ name }) => name)), []);
+  useEffect(keepFocus, []);
   return html`<${Announcer} />
     <${Fence} key=${dialog.value}>
       ${incoming.value && html`<${Incoming} />`}
