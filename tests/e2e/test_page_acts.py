@@ -143,6 +143,7 @@ def test_an_edited_answer_is_a_sibling_and_history(page: Page) -> None:
     ask(page, "Say exactly: Yes.")
     answered(page, 2)
     page.click("#tab-raw")
+    page.click("#raw-text")
     expect(page.locator(".panel pre").first).to_contain_text("It is blue.")
     expect(page.locator(".panel pre").first).not_to_contain_text('content": "It is green.')
     page.reload()

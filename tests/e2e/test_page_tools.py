@@ -43,6 +43,7 @@ def test_a_result_that_is_given_is_history_and_the_model_goes_on(page: Page, axe
     ask(page, "And tomorrow?")
     expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(3)
     page.click("#tab-raw")
+    page.click("#raw-text")
     request = json.loads(page.locator("#panel-body pre").first.inner_text())
     _, said, result, answer, question = request["messages"]
     (call,) = said["tool_calls"]

@@ -132,8 +132,9 @@ def test_a_long_text_that_is_pasted_becomes_a_file_and_goes_out_in_the_message(p
     expect(chip).to_have_count(0)
     expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(2)
     page.click("#tab-raw")
+    page.click("#raw-text")
     request = json.loads(page.locator("#panel-body pre").first.inner_text())
-    assert request["messages"][-1]["content"] == "Say hi\n\nnotes.txt:\n````\nThree ``` marks\n````"
+    assert request["input"][-1]["content"] == "Say hi\n\nnotes.txt:\n````\nThree ``` marks\n````"
 
 
 DROP = """([selector, name]) => {
@@ -223,10 +224,11 @@ def test_tokens_show_what_else_they_could_have_been(page: Page) -> None:
     tokens = page.locator(".tokens .drawn > span")
     expect(tokens).to_have_count(8)
     page.click("#tab-raw")
+    page.click("#raw-text")
     pres = page.locator("#panel-body pre").all_inner_texts()
     request, answer = json.loads(pres[0]), json.loads(pres[1])
     assert (request["logprobs"], request["top_logprobs"]) == (True, 5)
-    assert "".join(tokens.all_text_contents()) == answer["text"]
+    assert "".join(tokens.all_text_contents()) == answer["choices"][0]["message"]["content"]
     tokens.nth(2).hover()
     rows = page.locator(".choices tr")
     assert rows.count() in {5, 6}

@@ -53,7 +53,7 @@ async function* overSocket(body, signal) {
         yield { kind: "queued", place: event.place };
         break;
       case "response.in_progress":
-        yield { kind: "started", model: event.response.model };
+        yield { kind: "started", model: event.response.model, isBySocket: true };
         break;
       case "response.reasoning_text.delta":
         yield { kind: "reasoning", text: event.delta };
@@ -73,11 +73,13 @@ async function* overSocket(body, signal) {
   }
 }
 
-/** @param {any} response @returns {Generator<import("./generate.js").GenerationEvent>} */
-function* endOf({ incomplete_details: details, usage, timings }) {
+/** @param {any} received @returns {Generator<import("./generate.js").GenerationEvent>} */
+function* endOf(received) {
+  const { incomplete_details: details, usage, timings } = received;
   yield { kind: "done", reason: !details ? "stop" : details.reason === "max_output_tokens" ? "length" : details.reason };
   yield {
     kind: "usage",
+    received,
     usage: {
       prompt_tokens: usage.input_tokens,
       completion_tokens: usage.output_tokens,

@@ -9,11 +9,11 @@ const MOST_WAIT_S = 4;
 /**
  * @typedef {[token: string, logprob: number, others: [token: string, logprob: number][]]} TokenChoice
  * @typedef {{kind: "queued", place?: number, retryAt?: number}
- *   | {kind: "started", model: string}
+ *   | {kind: "started", model: string, received?: any, isBySocket?: boolean}
  *   | {kind: "reasoning", text: string}
  *   | {kind: "text", text: string, logprobs?: TokenChoice[]}
  *   | {kind: "tool", index: number, name?: string, arguments?: string}
- *   | {kind: "usage", usage: any, timings: any}
+ *   | {kind: "usage", usage: any, timings: any, received?: any}
  *   | {kind: "done", reason: string, forcedAt?: number}} GenerationEvent
  */
 
@@ -26,15 +26,15 @@ const MOST_WAIT_S = 4;
  * @returns {AsyncGenerator<GenerationEvent>}
  */
 export async function* generate(request, signal) {
-  const body = { ...request, stream: true, stream_options: { include_usage: true } };
-  const response = yield* opened(body, signal);
+  const response = yield* opened(bodyOf(request), signal);
   let hasStarted = false;
   try {
     for await (const data of readEvents(/** @type {ReadableStream<Uint8Array>} */ (response.body))) {
       if (data === "[DONE]") return;
       const chunk = JSON.parse(data);
       if (chunk.error) throw new ApiError(chunk.error.message, { status: response.status, code: chunk.error.code });
-      if (!hasStarted) yield { kind: "started", model: chunk.model };
+      const { choices, usage, ...received } = chunk;
+      if (!hasStarted) yield { kind: "started", model: chunk.model, received };
       hasStarted = true;
       yield* eventsOf(chunk);
     }
@@ -44,6 +44,11 @@ export async function* generate(request, signal) {
   }
   client.lost();
   throw new ApiError("The connection ended before the answer did", { code: "stream_cut" });
+}
+
+/** As it is sent. @param {object} request without stream */
+export function bodyOf(request) {
+  return { ...request, stream: true, stream_options: { include_usage: true } };
 }
 
 /**

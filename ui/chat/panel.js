@@ -4,7 +4,7 @@ import { html } from "../parts/html.js";
 import { Icon } from "../shell/icons.js";
 import { open as chat } from "../state/chats.js";
 import { panelTab } from "../state/session.js";
-import { path } from "../state/tree.js";
+import { answers, inView, lookAt } from "../state/tree.js";
 import { Context } from "./context.js";
 import { Further } from "./further.js";
 import { Logprobs } from "./logprobs.js";
@@ -25,7 +25,8 @@ const TABS = [
 /** @param {{onClose: () => void}} properties */
 export function Panel({ onClose }) {
   const open = panelTab.value;
-  const turn = path.value.findLast((each) => each.record.role === "assistant") ?? null;
+  const turn = inView.value;
+  const last = answers.value.at(-1);
   const move = (/** @type {KeyboardEvent} */ event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!by) return;
@@ -42,6 +43,8 @@ export function Panel({ onClose }) {
       <button type="button" class="icon-button close" aria-label="Close" onClick=${onClose}><${Icon} name="right" /></button>
     </div>
     <div class="scroll" role="tabpanel" id="panel-body" aria-labelledby=${`tab-${open}`} tabindex="0">
+      ${open !== "settings" && turn && turn !== last && html`<section><h2>Answer ${answers.value.indexOf(turn) + 1} of ${answers.value.length}
+        <button type="button" class="link" id="show-last" onClick=${() => last && lookAt(last)}>Show the last</button></h2></section>`}
       ${open === "settings" && html`<${Settings} key=${chat.value.id} />`}
       ${open === "turn" && html`<${ThisTurn} turn=${turn} /><${Logprobs} />`}
       ${open === "raw" && html`<${Raw} turn=${turn} />`}

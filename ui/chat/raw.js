@@ -3,24 +3,35 @@
 import { useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { copy } from "../parts/copy.js";
+import { isTooDeep, Tree } from "../parts/tree.js";
+import { receivedOf, sentOf } from "../state/exchange.js";
 
 /** @param {{turn: import("../state/turn.js").Turn | null}} properties */
 export function Raw({ turn }) {
   const [said, setSaid] = useState("");
+  const [isText, setText] = useState(false);
   if (!turn?.record.request) return html`<section><p class="about">There is no request yet.</p></section>`;
   turn.state.value;
-  const { request, text, reasoning, tools, finish, usage, timings, model } = turn.record;
-  const answer = { model, text, reasoning, tools, finish, usage, timings };
+  const { request } = turn.record;
+  const { to, body } = sentOf(turn.record);
+  const answer = receivedOf(turn.record);
   const take = async (/** @type {string} */ name, /** @type {string} */ source) => setSaid((await copy(source)) ? `Copied as ${name}` : "No access to the clipboard");
-  return html`<section><h2>Request</h2>
+  return html`<section><h2>Request <button type="button" class="link" id="raw-text" aria-pressed=${isText} onClick=${() => setText(!isText)}>As text</button></h2>
+      <p class="about">${to}</p>
       <div class="actions left">
         <button type="button" class="button" onClick=${() => take("curl", asCurl(request))}>curl</button>
         <button type="button" class="button" onClick=${() => take("Python", asPython(request))}>Python</button>
         <button type="button" class="button" onClick=${() => take("JavaScript", asJavaScript(request))}>JavaScript</button>
       </div>
       <p class="about" role="status">${said}</p>
-      <pre tabindex="0">${JSON.stringify(request, null, 2)}</pre></section>
-    <section><h2>Answer</h2><pre tabindex="0">${JSON.stringify(answer, null, 2)}</pre></section>`;
+      <${Json} value=${body} isText=${isText} /></section>
+    <section><h2>Answer <button type="button" class="link" onClick=${() => take("JSON", JSON.stringify(answer, null, 2))}>Copy</button></h2>
+      <${Json} value=${answer} isText=${isText} /></section>`;
+}
+
+/** @param {{value: unknown, isText: boolean}} properties */
+function Json({ value, isText }) {
+  return isText || isTooDeep(value) ? html`<pre tabindex="0">${JSON.stringify(value, null, 2)}</pre>` : html`<${Tree} value=${value} />`;
 }
 
 /** @param {any} request */

@@ -1,6 +1,8 @@
 // What an answer took, in one line.
 
 import { html } from "../parts/html.js";
+import { panelTab, showBeside } from "../state/session.js";
+import { lookAt } from "../state/tree.js";
 import { rateOf } from "../state/turn.js";
 
 /** @param {number} ms */
@@ -11,7 +13,7 @@ export function duration(ms) {
 /** @param {{turn: import("../state/turn.js").Turn}} properties */
 export function Readout({ turn }) {
   const { record } = turn;
-  const { times, usage, timings, seed } = record;
+  const { times, usage, timings, finish, seed } = record;
   const rate = rateOf(record);
   const cached = usage?.prompt_tokens ? Math.round((100 * (usage.prompt_tokens_details?.cached_tokens ?? 0)) / usage.prompt_tokens) : 0;
   const parts = [];
@@ -21,7 +23,15 @@ export function Readout({ turn }) {
   if (times.first !== null) parts.push(html`${duration(times.first - times.sent)}<span class="wide"> to first token</span>`);
   if (rate) parts.push(`${rate.toFixed(rate < 10 ? 1 : 0)} tok/s`);
   if (usage) parts.push(`${usage.completion_tokens.toLocaleString("en")} ${usage.completion_tokens === 1 ? "token" : "tokens"}`);
+  if (finish && finish !== "stop") rest.push(finish.replaceAll("_", " "));
   if (cached) rest.push(`${cached} % cached`);
   if (seed !== null) rest.push(`seed ${seed}`);
-  return html`<span class="readout">${parts.map((part) => html`<span class="figure">${part}</span>`)}${rest.map((part) => html`<span class="figure wide">${part}</span>`)}</span>`;
+  return html`<button type="button" class="readout" title="What this answer took" onClick=${() => show(turn)}>${parts.map((part) => html`<span class="figure">${part}</span>`)}${rest.map((part) => html`<span class="figure wide">${part}</span>`)}</button>`;
+}
+
+/** In the panel, as a request and an answer too where these were open. @param {import("../state/turn.js").Turn} turn */
+function show(turn) {
+  lookAt(turn);
+  if (panelTab.value === "settings") panelTab.value = "turn";
+  showBeside("panel", true);
 }

@@ -8,7 +8,7 @@ import { Icon } from "../shell/icons.js";
 import { Thoughts } from "../shell/thoughts.js";
 import { settings } from "../state/settings.js";
 import { correct } from "../state/talk.js";
-import { editing, siblingsOf, turns } from "../state/tree.js";
+import { answers, editing, siblingsOf, turns } from "../state/tree.js";
 import { branchOff, copyPlain, copyTurn, drop, edit, regenerate, sameAgain } from "./acts.js";
 import { Branches, compare } from "./branches.js";
 import { Editor } from "./editor.js";
@@ -113,6 +113,7 @@ function Foot({ turn }) {
   return html`<footer>
     <${Branches} turn=${turn} />
     ${record.isEdited && html`<span class="tag">edited</span>`}
+    ${isAfterSwitch(turn, siblings) && html`<span class="tag" title="The model that wrote it">${record.model}</span>`}
     <${Readout} turn=${turn} />
     <span class="turn-actions">
       <span class="said-copied" role="status">${said}</span>
@@ -123,4 +124,11 @@ function Foot({ turn }) {
       <${Menu} id=${`more-${turn.id}`} label="More of this answer" title="More" face=${html`<${Icon} name="more" />`} items=${more} />
     </span>
   </footer>`;
+}
+
+/** Whether another model wrote what stands before it or in its place. @param {import("../state/turn.js").Turn} turn @param {import("../state/turn.js").Turn[]} siblings */
+function isAfterSwitch({ id, record }, siblings) {
+  const before = answers.value[answers.value.findIndex((other) => other.id === id) - 1];
+  const others = [before, ...siblings].map((other) => other?.record.model);
+  return Boolean(record.model) && others.some((model) => model && model !== record.model);
 }

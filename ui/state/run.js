@@ -4,6 +4,7 @@ import { ApiError, isAbort } from "../api/errors.js";
 import { generateBeside } from "../api/beside.js";
 import { hear, tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
+import { leanOf } from "./exchange.js";
 import { Replay } from "./replay.js";
 import { enter, leave } from "./running.js";
 import { noteAnswer } from "./server.js";
@@ -82,11 +83,17 @@ export class Run {
       const { record } = turn;
       turn.isCatchingUp.value = this.#replay.isUnderWay;
       turn.queue.value = event.kind === "queued" ? event : null;
-      if (event.kind === "usage") Object.assign(record, { usage: event.usage, timings: event.timings });
-      else {
-        if (event.kind === "started") noteAnswer((record.model = event.model));
-        else if (event.kind === "done") Object.assign(record, { finish: event.reason, forcedAt: event.forcedAt });
-        else if (event.kind !== "queued") this.#append(event, now);
+      if (event.kind === "usage") {
+        Object.assign(record, { usage: event.usage, timings: event.timings });
+        if (event.received) record.received = leanOf(event.received, record);
+      } else {
+        if (event.kind === "started") {
+          const { model, received, isBySocket } = event;
+          Object.assign(record, { model, received, isBySocket });
+          noteAnswer(model);
+        }
+        if (event.kind === "done") Object.assign(record, { finish: event.reason, forcedAt: event.forcedAt });
+        else if (event.kind !== "queued" && event.kind !== "started") this.#append(event, now);
         // The counts come after the end, and the turn is done once they are there.
         if (event.kind !== "done") turn.advance(event.kind);
       }

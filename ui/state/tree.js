@@ -10,6 +10,21 @@ export const head = signal(/** @type {string | null} */ (null));
 export const editing = signal(/** @type {string | null} */ (null));
 /** From the first turn to the head. */
 export const path = computed(() => pathTo(turns.value, head.value));
+/** Of which answer the panel tells; end: the answer that was the last then. */
+const chosen = signal(/** @type {{id: string, end: string | undefined}} */ ({ id: "", end: "" }));
+/** The answers that are shown. */
+export const answers = computed(() => path.value.filter(({ record }) => record.role === "assistant"));
+/** The one that was chosen, until another one comes; else the last. */
+export const inView = computed(() => {
+  const last = answers.value.at(-1) ?? null;
+  const { id, end } = chosen.value;
+  return (end === last?.id && answers.value.find((turn) => turn.id === id)) || last;
+});
+
+/** @param {Turn} turn */
+export function lookAt(turn) {
+  chosen.value = { id: turn.id, end: answers.value.at(-1)?.id };
+}
 
 /** @param {Map<string, Turn>} all @param {string | null} id @returns {Turn[]} */
 export function pathTo(all, id) {

@@ -12,7 +12,7 @@ import { forget } from "./drafts.js";
  *   reasoning: string, tools: ToolCall[], state: string, request: any, model: string,
  *   seed: number | null, finish: string | null, failure: string | null, usage: any, timings: any,
  *   times: {sent: number, thought: number | null, first: number | null, text: number | null, last: number | null},
- *   isEdited: boolean, logprobs?: TokenChoice[], attachments?: Attachment[], forcedAt?: number | null, sameAs?: string, isUrged?: boolean, created: number, v: 1}} TurnRecord
+ *   isEdited: boolean, logprobs?: TokenChoice[], attachments?: Attachment[], forcedAt?: number | null, sameAs?: string, isUrged?: boolean, received?: any, isBySocket?: boolean, created: number, v: 1}} TurnRecord
  *   isUrged: one that waits goes out whatever became of the answer before it
  * @typedef {{turn: string, n: number, reasoning: string, text: string}} Piece
  */

@@ -1,0 +1,101 @@
+"""What the panel tells of an answer: of the one that is chosen, and both as they went over the wire."""
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.axe import findings
+from tests.e2e.playground import CHROMIUM, NO_SOCKET, answered, ask, cap, open_page
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+
+@pytest.fixture
+def page(context: BrowserContext, story_server: Server) -> Page:
+    return open_page(context, story_server.port)
+
+
+def raw(page: Page) -> list[Any]:
+    """The request and the answer, as they are shown as text."""
+    page.click("#tab-raw")
+    page.click("#raw-text")
+    return [json.loads(text) for text in page.locator("#panel-body pre").all_inner_texts()]
+
+
+def test_the_panel_tells_of_the_answer_that_was_chosen(page: Page, axe: str) -> None:
+    for number, word in enumerate(("One", "Two", "Three"), 1):
+        ask(page, f"Say exactly: {word}.")
+        answered(page, number)
+    page.click(".readout >> nth=1")
+    expect(page.locator("#tab-turn")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#panel-body h2").first).to_contain_text("Answer 2 of 3")
+    page.click("#tab-raw")
+    expect(page.locator("#panel-body .tree").last).to_contain_text("Two.")
+    expect(page.locator("#panel-body .tree").last).not_to_contain_text("Three.")
+    assert findings(page, axe) == []
+    page.click("#show-last")
+    expect(page.locator("#panel-body .tree").last).to_contain_text("Three.")
+    # Of the next one the panel tells when it comes.
+    page.click(".readout >> nth=0")
+    expect(page.locator("#panel-body .tree").last).to_contain_text("One.")
+    ask(page, "Say exactly: Four.")
+    answered(page, 4)
+    expect(page.locator("#panel-body .tree").last).to_contain_text("Four.")
+    page.click("[aria-label=Settings]")
+    page.focus(".readout >> nth=0")
+    page.keyboard.press("Enter")
+    expect(page.locator("#panel-body h2").first).to_contain_text("Answer 1 of 4")
+
+
+def test_the_request_is_the_one_that_was_sent_and_the_answer_the_one_that_came(page: Page) -> None:
+    frames: list[Any] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda data: frames.append(json.loads(data))))
+    answers: list[Any] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda data: answers.append(json.loads(data))))
+    cap(page, 20)
+    ask(page, "A story")
+    answered(page)
+    request, answer = raw(page)
+    sent = {name: value for name, value in frames[0].items() if name != "stream_id"}
+    assert request == sent
+    (response,) = [each["response"] for each in answers if each["type"] == "response.incomplete"]
+    assert answer == response
+    expect(page.locator(".readout")).to_contain_text("length")
+    page.reload()
+    assert raw(page) == [request, answer]
+
+
+def test_over_http_they_are_a_chat_completion(context: BrowserContext, story_server: Server) -> None:
+    context.add_init_script(NO_SOCKET)
+    page = open_page(context, story_server.port)
+    with page.expect_request("**/v1/chat/completions") as waiting:
+        ask(page, "Say exactly: One.")
+    assert answered(page) == ["One."]
+    request, answer = raw(page)
+    assert request == json.loads(waiting.value.post_data or "")
+    assert (answer["object"], answer["id"][:9]) == ("chat.completion", "chatcmpl-")
+    assert answer["choices"][0] == {
+        "index": 0,
+        "message": {"role": "assistant", "content": "One."},
+        "finish_reason": "stop",
+    }
+    expect(page.locator(".readout")).not_to_contain_text("stop")
+
+
+def test_after_a_switch_a_turn_says_which_model_wrote_it(page: Page) -> None:
+    ask(page, "Say exactly: One.")
+    answered(page)
+    ask(page, "Say exactly: Two.")
+    answered(page, 2)
+    expect(page.locator(".turn .tag")).to_have_count(0)
+    page.evaluate(
+        """async () => { const { path } = await import("/ui/state/tree.js");
+        await (await import("/ui/store/turns.js")).save({ ...path.value[1].record, model: "another-model" }); }"""
+    )
+    page.reload()
+    name = page.locator("#model-name").inner_text()
+    expect(page.locator(".turn .tag")).to_have_text([name])
+    expect(page.locator(".turn.answer").last.locator(".tag")).to_have_text(name)
