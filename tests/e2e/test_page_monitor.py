@@ -67,7 +67,7 @@ def test_the_figures_say_what_the_server_does(page: Page, story: Server) -> None
     expect(figure(page, "Lanes")).to_contain_text("0 of 8")
     with answering(story, 3, 160):
         expect(figure(page, "Lanes")).to_contain_text("3 of 8")
-        expect(page.locator(".lane.decode")).to_have_count(3)
+        expect(page.locator(".slot.decode")).to_have_count(3)
         expect(figure(page, "Decode").locator("b")).to_have_text(re.compile(r"[1-9]\d+"))
         expect(figure(page, "Decode")).to_contain_text("each lane")
     expect(figure(page, "Lanes")).to_contain_text("0 of 8")
@@ -231,8 +231,13 @@ def test_the_key_is_asked_for_once(browser: Browser, start_server: Start) -> Non
 
 def test_on_a_phone_units_stand_at_their_numbers_and_figures_in_rows(browser: Browser, story: Server) -> None:
     page = browser.new_context(viewport={"width": 360, "height": 800}).new_page()
-    page.goto(f"http://127.0.0.1:{story.port}{MONITOR}")
+    # What another view brings, its style, is none of this one's.
+    page.goto(f"http://127.0.0.1:{story.port}/ui/#/compare")
+    expect(page.locator(".compare .lane").first).to_be_visible()
+    page.evaluate("location.hash = '#/monitor'")
     expect(figure(page, "Lanes")).to_contain_text("0 of 8")
+    slots = page.locator("[role=img][aria-label$=free] > span")
+    assert len({slot.evaluate("(slot) => slot.getBoundingClientRect().top") for slot in slots.all()}) == 1
     with answering(story, 1, 200):
         expect(figure(page, "First token")).to_contain_text("p95")
         expect(figure(page, "Between tokens")).to_contain_text("p95")

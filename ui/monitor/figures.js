@@ -38,9 +38,9 @@ function Lanes({ at }) {
   const taken = decoding + reading;
   const names = [...Array(Math.min(64, Math.max(0, capacity || 0)))].map((_, lane) => (lane < decoding ? "decode" : lane < taken ? "prefill" : "free"));
   return html`<${Figure} title="Lanes" value=${count(taken)} unit=${capacity > 0 ? `of ${count(capacity)}` : ""}>
-    <div class="lanes" role="img" aria-label=${`${count(decoding)} decode, ${count(reading)} prefill, ${count(capacity - taken)} free`}
+    <div class="slots" role="img" aria-label=${`${count(decoding)} decode, ${count(reading)} prefill, ${count(capacity - taken)} free`}
       title=${`${count(decoding)} decode, ${count(reading)} prefill, ${count(capacity - taken)} free`}>
-      ${names.map((name, lane) => html`<span key=${lane} class=${`lane ${name}`}></span>`)}
+      ${names.map((name, lane) => html`<span key=${lane} class=${`slot ${name}`}></span>`)}
     </div>
   <//>`;
 }
