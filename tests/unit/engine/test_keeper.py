@@ -125,7 +125,7 @@ def num_open(folder: Path) -> int:
     for link in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(OSError):
             found.append(link.readlink())
-    return sum(path.parent == folder for path in found)
+    return sum(path.is_relative_to(folder) for path in found)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ignis import machine
@@ -16,8 +16,10 @@ from ignis.engine.lifecycle import STATUS, TABLE, EngineEvent, EngineState, Mode
 from ignis.engine.settings import LoadSettings
 from ignis.errors import BusyError, DeviceLoadError, IgnisError, RequestError
 from ignis.machine import IllegalTransition
+from ignis.models.local import LocalModel
 from tests.unit.engine.test_engine import until
 from tests.unit.engine.test_keeper import SETTINGS, Bench, num_open
+from tests.unit.models.writers import tiny_gguf
 
 S, E = EngineState, EngineEvent
 
@@ -65,7 +67,7 @@ def test_every_state_can_be_left_for_a_shutdown_and_that_for_none() -> None:
 _IDLE_S = 1000.0
 _EACH = 2
 """Descriptors of a model that is open."""
-NAMES = st.sampled_from(["a", "b", "c", None])
+NAMES = st.sampled_from(["a", "b", "c", "first", None])
 OPERATIONS = st.lists(
     st.one_of(
         st.tuples(st.just("request"), NAMES),
@@ -75,6 +77,7 @@ OPERATIONS = st.lists(
         st.tuples(st.just("unload"), st.none()),
         st.tuples(st.just("reload"), st.integers(1, 3)),
         st.tuples(st.just("idle"), st.none()),
+        st.tuples(st.just("first"), st.sampled_from(["expect", "start_with", "have_none", "fail_start"])),
         st.tuples(st.just("fault"), st.sampled_from(["plan", "reading", "warming"])),
         st.tuples(st.just("hold"), st.none()),
         st.tuples(st.just("release"), st.none()),
@@ -86,6 +89,16 @@ OPERATIONS = st.lists(
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=OPERATIONS)
+@example(operations=[("request", "first"), ("request", None), ("settle", None)])
+@example(
+    operations=[("request", "first"), ("switch", "b"), ("settle", None), ("first", "start_with"), ("request", None)]
+)
+@example(
+    operations=[("request", "first"), ("request", None), ("settle", None), ("first", "fail_start"), ("request", "b")]
+)
+@example(
+    operations=[("request", "b"), ("settle", None), ("reload", 2), ("hold", None), ("idle", None), ("request", "b")]
+)
 def test_whatever_comes_everybody_is_answered_by_its_own_or_told_why(
     operations: list[tuple[str, object]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -97,6 +110,9 @@ async def play(operations: list[tuple[str, object]], folder: Path) -> None:
     bench = Bench(folder, replace(SETTINGS, drain_timeout_s=0.2, idle_unload_s=_IDLE_S))
     reloads: list[Reload] = []
     (folder / "bad.gguf").write_bytes(b"GGUF" + bytes(60))
+    # Where nobody finds it who looks for a name.
+    (folder / ".here").mkdir()
+    first = LocalModel("first", tiny_gguf().write(folder / ".here" / "first.gguf"))
     ends: list[tuple[str | None, str | IgnisError]] = []
     scopes: list[trio.CancelScope] = []
 
@@ -107,9 +123,20 @@ async def play(operations: list[tuple[str, object]], folder: Path) -> None:
             except IgnisError as error:
                 ends.append((name, error))
 
+    def tell(what: str) -> None:
+        """How it goes with the first model, as far as that can come next."""
+        keeper = bench.keeper
+        if what == "expect" and keeper.course.expected is None and keeper._first is None:
+            keeper.expect("first", lambda: 9.0)
+        elif what == "start_with" and keeper._first is None:
+            keeper.start_with(first)
+        elif what in ("have_none", "fail_start") and keeper.course.expected is not None:
+            getattr(keeper, what)("it was stopped")
+
     with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
-            await bench.start(nursery)
+            await bench.start_without(nursery)
+            tell("expect")
             async with trio.open_nursery() as requests:
                 for kind, argument in operations:
                     match kind, argument:
@@ -128,6 +155,8 @@ async def play(operations: list[tuple[str, object]], folder: Path) -> None:
                             with contextlib.suppress(RequestError, BusyError):
                                 settings = LoadSettings(replace(bench.engine.settings, decode_lanes=num_lanes))
                                 reloads.append(bench.keeper.ask_reload(settings))
+                        case "first", str(what):
+                            tell(what)
                         case "idle", _:
                             # As if so long had gone by.
                             bench.later_s += _IDLE_S
@@ -140,6 +169,7 @@ async def play(operations: list[tuple[str, object]], folder: Path) -> None:
                             await trio.sleep(0.003)
                     assert num_open(folder) <= 2 * _EACH, "more than the model and the one that takes its place"
                 bench.leaf.is_load_held = False
+                tell("start_with")
             await until(lambda: is_quiet(bench))
             bench.leaf.load_faults.clear()
             assert all(reload.over.is_set() for reload in reloads)
