@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Sequence
@@ -33,11 +34,27 @@ class Server:
         self.base_url = f"http://127.0.0.1:{port}/v1"
         addresses = ",".join([f"127.0.0.1:{port}", *also_bind])
         bind = ["--server-bind", addresses, "--server-metrics-bind", f"127.0.0.1:{metrics_port}"]
+        self._wait = self.wait_ready
         self.started = time.perf_counter()
         self._log = log.open("wb")
         self.process = subprocess.Popen(
             [*command, *bind], stdout=self._log, stderr=subprocess.STDOUT, env=environment, cwd=folder or log.parent
         )
+
+    def at_once(self) -> "Server":
+        """The same, to be entered as soon as it listens: what it is asked for then, it has to hold."""
+        self._wait = self.wait_listening
+        return self
+
+    def wait_listening(self, limit_s: float = 60) -> None:
+        asked = time.perf_counter()
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 5).close()
+                return
+            except OSError:
+                assert self.process.poll() is None and time.perf_counter() - asked < limit_s, self.log_text()
+                time.sleep(0.01)
 
     def wait_ready(self, limit_s: float = 60) -> None:
         """Returns once a model serves."""
@@ -96,7 +113,7 @@ class Server:
         return self.process.returncode
 
     def __enter__(self) -> "Server":
-        self.wait_ready()
+        self._wait()
         return self
 
     def __exit__(

@@ -39,8 +39,9 @@ def wait_row(server: Server, id: str, presence: str) -> Any:
 
 
 def test_from_an_empty_folder_to_two_models_that_come_and_go(mirror: Mirror, tmp_path: Path) -> None:
-    """Fetched, verified, served; another by its name, and back; unloaded when idle, woken. No client tries again."""
-    with serve(mirror, tmp_path) as server:
+    """Fetched, verified, served; another by its name, and back; unloaded when idle, woken. No client tries again, nor
+    looks whether the server is ready."""
+    with serve(mirror, tmp_path).at_once() as server:
         client = openai.OpenAI(base_url=server.base_url, api_key="none", max_retries=0)
 
         def ask(name: str) -> str:
