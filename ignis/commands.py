@@ -82,7 +82,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "model info",
-        "all that the catalog says of models",
+        "all that the catalog says of models, and what is known of your own",
         "[id ...]",
         (_JSON,),
         takes_fields=True,

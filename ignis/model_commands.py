@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ def _download(words: list[str]) -> int:
     config, catalog, ids = _read(_renamed(words, "--out", "--download-path"))
     if is_all and ids:
         raise ConfigError("--all means every model, and others are named beside it")
-    entries = list(catalog.models.values()) if is_all else _entries(config, catalog, ids)
+    entries = list(catalog.models.values()) if is_all else _entries(config, catalog, ids, "it is here")
     failures = []
     for entry in entries:
         try:
@@ -75,10 +75,13 @@ def _list(words: list[str]) -> int:
 def _info(words: list[str]) -> int:
     is_json, words = _take_json(words)
     config, catalog, ids = _read(words)
+    own = {model.name: model for model in _locals(catalog, config)} if set(ids) - set(catalog.models) else {}
     rows = [
-        _facts(entry, catalog, config)
-        | {"files": [{"name": f.name, "bytes": f.size_bytes, "sha256": f.sha256} for f in entry.files]}
-        for entry in _entries(config, catalog, ids)
+        _local_facts(own[id]) | {"files": []}
+        if id in own
+        else _facts(catalog.models[id], catalog, config)
+        | {"files": [{"name": f.name, "bytes": f.size_bytes, "sha256": f.sha256} for f in catalog.models[id].files]}
+        for id in _ids(config, catalog, ids, own)
     ]
     if is_json:
         print(json.dumps(rows, indent=2))
@@ -95,7 +98,8 @@ def _verify(words: list[str]) -> int:
     is_json, words = _take_json(words)
     config, catalog, ids = _read(words)
     found: dict[str, str] = {}
-    for entry in _entries(config, catalog, ids) if ids else catalog.models.values():
+    own = "no digest of it is known that it could be held against"
+    for entry in _entries(config, catalog, ids, own) if ids else catalog.models.values():
         for file in entry.files:
             forget(file, entry.folder(config.download.path))
         try:
@@ -116,7 +120,7 @@ def _remove(words: list[str]) -> int:
     config, catalog, ids = _read(words)
     if not ids:
         raise ConfigError("model remove takes the ids of models, as model list shows them")
-    for entry in _entries(config, catalog, ids):
+    for entry in _entries(config, catalog, ids, "only what was fetched is removed; it is yours to delete"):
         kept = {
             file.name
             for other in catalog.models.values()
@@ -212,17 +216,28 @@ def _read(words: list[str]) -> tuple[Config, Catalog, list[str]]:
     return config, load_catalog(config.download.catalog), words[:first]
 
 
-def _entries(config: Config, catalog: Catalog, ids: Sequence[str]) -> list[CatalogModel]:
+def _entries(config: Config, catalog: Catalog, ids: Sequence[str], own: str) -> list[CatalogModel]:
+    """The catalog's entries of the ids. own: what to say where one is the name of a model of the user's own."""
+    for model in _locals(catalog, config) if set(ids) - set(catalog.models) else ():
+        if model.name in ids and model.name not in catalog.models:
+            where = readable(model.path)
+            raise ConfigError(f"{readable(model.name)!r} is a model of your own, at {where}: {own}")
+    return [catalog.models[id] for id in _ids(config, catalog, ids, ())]
+
+
+def _ids(config: Config, catalog: Catalog, ids: Sequence[str], own: Iterable[str]) -> list[str]:
+    """The ids that are meant, each once: known ones of the catalog, or of `own`."""
     if not ids:
         # A model of one's own has a name that the catalog need not know.
         id = config.model.id
         is_its = id is not None and (id in catalog.models or config.model.artifact is None)
         ids = [id if id is not None and is_its else catalog.default]
-    unknown = next((id for id in ids if id not in catalog.models), None)
+    known = [*catalog.models, *own]
+    unknown = next((id for id in ids if id not in known), None)
     if unknown is not None:
-        hint = nearest(unknown, catalog.models) or f"; it has {join_words(list(catalog.models))}"
+        hint = nearest(unknown, known) or f"; it has {join_words(list(catalog.models))}"
         raise ConfigError(f"the catalog has no model {unknown!r}{hint}")
-    return [catalog.models[id] for id in dict.fromkeys(ids)]
+    return list(dict.fromkeys(ids))
 
 
 def _refuse_ids(command: str, ids: Sequence[str]) -> None:

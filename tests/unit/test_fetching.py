@@ -126,6 +126,32 @@ def test_models_of_ones_own_are_listed_as_local(
     assert local.keys() == catalogued.keys() and (local["is_local"], catalogued["is_local"]) == (True, False)
 
 
+def test_commands_take_a_model_of_ones_own_or_say_why_not(
+    mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = flags(mirror, tmp_path)
+    mine = tmp_path / "models" / "mine.gguf"
+    mine.parent.mkdir()
+    mine.write_bytes(bytes(7))
+    assert main(["model", "info", "mine", "one", "--json", *options]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [(row["id"], row["is_local"], row["size_bytes"], len(row["files"])) for row in told] == [
+        ("mine", True, 7, 0),
+        ("one", False, len(FILES["a.safetensors"]), 1),
+    ]
+    assert main(["model", "info", "mine", *options]) == 0
+    assert f"path: {mine}" in capsys.readouterr().out
+    for command, why in {
+        "verify": "no digest of it is known that it could be held against",
+        "remove": "only what was fetched is removed; it is yours to delete",
+        "download": "it is here",
+    }.items():
+        assert main(["model", command, "mine", *options]) == 2
+        assert capsys.readouterr().err == f"ignis-server: 'mine' is a model of your own, at {mine}: {why}\n"
+    assert main(["model", "info", "minee", *options]) == 2
+    assert "the catalog has no model 'minee'" in capsys.readouterr().err
+
+
 def test_a_folder_that_cannot_be_read_takes_no_other_model_out_of_the_list(
     mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
