@@ -116,10 +116,6 @@ HELPED = 3
 def refuse_bad_options(arguments: list[str]) -> None:
     """Ends at once on options that the server would refuse once the native code, which takes minutes, is compiled; and
     on a call for help, which needs none of it."""
-    WORK.mkdir(exist_ok=True)
-    with (WORK / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        install(("runtime", "build"))
     code = (
         "import os, pathlib, sys\n"
         "from ignis.config import load_config\n"
@@ -133,7 +129,10 @@ def refuse_bad_options(arguments: list[str]) -> None:
         "except ConfigError as error:\n"
         "    sys.exit(f'ignis-server: {error.message}')\n"
     )
-    status = subprocess.run([str(PYTHON), "-P", "-c", code, *arguments]).returncode
+    # This Python, with none of the packages: the configuration is read without them, and nothing has been set up yet.
+    places = filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places), "PYTHONDONTWRITEBYTECODE": "1"}
+    status = subprocess.run([sys.executable, "-P", "-c", code, *arguments], env=environment).returncode
     if status:
         sys.exit(0 if status == HELPED else 2)
 

@@ -13,11 +13,12 @@ from ignis import app, bundle
 from ignis.bench.options import help_text, read_options
 from ignis.bench.report import as_json, as_text
 from ignis.bench.run import run as run_bench
-from ignis.commands import BY_WORDS, COMMANDS, SHELLS, below, spoken, usage, usage_of
+from ignis.commands import BY_WORDS, COMMANDS, PROGRAM, SHELLS, below, spoken, usage, usage_of
 from ignis.completion import script
 from ignis.config import Config, load_config
 from ignis.config_commands import CONFIG_COMMANDS, run_config_command
 from ignis.config_fields import ENVIRONMENT, FAMILIES, FIELDS, PROFILE_TEXTS, Effect
+from ignis.config_flags import UnexpectedArgumentError
 from ignis.config_slots import Slot
 from ignis.config_table import describe_fields
 from ignis.config_values import join_words, nearest, rule
@@ -98,8 +99,8 @@ def _unknown(words: Sequence[str]) -> str:
     """Says what is wrong with words that begin with no command, and what may have been meant."""
     found = below(words[0])
     given = " ".join(words[:2]) if found else words[0]
-    if Path(words[0]).exists() and not found:
-        return f"unexpected argument {words[0]!r}; --model-artifact names a model"
+    if not found and (Path(words[0]).exists() or "/" in words[0] or words[0].endswith(".gguf")):
+        return f"unexpected argument {words[0]!r}; a model is named by --model-artifact {words[0]}"
     meant = FOREIGN_COMMANDS.get(given)
     if meant is not None:
         return f"unknown command {given!r}; did you mean {meant}?"
@@ -109,7 +110,15 @@ def _unknown(words: Sequence[str]) -> str:
 
 
 def _serve(words: list[str]) -> int:
-    return app.run(_load(words))
+    try:
+        return app.run(_load(words))
+    except UnexpectedArgumentError as error:
+        position = words.index(error.argument)
+        command, rest = spoken(words[position:])
+        if command is None or position == 0:
+            raise
+        ordered = " ".join([PROGRAM, command.words, *words[:position], *rest])
+        raise ConfigError(f"a command comes before its options: {ordered}") from error
 
 
 def _version(words: list[str]) -> int:

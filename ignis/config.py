@@ -17,7 +17,7 @@ from ignis.config_file import FileContent, find_file, read_file
 from ignis.config_flags import read_environment, read_flags
 from ignis.config_profile import read_profile
 from ignis.config_slots import Given, Layers, Origin, Slot, Source
-from ignis.config_values import parse_value, rule
+from ignis.config_values import parse_value, port_hint, rule
 from ignis.errors import ConfigError
 
 Settings = TypeVar("Settings")
@@ -156,4 +156,5 @@ def _read_value(field: Field, given: Given, key: str | None = None) -> object:
         return parse_value(field, given.text, given.folder)
     except ValueError:
         shown = "" if field.kind is Kind.SECRET else f" {given.text!r}"
-        raise ConfigError(f"{given.origin.place}{shown}: must be {rule(field)}", param=key or field.key) from None
+        hint = port_hint(given.text) if field.kind in (Kind.ADDRESS, Kind.BINDS) else ""
+        raise ConfigError(f"{given.origin.place}{shown}: must be {rule(field)}{hint}", param=key or field.key) from None

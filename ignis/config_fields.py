@@ -383,6 +383,7 @@ PROFILE_TEXTS = {
     "rtx5090": "32 GB",
     "rtxpro6000": "96 GB",
     "cpu": "no card: short steps, so that a prompt does not keep running answers waiting",
+    "rtx50-16gb": "as rtx-16gb",
 }
 
 CARDS = {
@@ -951,7 +952,7 @@ FIELDS: tuple[Field, ...] = (
         "enabled",
         Kind.BOOL,
         "true",
-        "fetch a missing model at start; false: a missing model is an error",
+        "fetch a missing model at start, and what clients ask for; false: neither is fetched, only by model download",
         Effect.RESTART,
         is_patchable=False,
     ),

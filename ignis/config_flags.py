@@ -59,6 +59,16 @@ FOREIGN_FLAGS = {
 _OWN = ("--config", "--profile")
 
 
+class UnexpectedArgumentError(ConfigError):
+    """A word that is no option."""
+
+    def __init__(self, argument: str) -> None:
+        super().__init__(
+            f"unexpected argument {argument!r}; options start with --, and a model is named by --model-artifact"
+        )
+        self.argument = argument
+
+
 @dataclass(frozen=True, slots=True)
 class Flags:
     """A command line's options."""
@@ -85,10 +95,9 @@ def read_flags(arguments: Sequence[str], folder: Path) -> Flags:
         slot = known.get(flag)
         if slot is None and flag not in _OWN:
             if not flag.startswith("-"):
-                raise ConfigError(
-                    f"unexpected argument {argument!r}; options start with --, and --model-artifact names a model"
-                )
-            raise ConfigError(f"unknown option {flag}{_meant(flag, [*known, *_OWN])}")
+                raise UnexpectedArgumentError(argument)
+            meant = _meant_address(flag, arguments) or _meant(flag, [*known, *_OWN])
+            raise ConfigError(f"unknown option {flag}{meant}")
         if not has_value:
             is_switch = slot is not None and slot.field.kind is Kind.BOOL
             if is_switch and not (rest and rest[0].lower() in TRUE_WORDS | FALSE_WORDS):
@@ -122,6 +131,19 @@ def read_environment(environ: Mapping[str, str], folder: Path) -> dict[str, Give
                 raise ConfigError(f"unknown environment variable {name}{_meant_variable(name, known)}")
             given[slot.key] = Given(value, Origin(Source.ENVIRONMENT, name), folder)
     return given
+
+
+def _meant_address(flag: str, arguments: Sequence[str]) -> str:
+    """As `_meant`, for the two flags of other servers that make one address here, which is then spelled out."""
+    if flag not in ("--host", "--port"):
+        return ""
+    address = {"--host": "127.0.0.1", "--port": "8000"}
+    for position, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name in address:
+            address[name] = value if equals else next(iter(arguments[position + 1 : position + 2]), address[name])
+    host = f"[{address['--host']}]" if ":" in address["--host"] else address["--host"]
+    return f"; did you mean --server-bind {host}:{address['--port']}?"
 
 
 def _meant_variable(name: str, known: Mapping[str, Slot]) -> str:

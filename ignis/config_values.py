@@ -129,6 +129,16 @@ def join_words(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
+def port_hint(text: str) -> str:
+    """Says what an address is that has a port alone; nothing of any other text."""
+    port = text.strip().removeprefix(":")
+    return (
+        f"; 127.0.0.1:{port} is for this machine alone, 0.0.0.0:{port} for all"
+        if port.isascii() and port.isdigit()
+        else ""
+    )
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Returns `; did you mean <name>?` for the most similar known name, or nothing where none is similar."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)

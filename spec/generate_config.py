@@ -225,6 +225,7 @@ def config() -> dict[Path, str]:
     values = {name: row["values"] for row in profiles for name in (row["name"], *row.get("aliases", ()))}
     cards = {card: row["name"] for row in profiles for card in row.get("cards", ())}
     texts = {row["name"]: row["text"] for row in profiles}
+    texts |= {alias: f"as {row['name']}" for row in profiles for alias in row.get("aliases", ())}
     groups, fields, families, environment = spec["groups"], spec["field"], spec["families"], spec["environment"]
     seen = set()
     for field in fields:

@@ -55,21 +55,26 @@ def test_a_bad_option_is_refused_before_anything_is_compiled(
     build: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setattr(build, "PYTHON", Path(sys.executable))
-    monkeypatch.setattr(build, "install", lambda groups: None)
+    monkeypatch.setattr(build, "PYTHON", Path("/nowhere"))
+    monkeypatch.setattr(build, "install", lambda groups: pytest.fail("it installed"))
     monkeypatch.setattr(build, "native", lambda: pytest.fail("it compiled"))
     with pytest.raises(SystemExit) as ended:
         build.serve(["--port", "9000"])
     assert ended.value.code == 2
-    assert capfd.readouterr().err == "ignis-server: unknown option --port; did you mean --server-bind?\n"
+    told = capfd.readouterr().err
+    assert told == "ignis-server: unknown option --port; did you mean --server-bind 127.0.0.1:9000?\n"
+
+
+def test_the_configuration_is_read_without_any_package() -> None:
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import ignis.config, ignis.commands"
+    assert subprocess.run([sys.executable, "-S", "-P", "-c", code, str(ROOT)]).returncode == 0
 
 
 def test_help_comes_before_anything_is_compiled(
     build: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setattr(build, "PYTHON", Path(sys.executable))
-    monkeypatch.setattr(build, "install", lambda groups: None)
+    monkeypatch.setattr(build, "install", lambda groups: pytest.fail("it installed"))
     monkeypatch.setattr(build, "native", lambda: pytest.fail("it compiled"))
     with pytest.raises(SystemExit) as ended:
         build.serve(["--help"])

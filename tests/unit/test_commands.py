@@ -85,6 +85,18 @@ def test_the_bench_takes_every_option_that_is_declared_of_it(tmp_path: Path) -> 
         (["bench", "."], 1, "ignis-server: "),
         # Nothing was begun.
         (["frobnicate"], 2, "ignis-server: unknown command 'frobnicate'; there are serve, model list"),
+        (
+            ["models/x.gguf"],
+            2,
+            "'models/x.gguf'; a model is named by --model-artifact models/x.gguf",
+        ),
+        (["x.gguf"], 2, "a model is named by --model-artifact x.gguf"),
+        (
+            ["--profile", "cpu", "config", "print", "--json"],
+            2,
+            "a command comes before its options: ignis-server config print --profile cpu --json",
+        ),
+        (["--profile", "cpu", "frob"], 2, "unexpected argument 'frob'; options start with --"),
         (["model"], 2, "ignis-server: model is followed by list, info, download, verify or remove"),
         (["help", "frob"], 2, "ignis-server: unknown command 'frob'"),
         (["help", "version", "x"], 2, "ignis-server: unexpected argument 'x' of help"),

@@ -14,7 +14,17 @@ from ignis.api.routes import ApiSettings
 from ignis.cli import main
 from ignis.config import load_config
 from ignis.config_change import plan_change
-from ignis.config_fields import FAMILIES, FIELDS, PROFILE_TEXTS, PROFILES, DeviceKind, Field, LogLevel, ModelKvFormat
+from ignis.config_fields import (
+    FAMILIES,
+    FIELDS,
+    PROFILE_TEXTS,
+    PROFILES,
+    DeviceKind,
+    Field,
+    Kind,
+    LogLevel,
+    ModelKvFormat,
+)
 from ignis.config_flags import FOREIGN_FLAGS
 from ignis.config_profile import read_profile
 from ignis.config_slots import Origin, Source
@@ -157,10 +167,30 @@ def test_an_unknown_flag_names_the_nearest() -> None:
 
 @pytest.mark.parametrize(
     ("flag", "meant"),
-    [("--port", "--server-bind"), ("-m", "--model-artifact"), ("--api-key", "--server-api-key")],
+    [("--uds", "--server-bind"), ("-m", "--model-artifact"), ("--api-key", "--server-api-key")],
 )
 def test_a_flag_of_another_server_or_without_its_group_is_understood(flag: str, meant: str) -> None:
     assert f"; did you mean {meant}?" in refusal(flag, "x")
+
+
+@pytest.mark.parametrize(
+    ("flags", "address"),
+    [
+        (["--port", "9000"], "127.0.0.1:9000"),
+        (["--port=9000"], "127.0.0.1:9000"),
+        (["--host", "0.0.0.0"], "0.0.0.0:8000"),
+        (["--host", "::", "--port", "9000"], "[::]:9000"),
+        (["--port"], "127.0.0.1:8000"),
+    ],
+)
+def test_a_host_and_a_port_are_spelled_as_one_address(flags: list[str], address: str) -> None:
+    assert refusal(*flags).endswith(f"; did you mean --server-bind {address}?")
+
+
+@pytest.mark.parametrize("text", ["18110", ":18110", " :18110"])
+@pytest.mark.parametrize("flag", ["--server-bind", "--server-metrics-bind"])
+def test_a_port_alone_is_refused_with_the_whole_address(flag: str, text: str) -> None:
+    assert refusal(flag, text).endswith("; 127.0.0.1:18110 is for this machine alone, 0.0.0.0:18110 for all")
 
 
 def test_every_foreign_flag_has_one_of_ours() -> None:
@@ -245,7 +275,7 @@ def test_a_named_file_must_be_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--server-bind", "8000"], f"--server-bind '8000': must be {BINDS}"),
+        (["--server-bind", "8o00"], f"--server-bind '8o00': must be {BINDS}"),
         (["--server-bind", "h:70000"], f"--server-bind 'h:70000': must be {BINDS}"),
         (["--server-bind", "::1:80"], f"--server-bind '::1:80': must be {BINDS}"),
         (["--server-bind"], f"--server-bind needs a value: {BINDS}"),
@@ -260,7 +290,8 @@ def test_a_named_file_must_be_there(tmp_path: Path) -> None:
         (["--server-request-timeout", "inf"], "--server-request-timeout 'inf': must be 1 to 86400 seconds; 0: never"),
         (["--server-max-body-bytes", "2G"], "--server-max-body-bytes '2G': must be 1K to 1G bytes"),
         (["--cpu-threads", "x"], "--cpu-threads 'x': must be 1 to 1024; 0: one for each physical core"),
-        (["model.gguf"], "unexpected argument 'model.gguf'; options start with --, and --model-artifact names a model"),
+        (["model.gguf"], "unexpected argument 'model.gguf'; options start with --, and a model is named by "
+         "--model-artifact"),
     ],
 )  # fmt: skip
 def test_a_bad_value_says_what_is_allowed(arguments: list[str], message: str) -> None:
@@ -365,7 +396,7 @@ def test_what_config_print_writes_is_read_back(
         (["serv"], 2, "unknown command 'serv'; did you mean serve?"),
         (["pull", "smollm"], 2, "unknown command 'pull'; did you mean model download?"),
         (["frobnicate"], 2, "unknown command 'frobnicate'; there are serve, model list"),
-        (["/"], 2, "unexpected argument '/'; --model-artifact names a model"),
+        (["/"], 2, "unexpected argument '/'; a model is named by --model-artifact /"),
         (["model", "fetch"], 2, "did you mean model download?"),
         (["model", "downlod"], 2, "did you mean model download?"),
         (["model", "download", "smollm"], 2, "the catalog has no model 'smollm'"),
@@ -536,3 +567,9 @@ def test_the_guides_files_can_be_read_and_its_change_made(tmp_path: Path) -> Non
     (body,) = re.findall(r"-d '(.*?)'", text)
     assert plan_change(config, json.loads(body)).config.model.idle_unload == 0
     assert all(f"`{name}`" in text for name in (*PROFILE_TEXTS, *FAMILIES))
+    # What it says of the operator's own is what the declaration says.
+    outward = {Kind.PATH, Kind.PATHS, Kind.SECRET, Kind.ADDRESS, Kind.BINDS}
+    patchable = {field.key for field in FIELDS if field.is_patchable and field.kind in outward}
+    assert patchable == {"switch.known_models", "download.token"}
+    assert "`switch.known_models` gives a name" in text and "`download.token` is what" in text
+    assert PROFILES.keys() == PROFILE_TEXTS.keys()
