@@ -61,7 +61,7 @@ test("however it breaks off, what came stays, and what broke is said", async () 
     served(answer);
     const turn = new Turn(record());
     await ran(turn);
-    assert.deepEqual([turn.record.state, turn.record.text, turn.record.usage], [state, "One ", null], what);
+    assert.deepEqual([turn.record.state, turn.record.text, turn.record.usage?.completion_tokens], [state, "One ", 1], what);
     assert.match(turn.record.failure, failure);
     assert.equal(announcement.value.isUrgent, true);
   }
@@ -87,6 +87,7 @@ test("a stop keeps what came", async () => {
   run.stop();
   await ended;
   assert.deepEqual([turn.record.state, turn.record.text, turn.record.failure], ["STOPPED", "One two ", null]);
+  assert.deepEqual(turn.record.usage, { prompt_tokens: 0, completion_tokens: 2, isCounted: 1 });
   assert.equal(announcement.value.text, "Stopped");
 });
 

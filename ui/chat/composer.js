@@ -8,7 +8,7 @@ import { Icon } from "../shell/icons.js";
 import { attach, attached, clear, MAX_PASTED_LENGTH, PASTED, problemWith, read, show } from "../state/attachments.js";
 import { here, open, runOfOpen, stop } from "../state/chats.js";
 import { draftOf, keepDraft } from "../state/place.js";
-import { refusal } from "../state/session.js";
+import { excess, refusal } from "../state/session.js";
 import { waiting } from "../state/waiting.js";
 
 const Meter = later(async () => (await import("./meter.js")).Meter);
@@ -31,6 +31,7 @@ export function Composer() {
   const isStopShown = useGrace(isRunning);
   const obstacle = problemWith(attached.value);
   const said = problem || refusal.value || obstacle;
+  const warning = said ? "" : excess.value;
   const isEmpty = !text.trim() && !attached.value.length;
   const sending = obstacle || "Send (Enter)";
   const hasQueue = waiting.value.some((record) => record.conversation === id);
@@ -130,6 +131,7 @@ export function Composer() {
       </div>
     </div>
     ${said && html`<p class="ending bad" role="alert">${said}</p>`}
+    ${warning && html`<p class="ending warn" role="status">${warning}</p>`}
     <p class="hint"><kbd>Enter</kbd> sends <kbd>Shift Enter</kbd> a line <kbd>Esc</kbd> stops <kbd>↑</kbd> edits the last <kbd>${CONTROL} K</kbd> finds anything</p>
   </form>`;
 }

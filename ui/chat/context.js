@@ -7,6 +7,7 @@ import { html } from "../parts/html.js";
 import { answering } from "../state/server.js";
 import { settings } from "../state/settings.js";
 import { path } from "../state/tree.js";
+import { useFilling } from "./meter.js";
 
 const PAUSE_MS = 400;
 
@@ -20,15 +21,14 @@ export function Context() {
     const timer = setTimeout(() => countTokens(system, controller.signal).then(setNumSystem, () => {}), PAUSE_MS);
     return () => (clearTimeout(timer), controller.abort());
   }, [system]);
-  // The counts of a turn come when it ends, which its state tells.
-  for (const turn of path.value) turn.state.value;
-  const usage = path.value.findLast((turn) => turn.record.usage)?.record.usage;
+  const { prompt, answer } = useFilling();
+  const isRunning = path.value.at(-1)?.isRunning;
   const room = answering.value?.max_model_len;
   if (!room) return null;
   const parts = [
     { name: "thought", label: "System", size: numSystem },
-    { name: "read", label: "History", size: Math.max(0, (usage?.prompt_tokens ?? 0) - numSystem) },
-    { name: "wrote", label: "Last answer", size: usage?.completion_tokens ?? 0 },
+    { name: "read", label: "History", size: Math.max(0, prompt - numSystem) },
+    { name: "wrote", label: isRunning ? "This answer" : "Last answer", size: answer },
   ];
   const left = Math.max(0, room - parts.reduce((sum, { size }) => sum + size, 0));
   return html`<section><h2>Context</h2>

@@ -9,7 +9,7 @@ import { again, goOn, resume } from "../state/talk.js";
 export function Ending({ turn }) {
   const { failure, finish, usage, text, reasoning, request } = turn.record;
   const state = turn.state.value;
-  const count = usage ? `${usage.completion_tokens} tokens` : `${text.length.toLocaleString("en")} characters`;
+  const count = usage ? `${usage.isCounted ? "about " : ""}${usage.completion_tokens} tokens` : `${text.length.toLocaleString("en")} characters`;
   const canGoOn = request !== null && (text || reasoning);
   const goes = canGoOn && html`<button type="button" class="link resume" onClick=${() => resume(turn)}>Resume exactly</button>`;
   const retry = html`<button type="button" class="link retry" onClick=${() => sending(() => again(turn))}>Retry</button>`;

@@ -3,36 +3,79 @@
 import { countTokens } from "../api/tokenize.js";
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
+import { attached, isPicture, read } from "../state/attachments.js";
+import { contentOf, messagesOf } from "../state/content.js";
+import { filling } from "../state/filling.js";
 import { answering } from "../state/server.js";
+import { excess } from "../state/session.js";
+import { settings } from "../state/settings.js";
 import { path } from "../state/tree.js";
 
 const PAUSE_MS = 250;
-
-/** Tokens of the shown path by its last answer, and 0 before there is one. */
-export function tokensOfPath() {
-  const usage = path.value.findLast((turn) => turn.record.usage)?.record.usage;
-  return usage ? usage.prompt_tokens + usage.completion_tokens : 0;
-}
+const BEAT_MS = 250;
+/** From this share of the context on the whole of it is counted and not added up. */
+const NEARLY_FULL = 0.9;
 
 /** @param {{draft: string}} properties */
 export function Meter({ draft }) {
-  const [count, setCount] = useState(0);
-  useEffect(() => {
-    if (!draft) return setCount(0);
-    const controller = new AbortController();
-    const ask = () => countTokens(draft, controller.signal).then(setCount, () => {});
-    const timer = setTimeout(ask, PAUSE_MS);
-    return () => (clearTimeout(timer), controller.abort());
-  }, [draft]);
-  // The counts of a turn come when it ends, which its state tells.
-  for (const turn of path.value) turn.state.value;
+  const { prompt, answer, rate, isRough } = useFilling();
   const room = answering.value?.max_model_len;
-  const used = tokensOfPath() + count;
+  const before = prompt + answer;
+  const files = attached.value;
+  const { count, isExact } = useCount(draft, files, before, room ?? 0);
+  const used = before + count;
+  const share = room ? Math.min(100, (100 * used) / room) : 0;
+  useEffect(() => {
+    if (count && room && used >= room) excess.value = `This makes ${isExact ? "" : "about "}${words(used)} tokens, and the context has ${words(room)}: it will be refused.`;
+    return () => void (excess.value = "");
+  }, [count, room, used]);
   if (!room) return html`<span class="meter"></span>`;
-  const share = Math.min(100, (100 * used) / room);
   return html`<span class=${`meter ${share > 90 ? "full" : ""}`} title="Tokens of this chat and the draft">
     <meter class="reader" min="0" max=${room} value=${used}>${used} of ${room}</meter>
     <span class="track" aria-hidden="true"><span style=${{ width: `${share}%` }}></span></span>
-    <span aria-hidden="true">${count ? "≈ " : ""}${used.toLocaleString("en")}<span class="wide"> of ${room.toLocaleString("en")}</span></span>
+    <span aria-hidden="true">${isRough || (count && !isExact) ? "≈ " : ""}${words(used)}<span class="wide"> of ${words(room)}</span></span>
+    ${rate && html`<span class="rate" aria-hidden="true">${rate.toFixed(0)} tok/s</span>`}
   </span>`;
+}
+
+/** As `filling`, from beat to beat while something comes. */
+export function useFilling() {
+  const isRunning = path.value.some((turn) => turn.isRunning);
+  const [, beat] = useState(0);
+  useEffect(() => {
+    if (!isRunning) return;
+    const timer = setInterval(() => beat((count) => count + 1), BEAT_MS);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  return filling();
+}
+
+/**
+ * What the draft and its files add, some time after they last changed; near the end of the context as the server has it.
+ * @param {string} draft @param {import("../state/attachments.js").KeptFile[]} files @param {number} before @param {number} room
+ */
+function useCount(draft, files, before, room) {
+  const [found, setFound] = useState({ count: 0, isExact: false });
+  useEffect(() => {
+    if (!draft && !files.length) return setFound({ count: 0, isExact: false });
+    const controller = new AbortController();
+    const ask = async () => {
+      const record = /** @type {any} */ ({ id: "", role: "user", text: draft, tools: [], attachments: await read(files.filter((file) => !isPicture(file))) });
+      const count = await countTokens(/** @type {string} */ (contentOf(record)), controller.signal);
+      setFound({ count, isExact: false });
+      if (before + count < NEARLY_FULL * room) return;
+      const messages = [...path.value.map((turn) => turn.record), record].flatMap(messagesOf);
+      if (settings.value.system?.trim()) messages.unshift({ role: "system", content: settings.value.system });
+      setFound({ count: (await countTokens({ messages }, controller.signal)) - before, isExact: true });
+    };
+    // A server that does not say it now says it at the next key.
+    const timer = setTimeout(() => ask().catch(() => {}), PAUSE_MS);
+    return () => (clearTimeout(timer), controller.abort());
+  }, [draft, files, room]);
+  return found;
+}
+
+/** @param {number} count */
+function words(count) {
+  return count.toLocaleString("en");
 }

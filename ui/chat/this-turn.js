@@ -24,9 +24,9 @@ export function ThisTurn({ turn }) {
   const total = parts.reduce((sum, part) => sum + part.ms, 0) || 1;
   const rate = rateOf(record);
   const facts = [
-    ["Prompt", usage && `${usage.prompt_tokens} tokens`],
-    ["From cache", usage && `${usage.prompt_tokens_details?.cached_tokens ?? 0} tokens`],
-    ["Answer", usage && `${usage.completion_tokens} tokens`],
+    ["Prompt", tokens(usage?.prompt_tokens)],
+    ["From cache", usage && !usage.isCounted ? `${usage.prompt_tokens_details?.cached_tokens ?? 0} tokens` : null],
+    ["Answer", usage && `${usage.isCounted ? "≈ " : ""}${usage.completion_tokens} tokens`],
     ["Reasoning", tokens(usage?.completion_tokens_details?.reasoning_tokens)],
     ["Rewound", tokens(usage?.completion_tokens_details?.rewound_tokens)],
     ["Rate", rate && `${rate.toFixed(1)} tok/s`],

@@ -35,6 +35,7 @@ export class Run {
    */
   constructor(turn, fork) {
     this.turn = turn;
+    turn.numTokens = 0;
     this.#fork = fork;
     this.#replay = new Replay(turn.record.text, turn.record.reasoning);
     this.#kept = lengthsOf(turn);
@@ -114,6 +115,7 @@ export class Run {
     tell({ kind: "ended", turn: turn.id, record: turn.record });
     this.turn = this.#fork(turn, text, reasoning);
     this.turn.become({ state });
+    Object.assign(this.turn, { numPrompt: turn.numPrompt, numTokens: turn.numTokens });
     enter(this);
     this.#kept = lengthsOf(this.turn);
     this.#told = lengthsOf(this.turn);
@@ -126,6 +128,7 @@ export class Run {
     const { times } = record;
     times.first ??= now;
     times.last = now;
+    this.turn.numTokens += (event.kind === "text" && event.logprobs?.length) || 1;
     if (event.kind === "text" && event.logprobs) (record.logprobs ??= []).push(...event.logprobs);
     if (event.kind === "reasoning") {
       record.reasoning += event.text;
@@ -143,6 +146,9 @@ export class Run {
   /** @param {unknown} error */
   #fail(error) {
     const { turn } = this;
+    const { numPrompt, numTokens } = turn;
+    // The counts of a server come with the end of an answer only.
+    if (numTokens) turn.record.usage ??= { prompt_tokens: numPrompt, completion_tokens: numTokens, isCounted: 1 };
     if (isAbort(error)) return turn.advance("stop");
     if (!(error instanceof ApiError)) {
       turn.record.failure = `This page failed: ${error instanceof Error ? error.message : error}`;

@@ -48,6 +48,8 @@ export const storageProblem = signal("");
 export const isStoreFull = computed(() => storageProblem.value === FULL);
 /** What was done last and can be undone for a while. */
 export const undoable = signal(/** @type {{text: string, undo: () => void} | null} */ (null));
+/** What will not fit of the message that is written. */
+export const excess = signal("");
 /** Why what a person just asked for was not sent. */
 export const refusal = signal("");
 export const isConnected = computed(() => lostAt.value === null);

@@ -5,6 +5,7 @@ import { tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
 import { add, addBeside, begin, here, open, placeOf, save } from "./chats.js";
 import { isWhole } from "./content.js";
+import { measure } from "./filling.js";
 import { newId, newSeed } from "./ids.js";
 import { Run } from "./run.js";
 import { runIn, running } from "./running.js";
@@ -119,6 +120,7 @@ export async function resume(turn) {
   Object.assign(turn.record, { failure: null, finish: null, usage: null, timings: null, tools: [], logprobs: undefined });
   turn.record.times = timesFromNow();
   const ended = new Run(turn, fork).start();
+  measure(turn);
   await save(turn);
   await ended;
 }
@@ -175,6 +177,7 @@ async function answer(before, parent, request, place, sameAs) {
   turn.record.created += 1;
   // It runs before another tab is told of it, so that it is claimed when that asks.
   new Run(turn, fork).start();
+  measure(turn);
   await add([...before, turn], place.conversation);
 }
 

@@ -32,6 +32,9 @@ export class Turn {
   isCatchingUp = signal(false);
   /** While it waits for a lane: its place, and when it is asked for again, in ms since 1970. */
   queue = signal(/** @type {{place?: number, retryAt?: number} | null} */ (null));
+  /** While it runs: tokens of its prompt, 0 until they are counted, and of what came, a piece for a token. */
+  numPrompt = 0;
+  numTokens = 0;
   /** How often it went on after its end. */
   resumptions = signal(0);
 
@@ -88,7 +91,7 @@ const LEAST_MS = 250;
 /**
  * Tokens a second: as the server says, else between the first and the last, by the page's clock. Of an answer that was
  * resumed both are of the last request, which brought all of it.
- * @param {TurnRecord} record
+ * @param {Pick<TurnRecord, "times" | "usage"> & {timings?: any}} record
  */
 export function rateOf({ times, usage, timings }) {
   if (timings?.predicted_per_second > 0) return timings.predicted_per_second;

@@ -1,0 +1,66 @@
+"""How full the context is: by what is written, attached and coming, and by what came of a stopped answer."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.playground import CHROMIUM, ask, grown, open_page
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+# Tokens that the meter says, once that is what is asked for.
+METER = """(least) => {
+  const used = Number(document.querySelector(".meter meter")?.textContent.split(" ")[0]);
+  return used >= least ? used : null;
+}"""
+
+
+@pytest.fixture
+def page(context: BrowserContext, story_server: Server) -> Page:
+    return open_page(context, story_server.port)
+
+
+def used(page: Page, least: int) -> int:
+    handle: Any = page.wait_for_function(METER, arg=least, timeout=30_000)
+    return int(handle.json_value())
+
+
+def test_what_is_attached_counts_and_what_does_not_fit_is_said_before_it_is_sent(page: Page) -> None:
+    page.fill("#prompt", "Say hi")
+    assert 1 <= used(page, 1) < 9
+    page.set_input_files(".attach input", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"harbour " * 3000})
+    assert 2500 < used(page, 2500) < 8000
+    expect(page.locator(".composer .warn")).to_have_count(0)
+    page.set_input_files(".attach input", {"name": "more.txt", "mimeType": "text/plain", "buffer": b"harbour " * 9000})
+    warning = page.locator(".composer .warn")
+    expect(warning).to_contain_text(
+        re.compile(r"This makes \d+,\d+ tokens, and the context has 8,192: it will be refused")
+    )
+    expect(page.locator(".meter.full")).to_be_visible()
+    page.click("[aria-label='Remove more.txt']")
+    expect(warning).to_have_count(0)
+
+
+def test_it_moves_while_an_answer_comes_and_stays_where_that_was_stopped(page: Page) -> None:
+    ask(page, "A story")
+    first = used(page, 10)
+    assert used(page, first + 20) > first
+    expect(page.locator(".meter .rate")).to_have_text(re.compile(r"^\d+ tok/s$"))
+    expect(page.locator(".panel")).to_contain_text("This answer")
+    grown(page, 200)
+    page.keyboard.press("Escape")
+    expect(page.locator(".ending")).to_contain_text(re.compile(r"Stopped by you after about \d+ tokens"))
+    expect(page.locator(".meter .rate")).to_have_count(0)
+    expect(page.locator(".readout")).to_contain_text(re.compile(r"\d tok/s.*≈ \d+ tokens"))
+    stopped = used(page, first)
+    page.reload()
+    assert used(page, first) == stopped
+    count = int(re.findall(r"about (\d+) tokens", page.locator(".ending").inner_text())[0])
+    exact = page.evaluate(
+        """async () => { const { path } = await import("/ui/state/tree.js");
+        return (await import("/ui/api/tokenize.js")).countTokens(path.value.at(-1).record.text); }"""
+    )
+    assert abs(count - exact) < 4
