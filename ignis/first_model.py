@@ -5,6 +5,7 @@ import math
 import shlex
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -112,10 +113,20 @@ class FirstModel:
             "serves as soon as it is here. With --download-enabled false nothing is fetched at a start."
         )
         try:
-            return await self._downloads.fetch(entry, ProgressReport(entry.id, sys.stderr))
+            progress = ProgressReport(entry.id, sys.stderr, partial(self._tell_progress, entry.id))
+            return await self._downloads.fetch(entry, progress)
         except IgnisError as error:
             self._miss(entry, error)
             return await self._fetched(entry)
+
+    def _tell_progress(self, id: str, done_bytes: int, total_bytes: int, bytes_per_second: int) -> None:
+        self._log.emit(
+            "ignis.model.download_progress",
+            id=id,
+            done_bytes=done_bytes,
+            total_bytes=total_bytes,
+            bytes_per_second=bytes_per_second,
+        )
 
     def _expect(self, entry: CatalogModel) -> None:
         """Has requests for it held, as long as its download lasts."""

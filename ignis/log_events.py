@@ -172,6 +172,17 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.model.download_progress": (
+        "info",
+        frozenset(
+            {
+                "id",
+                "done_bytes",
+                "total_bytes",
+                "bytes_per_second",
+            }
+        ),
+    ),
     "ignis.model.download_ended": (
         "info",
         frozenset(

@@ -2,6 +2,7 @@
 
 import json
 from collections import deque
+from collections.abc import Callable
 from typing import TextIO
 
 from ignis.clock import Clock, monotonic_s
@@ -31,9 +32,18 @@ class Rate:
 class ProgressReport:
     """One line that is redrawn on a terminal, else a JSON object a line for every tenth of the way."""
 
-    def __init__(self, title: str, output: TextIO, clock: Clock = monotonic_s) -> None:
+    def __init__(
+        self,
+        title: str,
+        output: TextIO,
+        tell: Callable[[int, int, int], None] | None = None,
+        clock: Clock = monotonic_s,
+    ) -> None:
+        """tell: called for every tenth in place of writing to an output that is no terminal, with the bytes that are
+        here, those that there will be, and the rate."""
         self._title = title
         self._output = output
+        self._tell = tell
         self._clock = clock
         self._rate = Rate(clock)
         self._shown_s = float("-inf")
@@ -53,6 +63,9 @@ class ProgressReport:
         tenths = done_bytes * 10 // total_bytes if total_bytes else done_bytes >> 24
         if tenths != self._shown_tenths:
             self._shown_tenths = tenths
+            if self._tell is not None:
+                self._tell(done_bytes, total_bytes, round(rate))
+                return
             facts = {
                 "event": "ignis.model.download",
                 "id": self._title,

@@ -268,6 +268,10 @@ def test_without_a_terminal_it_is_told_and_fetched(mirror: Mirror, tmp_path: Pat
         text = server.log_text()
     assert f"There is no model in {tmp_path}/models yet: first (" in text
     assert "[y/N]" not in text
+    # The way there has the shape of the log, as whoever collects it reads it.
+    *_, last = parse_events(text, "ignis.model.download_progress")
+    assert last["done_bytes"] == last["total_bytes"] > 0 and {"timestamp", "level", "id"} <= last.keys()
+    assert '"ignis.model.download"' not in text
 
 
 @pytest.mark.parametrize(

@@ -774,6 +774,16 @@ def test_the_rate_is_of_what_came_in_the_last_seconds() -> None:
     assert rate(1100) == 0.0
 
 
+def test_progress_is_told_to_a_log_in_place_of_being_written() -> None:
+    output = io.StringIO()
+    told: list[tuple[int, int, int]] = []
+    report = ProgressReport("tiny", output, lambda *facts: told.append(facts), clock=lambda: 1.0)
+    report(500, 1000, 500)
+    report(510, 1000, 510)
+    report(1000, 1000, 1000)
+    assert (told, output.getvalue()) == ([(500, 1000, 0), (1000, 1000, 0)], "")
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
