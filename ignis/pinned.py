@@ -79,8 +79,11 @@ def forget(wanted: PinnedFile, folder: Path) -> None:
     """Has the file hashed anew when somebody next asks for it."""
     stamp = folder / f"{wanted.name}.verified"
     _REMEMBERED.pop(stamp.absolute(), None)
-    with contextlib.suppress(OSError):
-        stamp.unlink()
+    try:
+        stamp.unlink(missing_ok=True)
+    except OSError:
+        # Where it cannot be removed it counts for nothing from now on.
+        _FORGOTTEN.add(stamp.absolute())
 
 
 def settle(wanted: PinnedFile, part: Path, path: Path) -> None:
@@ -158,6 +161,8 @@ class _Stamp:
             written = json.loads(read_regular(self.place, _STAMP_BYTES))
         except (OSError, ValueError):
             written = None
+        if self.place.absolute() in _FORGOTTEN:
+            written = None
         # An older one that cannot be written over says nothing.
         for stamp in (written, _REMEMBERED.get(self.place.absolute())):
             if isinstance(stamp, dict) and {name: stamp.get(name) for name in self.facts} == self.facts:
@@ -172,12 +177,15 @@ class _Stamp:
             part = self.place.with_name(f"{self.place.name}.part")
             part.write_text(json.dumps(written))
             part.replace(self.place)
+            _FORGOTTEN.discard(self.place.absolute())
         except OSError:
             _REMEMBERED[self.place.absolute()] = written
 
 
 _HASHING: dict[Path, threading.Lock] = {}
 """By file: the disk is read once, not for each who waits for it."""
+_FORGOTTEN: set[Path] = set()
+"""Stamps that lie there and are not to be believed."""
 _REMEMBERED: dict[Path, dict[str, str | int]] = {}
 """Stamps that could not be written, by where they should lie."""
 

@@ -638,6 +638,30 @@ def test_in_a_folder_that_cannot_be_written_a_file_is_hashed_once(
     assert num_hashed == 3
 
 
+def test_a_file_is_hashed_anew_though_its_stamp_cannot_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, facts = tmp_path / "tiny.gguf", (1, 1)
+    path.write_bytes(CONTENT)
+    os.utime(path, facts)
+    assert verified(WANTED, tmp_path) == path
+    # A disk that loses a bit leaves the times as they were.
+    with path.open("r+b") as file:
+        file.write(flipped(CONTENT))
+    os.utime(path, facts)
+    assert verified(WANTED, tmp_path) == path
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    monkeypatch.setattr(Path, "write_text", refuse)
+    forget(WANTED, tmp_path)
+    for _ in range(2):
+        with pytest.raises(ModelFileError, match="it has SHA-256"):
+            verified(WANTED, tmp_path)
+
+
 # --- whose index
 
 
