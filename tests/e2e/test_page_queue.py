@@ -186,3 +186,49 @@ def test_a_message_on_its_way_is_no_draft_and_what_is_typed_meanwhile_is(
     expect(page.locator("#prompt")).to_have_value("Next")
     page.reload()
     expect(page.locator("#prompt")).to_have_value("Next")
+
+
+def test_what_waits_in_a_chat_that_is_not_opened_after_a_reload_is_sent_or_shown(
+    context: BrowserContext, start_server: Start
+) -> None:
+    first = start_server(command=paced(60))
+    first.wait_ready()
+    page = open_page(context, first.port)
+    page.wait_for_function("() => performance.getEntriesByName('whole').length")
+    first.stop(signal.SIGKILL)
+    for text in ("Say exactly: Here I am.", "Say exactly: Later."):
+        page.click("#new-chat")
+        ask(page, text)
+        expect(page.locator(".queue")).to_contain_text(text)
+    # The second is an old one by now: it goes at a word of the person.
+    page.evaluate(
+        """async () => { const { waiting } = await import("/ui/state/waiting.js");
+        const { save } = await import("/ui/store/turns.js");
+        await save({ ...waiting.value[1], created: Date.now() - 90_000 }); }"""
+    )
+    page.close()
+    with start_server(command=paced(60), port=first.port):
+        page = open_page(context, first.port)
+        expect(page.locator(".list li")).to_have_count(2)
+        expect(page.locator(".list li [aria-label='a message waits']")).to_have_count(1)
+        page.click(".list li a >> text=Here I am")
+        assert answered(page) == ["Here I am."]
+        page.click(".list li:has([aria-label='a message waits']) a")
+        expect(page.locator(".queue li")).to_have_text("Say exactly: Later.")
+        page.click("#send-waiting")
+        assert answered(page) == ["Later."]
+        expect(page.locator(".list li [aria-label='a message waits']")).to_have_count(0)
+        context.close()
+
+
+def test_a_place_in_the_line_for_a_lane_is_announced(context: BrowserContext, start_server: Start) -> None:
+    with start_server("--model-decode-lanes", "1", command=paced(20)) as one_lane:
+        one_lane.wait_ready()
+        page = open_page(context, one_lane.port)
+        ask(page, "A story")
+        grown(page)
+        page.click("#new-chat")
+        ask(page, "Say exactly: Two.")
+        expect(page.locator(".reader[aria-live=polite]")).to_have_text("Queued, place 1")
+        expect(page.locator(".waiting")).to_contain_text("place 1")
+        context.close()

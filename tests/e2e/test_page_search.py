@@ -129,3 +129,32 @@ def test_axe_finds_nothing_in_what_a_search_finds(page: Page, axe: str, scheme: 
     # The browser's own list, over the page while it is open.
     page.keyboard.press("Space")
     assert findings(page, axe) == []
+
+
+def test_a_hit_that_was_gone_to_is_gone_to_again_and_all_chats_are_known_by_name(page: Page) -> None:
+    page.evaluate(
+        """async () => {
+          const { save } = await import("/ui/store/conversations.js");
+          for (let at = 0; at < 70; at += 1) {
+            await save({ id: `more${at}`, title: `Filler ${at}`, head: null, settings: {}, created: 1,
+              updated: 100 + at, preview: "", v: 1 });
+          }
+        }"""
+    )
+    page.reload()
+    expect(page.locator(".list li")).to_have_count(60)
+    page.fill("#search-chats", "behind the")
+    hit = page.locator(".hits li a")
+    expect(hit).to_contain_text("Places")
+    hit.click()
+    expect(page.locator(".branches")).to_contain_text("1 / 2")
+    page.click("[aria-label='Later version']")
+    expect(page.locator(".branches")).to_contain_text("2 / 2")
+    hit.click()
+    expect(page.locator(".branches")).to_contain_text("1 / 2")
+    expect(page.locator(".turn.answer[data-keyed]")).to_be_focused()
+    page.keyboard.press("Control+k")
+    page.fill("#palette", "Harbour dues")
+    expect(page.locator(".choices-list .row")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Title of this chat")).to_have_value("Harbour dues")

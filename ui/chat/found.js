@@ -3,24 +3,25 @@
 import { useEffect } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { count } from "../parts/format.js";
-import { list } from "../state/chats.js";
-import { halt, search, searched } from "../state/search.js";
+import { halt, readTitles, search, searched, titles } from "../state/search.js";
+import { reach } from "./acts.js";
 
 /** @param {{words: string, row: import("../vendor/preact.js").ComponentType<any>}} properties row: what shows a chat of the list */
 export function Found({ words, row }) {
   useEffect(() => {
     search(words);
+    readTitles();
   }, [words]);
   useEffect(() => halt, []);
   const { chats, hits, numRead, isDone } = searched.value;
-  const titles = new Map(list.value.map(({ id, title }) => [id, title]));
+  const named = new Map(titles.value.map(({ id, title }) => [id, title]));
   const state = isDone ? (hits.length || chats.length ? "" : "No chat has that in its title or text.") : `Reading… ${count(numRead)} turns so far`;
   return html`${chats.length > 0 && html`<section><h2>Titles</h2><ul>${chats.map((chat) => html`<${row} key=${chat.id} chat=${chat} isBusy=${false} />`)}</ul></section>`}
     ${hits.length > 0 &&
     html`<section class="hits"><h2>Texts</h2><ul>${hits.map(
       ({ turn, conversation, role, before, match, after }) => html`<li key=${turn}>
-        <a href=${`#/chat/${conversation}/${turn}`}>
-          <span class="about">${titles.has(conversation) && html`<span class="in">${titles.get(conversation)}</span> · `}${role === "user" ? "you" : "answer"}</span>
+        <a href=${`#/chat/${conversation}/${turn}`} onClick=${() => location.hash.endsWith(`/${turn}`) && reach(turn)}>
+          <span class="about">${named.has(conversation) && html`<span class="in">${named.get(conversation)}</span> · `}${role === "user" ? "you" : "answer"}</span>
           <span class="hit">${before}<mark>${match}</mark>${after}</span>
         </a></li>`,
     )}</ul></section>`}

@@ -9,6 +9,7 @@ import { Icon } from "../shell/icons.js";
 import { hasMore, list, more, NEW, open } from "../state/chats.js";
 import { running } from "../state/running.js";
 import { offerUndo } from "../state/session.js";
+import { waiting } from "../state/waiting.js";
 
 const Found = later(async () => (await import("./found.js")).Found);
 const Transfer = later(async () => (await import("./transfer.js")).Transfer);
@@ -47,6 +48,7 @@ function startNew() {
 /** @param {{chat: import("../state/chats.js").Conversation, isBusy: boolean}} properties */
 function Row({ chat, isBusy }) {
   const isOpen = open.value.id === chat.id;
+  const waits = waiting.value.some((record) => record.conversation === chat.id);
   const drop = async (/** @type {Event} */ event) => {
     const link = /** @type {HTMLElement} */ (event.currentTarget).previousElementSibling;
     const at = rows().findIndex((row) => row === link);
@@ -61,7 +63,7 @@ function Row({ chat, isBusy }) {
   };
   return html`<li class=${isOpen ? "open" : ""}>
     <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "true" : undefined}>
-      ${isBusy && html`<span class="dot" data-state="loading" role="img" aria-label="answering"></span>`}
+      ${(isBusy || waits) && html`<span class="dot" data-state=${isBusy ? "loading" : "unloaded"} role="img" aria-label=${isBusy ? "answering" : "a message waits"}></span>`}
       <span class="name">${chat.title}</span>
       <time>${when(chat.updated)}</time>
     </a>

@@ -6,6 +6,7 @@ import { actions } from "../state/actions.js";
 import { list } from "../state/chats.js";
 import { fields as configFields } from "../state/config.js";
 import { presets, take } from "../state/presets.js";
+import { titles } from "../state/search.js";
 import { change, fields, loaded, models, reload, unload } from "../state/server.js";
 import { dialog, hasKey, isKeyWanted, look, panelTab, route, setLook, showBeside, useKey } from "../state/session.js";
 import { exportAll } from "../state/transfer.js";
@@ -35,7 +36,7 @@ export function groups(views) {
   return [
     { name: "Actions", items: [...actions.value, ...shown(), ...own()] },
     { name: "Views", items: views.map(({ name, label }, at) => ({ label, keys: `Alt ${at + 1}`, act: () => go(name) })) },
-    { name: "Chats", items: list.value.map(({ id, title, preview }) => ({ label: title, words: preview, act: () => go("chat", id) })) },
+    { name: "Chats", items: (titles.value.length ? titles : list).value.map(({ id, title, preview }) => ({ label: title, words: preview, act: () => go("chat", id) })) },
     { name: "Models", items: models.value.map(modelItem) },
     { name: "Fields of a request", items: [...fields.value].map(fieldItem) },
     { name: "Configuration", items: configFields.value.map(({ key, description }) => ({ label: key, about: description, act: () => go("server", "config", key) })) },

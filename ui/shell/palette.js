@@ -6,6 +6,7 @@ import { html } from "../parts/html.js";
 import { matching } from "../parts/matching.js";
 import { fields, load } from "../state/config.js";
 import { load as loadPresets } from "../state/presets.js";
+import { readTitles } from "../state/search.js";
 import { status } from "../state/server.js";
 import { dialog } from "../state/session.js";
 import { groups } from "./commands.js";
@@ -23,6 +24,7 @@ export function Palette({ views }) {
     // Without a server, or its key, there is nothing to ask it.
     if (!fields.value.length && !["", "away", "locked"].includes(status.value)) load();
     loadPresets();
+    readTitles();
   }, []);
   useEffect(() => chosen.current?.scrollIntoView({ block: "nearest" }), [at]);
   const found = matching(groups(views), wanted, wanted.trim() ? LIMIT : FIRST_LIMIT);

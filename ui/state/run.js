@@ -83,6 +83,7 @@ export class Run {
       const { turn } = this;
       const { record } = turn;
       turn.isCatchingUp.value = this.#replay.isUnderWay;
+      if (event.kind === "queued" && (!turn.queue.value || event.place !== turn.queue.value.place)) announce(event.place ? `Queued, place ${event.place}` : "Queued");
       turn.queue.value = event.kind === "queued" ? event : null;
       if (event.kind === "usage") {
         Object.assign(record, { usage: event.usage, timings: event.timings });

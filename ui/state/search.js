@@ -13,8 +13,15 @@ const MAX_HITS = 200;
 
 export const searched = signal({ words: "", chats: /** @type {import("../store/conversations.js").Conversation[]} */ ([]), hits: /** @type {Hit[]} */ ([]), numRead: 0, isDone: true });
 
+/** Of all chats that are kept, the newest first. */
+export const titles = signal(/** @type {import("../store/conversations.js").Conversation[]} */ ([]));
+
 /** @type {AbortController | null} */
 let under = null;
+
+export async function readTitles() {
+  titles.value = (await keeping(() => stored.inTitles(/(?:)/))) ?? [];
+}
 
 /** What was found so far stays. */
 export function halt() {

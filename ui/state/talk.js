@@ -14,7 +14,7 @@ import { announce, isConnected, keeping, lostAt } from "./session.js";
 import { requestFor } from "./settings.js";
 import { below, pathTo, turns } from "./tree.js";
 import { timesFromNow, Turn } from "./turn.js";
-import { enqueue, held, hold, OLD_MS, release, waiting } from "./waiting.js";
+import { enqueue, held, hold, OLD_MS, release, remember, settle, waiting } from "./waiting.js";
 
 /** @typedef {import("./chats.js").Place} Place */
 
@@ -46,6 +46,7 @@ export function start() {
       next.forEach(flush);
     });
   });
+  for (const chat of remember()) placeOf(chat).then(() => settle(chat));
 }
 
 // --- Actions

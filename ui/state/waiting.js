@@ -1,18 +1,48 @@
 // Messages that wait to be sent: for a running answer to end, or for the server to be there. Kept, so that none is lost.
 
 import * as stored from "../store/turns.js";
-import { signal } from "../vendor/signals-core.js";
-import { keeping } from "./session.js";
+import { effect, signal } from "../vendor/signals-core.js";
+import { keeping, keepWord, keptWord } from "./session.js";
 
 /** @typedef {import("../store/turns.js").TurnRecord} TurnRecord */
 
 /** After so long without a server a person may have changed their mind. */
 export const OLD_MS = 60_000;
 
-/** Oldest first, of every conversation that was opened. */
+/** Beside the store, whose turns are read chat by chat: which of them have something that waits. */
+const KEPT = "ignis.waiting";
+
+/** Oldest first, of every conversation. */
 export const waiting = signal(/** @type {TurnRecord[]} */ ([]));
 /** Conversations whose messages wait for a word of the person: one is being edited, or they are old. */
 export const held = signal(/** @type {Set<string>} */ (new Set()));
+
+// --- Lifecycle
+
+/** Keeps from now on which conversations have something that waits. Returns those that had when the page came. */
+export function remember() {
+  const kept = keptChats();
+  /** @type {Set<string>} */
+  let known = new Set();
+  effect(() => {
+    const now = new Set(waiting.value.map((record) => record.conversation));
+    // Another tab has its own.
+    const others = keptChats().filter((chat) => !known.has(chat));
+    keepWord("localStorage", KEPT, JSON.stringify([...new Set([...others, ...now])]));
+    known = now;
+  });
+  return kept;
+}
+
+/** It was looked at. @param {string} chat */
+export function settle(chat) {
+  if (!waiting.value.some((record) => record.conversation === chat)) keepWord("localStorage", KEPT, JSON.stringify(keptChats().filter((each) => each !== chat)));
+}
+
+/** @returns {string[]} */
+function keptChats() {
+  return JSON.parse(keptWord("localStorage", KEPT) ?? "[]");
+}
 
 // --- Actions
 

@@ -1,0 +1,54 @@
+"""The page on a phone: a chat has its title there, and a keyboard takes no room from what is written."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.axe import findings
+from tests.e2e.playground import CHROMIUM, answered, ask, open_page
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+SIZE = {"width": 360, "height": 740}
+
+
+@pytest.fixture
+def page(browser: Browser, story_server: Server) -> Iterator[Page]:
+    context = browser.new_context(viewport=SIZE, has_touch=True, is_mobile=True)
+    yield open_page(context, story_server.port)
+    context.close()
+
+
+def test_the_title_stands_over_the_model_and_can_be_changed(page: Page, axe: str) -> None:
+    expect(page.locator("h1")).to_have_text("New chat")
+    before = page.locator(".chat .bar").bounding_box()
+    ask(page, "Say exactly: One.")
+    page.tap("#send")
+    answered(page)
+    title = page.get_by_label("Title of this chat")
+    expect(title).to_have_value("Say exactly: One.")
+    upper, lower = title.bounding_box(), page.locator(".bar .chip").bounding_box()
+    assert upper is not None and lower is not None
+    assert upper["width"] > 200 and upper["y"] + upper["height"] <= lower["y"] + 1
+    assert page.locator(".chat .bar").bounding_box() == before
+    title.fill("A name")
+    title.press("Enter")
+    title.blur()
+    page.tap("[aria-label=Chats]")
+    expect(page.locator(".list li .name")).to_have_text("A name")
+    assert findings(page, axe) == []
+
+
+def test_the_bar_gives_its_room_to_a_keyboard_and_comes_back(page: Page) -> None:
+    rail = page.locator(".rail")
+    expect(rail).to_be_visible()
+    page.tap("#prompt")
+    expect(rail).to_be_visible()
+    page.set_viewport_size({"width": 360, "height": 420})
+    expect(rail).to_be_hidden()
+    end = page.locator(".composer").evaluate("(place) => innerHeight - place.getBoundingClientRect().bottom")
+    assert end < 5
+    page.set_viewport_size(SIZE)
+    expect(rail).to_be_visible()
