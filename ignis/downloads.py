@@ -50,7 +50,8 @@ class Download:
     state: DownloadState = DownloadState.WAITING
     done_bytes: int = 0
     total_bytes: int = 0
-    bytes_per_second: float = 0.0
+    rate: Rate | None = None
+    """Once it runs."""
     reason: str = ""
     """Why it failed."""
     error: IgnisError | None = None
@@ -63,6 +64,10 @@ class Download:
     @property
     def is_over(self) -> bool:
         return self.state in _OVER
+
+    @property
+    def bytes_per_second(self) -> float:
+        return 0.0 if self.rate is None or self.is_over else self.rate.now()
 
 
 class Downloads:
@@ -197,7 +202,8 @@ class Downloads:
                 async with self._room:
                     download.state = DownloadState.RUNNING
                     self._on_change()
-                    note = Note(download, self._metrics, progress, Rate(self._clock))
+                    download.rate = Rate(self._clock)
+                    note = Note(download, self._metrics, progress, download.rate)
                     # Abandoned by a stop and by a shutdown: its part is gone on with by the next one.
                     download.path = await trio.to_thread.run_sync(
                         fetch_model, download.entry, self.config, note, download.halt, abandon_on_cancel=True
@@ -210,7 +216,6 @@ class Downloads:
                 download.state, download.error, download.reason = DownloadState.FAILED, error, error.message
         if download.scope.cancelled_caught:
             download.error = StoppedError(STOPPED)
-        download.bytes_per_second = 0.0
         duration_ms = round((self._clock() - began_s) * 1e3, 1)
         done_bytes, outcome = download.done_bytes, download.state.value
         self._metrics.count("ignis_model_downloads", label=outcome)
@@ -239,7 +244,7 @@ class Note:
     def __call__(self, done_bytes: int, total_bytes: int, came_bytes: int) -> None:
         download = self.download
         download.done_bytes, download.total_bytes = done_bytes, total_bytes
-        download.bytes_per_second = self.rate(came_bytes)
+        self.rate(came_bytes)
         if came_bytes > self.came_bytes:
             self.metrics.count("ignis_model_download_bytes", came_bytes - self.came_bytes)
             self.came_bytes = came_bytes

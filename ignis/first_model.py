@@ -133,9 +133,10 @@ class FirstModel:
 
         def seconds_left() -> float:
             download = self._downloads.known.get(entry.id)
-            if download is None or not download.bytes_per_second:
+            rate = 0.0 if download is None else download.bytes_per_second
+            if download is None or not rate:
                 return math.inf
-            return max(0, download.total_bytes - download.done_bytes) / download.bytes_per_second
+            return max(0, download.total_bytes - download.done_bytes) / rate
 
         self._keeper.expect(self._name, seconds_left)
 

@@ -28,6 +28,14 @@ class Rate:
         then_s, then_bytes = self._seen[0]
         return max(came_bytes - then_bytes, 0) / (now_s - then_s) if now_s > then_s else 0.0
 
+    def now(self) -> float:
+        """The rate as it is, though nothing may have been noted for long: of what is silent it falls to 0."""
+        now_s, seen = self._clock(), list(self._seen)
+        recent = [(then_s, then_bytes) for then_s, then_bytes in seen if now_s - then_s <= _WINDOW_S]
+        if not recent or now_s == recent[0][0]:
+            return 0.0
+        return max(seen[-1][1] - recent[0][1], 0) / (now_s - recent[0][0])
+
 
 class ProgressReport:
     """One line that is redrawn on a terminal, else a JSON object a line for every tenth of the way."""

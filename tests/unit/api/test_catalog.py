@@ -290,16 +290,20 @@ async def test_the_rate_of_a_download_is_told_while_it_runs_and_counts_what_came
         row = (await row_of(rig))["download"]
         # Two quarters are here, and one has come, in at least two looks; with the one that was here it would be more.
         assert 0 < row["bytes_per_second"] <= len(CONTENT) // 4
+        # Each further look takes a second, and the mirror is silent.
+        rates = [download.bytes_per_second for _ in range(8)]
+        assert rates == sorted(rates, reverse=True) and rates[-1] == 0
         go_on.set()
         ended = await over(rig)
     assert (ended["state"], ended["bytes_per_second"]) == ("complete", 0)
 
 
 def test_the_rate_and_the_count_are_of_what_came_not_of_what_was_there() -> None:
-    metrics, times = Metrics("1"), iter((1.0, 3.0))
+    metrics, times = Metrics("1"), iter((1.0, 3.0, 3.0))
     catalog = load_catalog()
-    download = Download(catalog.models[catalog.default])
-    note = Note(download, metrics, None, Rate(lambda: next(times)))
+    download = Download(catalog.models[catalog.default], rate=Rate(lambda: next(times)))
+    assert download.rate is not None
+    note = Note(download, metrics, None, download.rate)
     note(100, 2000, 100)
     # A file that was there is found to be right meanwhile.
     note(1900, 2000, 700)
