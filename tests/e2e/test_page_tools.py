@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.e2e.axe import findings
 from tests.e2e.browser import CHROMIUM, opened_page
@@ -65,3 +67,65 @@ def test_a_model_that_did_not_go_on_can_be_told_to(page: Page) -> None:
     page.click(".carry-on")
     assert answered(page, 2)[1] == ANSWER
     expect(page.locator(".carry-on")).to_have_count(0)
+
+
+def streamed(*deltas: dict[str, Any], reason: str = "stop") -> str:
+    """A completion as a server streams it."""
+    chunks = [*({"delta": delta} for delta in deltas), {"delta": {}, "finish_reason": reason}]
+    return (
+        "".join(f"data: {json.dumps({'model': 'm', 'choices': [chunk]})}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+    )
+
+
+def test_the_pages_own_tools_are_done_as_they_are_called(page: Page) -> None:
+    calls = [
+        {"index": 0, "function": {"name": "date_and_time", "arguments": "{}"}},
+        {"index": 1, "function": {"name": "agents", "arguments": json.dumps({"tasks": ["One", "Two"]})}},
+        {"index": 2, "function": {"name": "ask", "arguments": json.dumps({"question": "Why?"})}},
+    ]
+    answers = [streamed({"tool_calls": calls}, reason="tool_calls"), streamed({"content": "It is so."})]
+    asked: list[Any] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        route.fulfill(body=answers[len(asked) - 1], headers={"Content-Type": "text/event-stream"})
+
+    page.route("**/v1/chat/completions", answer)
+    page.click("#set-own-tools")
+    ask(page, "What now?")
+    cards = page.locator(".tool-card")
+    expect(cards).to_have_count(3)
+    # What asks the person waits for the person.
+    expect(cards.locator(".tag")).to_have_text(["answered", "answered", "called"])
+    page.get_by_label("Result of ask").fill("Because")
+    page.get_by_text("Give the result").click()
+    expect(page.locator(".turn.answer .prose").last).to_have_text("It is so.")
+    assert [tool["function"]["name"] for tool in asked[0]["tools"]] == ["agents", "ask", "date_and_time", "weather"]
+    now, agents, why = (message["content"] for message in asked[1]["messages"] if message["role"] == "tool")
+    assert now.split()[3] == str(datetime.now().astimezone().year)
+    assert agents == f"Task 1: One\n{ANSWER}\n\nTask 2: Two\n{ANSWER}"
+    assert why == "Because"
+    page.evaluate("location.hash = '#/agents'")
+    expect(page.locator(".task-table tbody tr")).to_have_count(2)
+
+
+def test_a_list_of_tasks_that_is_stopped_leaves_the_call_to_the_person(page: Page) -> None:
+    call = {"index": 0, "function": {"name": "agents", "arguments": json.dumps({"tasks": ["One"]})}}
+    page.route(
+        "**/v1/chat/completions",
+        lambda route: route.fulfill(
+            body=streamed({"tool_calls": [call]}), headers={"Content-Type": "text/event-stream"}
+        ),
+    )
+    # An agent that never answers.
+    page.evaluate(
+        "import('/ui/api/socket.js').then(({ socket }) => { socket.respond = async function* (_, signal) {"
+        " await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))); }; })"
+    )
+    page.click("#set-own-tools")
+    ask(page, "What now?")
+    expect(page.locator(".tool-card")).to_contain_text("0 of 1 tasks done")
+    page.locator(".tool-card").get_by_text("Stop").click()
+    expect(page.locator(".tool-card .do")).to_have_text("Do it")
+    expect(page.locator(".tool-card .tag")).to_have_text("called")
+    expect(page.locator(".turn.answer")).to_have_count(1)

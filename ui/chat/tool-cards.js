@@ -6,6 +6,7 @@ import { readPartial } from "../parts/partial-json.js";
 import { Tree, isTooDeep } from "../parts/tree.js";
 import { Icon } from "../shell/icons.js";
 import { isWhole } from "../state/content.js";
+import { isOurs, lists } from "../state/own.js";
 import { draftOf, keepDraft } from "../state/place.js";
 import { sending } from "../state/session.js";
 import { carryOn, giveResult } from "../state/talk.js";
@@ -20,7 +21,7 @@ const FOLDED_LENGTH = 300;
 /** @param {{turn: import("../state/turn.js").Turn}} properties */
 export function ToolCards({ turn }) {
   const [, setLength] = useState(0);
-  const [, tick] = useState(0);
+  turn.results.value;
   const state = turn.state.value;
   // Arguments grow without a signal, as all text of a turn does.
   useEffect(() => {
@@ -33,20 +34,25 @@ export function ToolCards({ turn }) {
     });
   }, [turn, turn.isRunning]);
   const { tools } = turn.record;
-  const give = (/** @type {number} */ index) => (/** @type {string} */ result) => {
-    sending(() => giveResult(turn, index, result));
-    tick((count) => count + 1);
-  };
+  const give = (/** @type {number} */ index) => (/** @type {string} */ result) => sending(() => giveResult(turn, index, result));
+  const act = (/** @type {number} */ index) => async () => (await import("../state/own-tools.js")).doCall(turn, index);
   const canGoOn = !turn.isRunning && tools.some(isWhole) && tools.every((call) => call.result !== undefined || !isWhole(call)) && !below(turns.value, turn.id).length;
   return html`${tools.map((call, index) => {
-      const draft = !turn.isRunning && call.result === undefined && isWhole(call) ? `${turn.id}/${index}` : "";
-      return html`<${ToolCard} key=${index} call=${call} isWritten=${!turn.isRunning || index < tools.length - 1} state=${state} draft=${draft} onGive=${give(index)} />`;
+      const key = `${turn.id}/${index}`;
+      const series = lists.value.get(key);
+      const draft = !turn.isRunning && call.result === undefined && isWhole(call) && !series ? key : "";
+      const onDo = isOurs(turn.record, call.name) ? act(index) : null;
+      return html`<${ToolCard} key=${index} call=${call} isWritten=${!turn.isRunning || index < tools.length - 1} state=${state} draft=${draft} series=${series} onDo=${onDo} onGive=${give(index)} />`;
     })}
     ${canGoOn && html`<p class="ending"><button type="button" class="link carry-on" onClick=${() => sending(() => carryOn(turn))}>Go on with ${tools.length === 1 ? "this result" : "these results"}</button></p>`}`;
 }
 
-/** @param {{call: ToolCall, isWritten: boolean, draft: string, onGive: (result: string) => void}} properties draft: where a result that is being written is kept; "": none is to be given */
-function ToolCard({ call, isWritten, draft, onGive }) {
+/**
+ * @param {{call: ToolCall, isWritten: boolean, draft: string, series?: import("../state/series.js").Series, onDo: (() => void) | null,
+ *   onGive: (result: string) => void}} properties draft: where a result that is being written is kept; "": none is to be given; onDo: the
+ *   page can do it
+ */
+function ToolCard({ call, isWritten, draft, series, onDo, onGive }) {
   const [isRaw, setRaw] = useState(false);
   const { value } = readPartial(call.arguments || "{}");
   // What no tree shows is shown as it was written.
@@ -57,12 +63,21 @@ function ToolCard({ call, isWritten, draft, onGive }) {
       <button type="button" class="link" aria-pressed=${isRaw} onClick=${() => setRaw(!isRaw)}>Raw</button></header>
     ${isTree ? html`<${Tree} value=${value} />` : html`<pre tabindex="0" role="region" aria-label="Arguments">${call.arguments}</pre>`}
     ${call.result !== undefined && html`<${Result} text=${call.result} />`}
-    ${draft && html`<${Give} name=${call.name} draft=${draft} onGive=${onGive} />`}
+    ${series && html`<${Tasks} series=${series} />`}
+    ${draft && html`<${Give} name=${call.name} draft=${draft} onDo=${onDo} onGive=${onGive} />`}
   </section>`;
 }
 
-/** Where a person writes what the tool came to. @param {{name: string, draft: string, onGive: (result: string) => void}} properties */
-function Give({ name, draft, onGive }) {
+/** The list of tasks that a call made. @param {{series: import("../state/series.js").Series}} properties */
+function Tasks({ series }) {
+  const lanes = series.lanes.value;
+  const ended = lanes.filter((lane) => lane.turn.value && !lane.isRunning);
+  return html`<p class="result about tasks"><span role="status">${ended.length} of ${lanes.length} tasks done</span>
+    <a class="link" href=${`#/agents/${series.id}`}>Open</a> <button type="button" class="link" onClick=${() => series.stop()}>Stop</button></p>`;
+}
+
+/** Where a person writes what the tool came to. @param {{name: string, draft: string, onDo: (() => void) | null, onGive: (result: string) => void}} properties */
+function Give({ name, draft, onDo, onGive }) {
   const [text, setText] = useState("");
   useEffect(() => {
     draftOf(draft).then((begun) => setText((typed) => typed || begun));
@@ -81,7 +96,7 @@ function Give({ name, draft, onGive }) {
   };
   return html`<form class="result give" onSubmit=${submit}>
     <textarea class="field code" rows="2" aria-label=${`Result of ${name}`} placeholder="What this call comes to" value=${text} onKeyDown=${press} onInput=${(/** @type {any} */ event) => type(event.target.value)}></textarea>
-    <button type="submit" class="button">Give the result</button>
+    <div class="actions">${onDo && html`<button type="button" class="button do" onClick=${onDo}>Do it</button>`}<button type="submit" class="button">Give the result</button></div>
   </form>`;
 }
 

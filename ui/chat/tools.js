@@ -13,17 +13,19 @@ const CHOICES = [["", "Auto"], ["required", "Required"], ["none", "None"]];
 
 /** Nothing where the model cannot be told of any. */
 export function Tools() {
-  const { tools = "", toolChoice = "" } = settings.value;
+  const { tools = "", toolChoice = "", ownTools = false } = settings.value;
   const { capabilities } = answering.value ?? {};
   if (!capabilities?.tools && !tools) return null;
   const isOpen = settings.value.tools !== undefined;
   return html`<section><h2><label for="set-tools-on">Tools</label>
-      <input type="checkbox" id="set-tools-on" role="switch" checked=${isOpen} onChange=${() => set({ tools: isOpen ? undefined : "", toolChoice: undefined })} /></h2>
+      <input type="checkbox" id="set-tools-on" role="switch" checked=${isOpen} onChange=${() => set({ tools: isOpen ? undefined : "", toolChoice: undefined, ownTools: undefined })} /></h2>
     ${capabilities?.tools === false && html`<p class="problem">This model takes no tools.</p>`}
     ${isOpen &&
     html`<${CodeField} id="set-tools" label="Tools, as a list in JSON" rows="8" placeholder=${EXAMPLE} value=${tools} isOptional=${true} problemOf=${(/** @type {string} */ text) => problemOf("tools", text)}
         onInput=${(/** @type {string} */ text) => set({ tools: text })} />
       <${Segments} name="tool-choice" label="Which" options=${CHOICES} value=${toolChoice} onPick=${(/** @type {string} */ picked) => set({ toolChoice: picked || undefined })} />
-      <p class="about">Nothing is run: a call is shown in the answer, and you give it its result there.</p>`}
+      <div class="parameter"><label for="set-own-tools">Agents, ask, date and time <span class="about">the page’s own</span></label>
+        <input type="checkbox" id="set-own-tools" role="switch" checked=${ownTools} onChange=${() => set({ ownTools: !ownTools || undefined })} /></div>
+      <p class="about">Nothing of your list is run: a call is shown in the answer, and you give it its result there.</p>`}
   </section>`;
 }

@@ -4,10 +4,11 @@ import { computed } from "../vendor/signals-core.js";
 import { change, open } from "./chats.js";
 import { messagesOf } from "./content.js";
 import { choicesOf, grammarOf, regexOf, schemaOf, toolsOf } from "./held.js";
+import { withOwn } from "./own.js";
 import { problemIn } from "./range.js";
 
 /** @typedef {{system?: string, sampling?: Record<string, any>, effort?: string, format?: string, schema?: string, tools?: string,
- *   toolChoice?: string, logprobs?: boolean, preset?: string}} Settings schema: the text of whatever form the answer is held to; tools:
+ *   toolChoice?: string, ownTools?: boolean, logprobs?: boolean, preset?: string}} Settings schema: the text of whatever form the answer is held to; tools:
  *   JSON as it is written; preset: the one that these began as */
 
 const NUM_ALTERNATIVES = 5;
@@ -39,7 +40,7 @@ export function resetSampling() {
  * @param {import("./turn.js").Turn[]} path @param {number} seed @param {Settings} [said]
  */
 export function requestFor(path, seed, said = settings.value) {
-  const { system = "", sampling = {}, effort, format, schema = "", tools = "", toolChoice, logprobs } = said;
+  const { system = "", sampling = {}, effort, format, schema = "", tools = "", toolChoice, ownTools, logprobs } = said;
   const messages = path.flatMap(({ record }) => messagesOf(record));
   if (system.trim()) messages.unshift({ role: "system", content: system });
   const problem = problemIn(sampling);
@@ -53,7 +54,7 @@ export function requestFor(path, seed, said = settings.value) {
   if (format === "regex") request.guided_regex = regexOf(schema);
   if (format === "grammar") request.guided_grammar = grammarOf(schema);
   if (format === "choice") request.guided_choice = choicesOf(schema);
-  const functions = toolsOf(tools);
+  const functions = ownTools ? withOwn(toolsOf(tools)) : toolsOf(tools);
   if (functions.length) Object.assign(request, { tools: functions, ...(toolChoice ? { tool_choice: toolChoice } : {}) });
   return request;
 }

@@ -97,16 +97,22 @@ export function again(turn, seed = newSeed()) {
 }
 
 /** What a tool came to. With the last result of a turn the model goes on. @param {Turn} turn @param {number} index @param {string} result */
-export async function giveResult(turn, index, result) {
+export async function giveResult({ id, record: { conversation } }, index, result) {
+  // Meanwhile it may have been deleted, or read anew.
+  const turn = (await placeOf(conversation))?.turns.get(id);
+  if (!turn) return;
   turn.become({ tools: turn.record.tools.map((call, at) => (at === index ? { ...call, result } : call)) });
+  turn.results.value += 1;
+  const isLast = turn.record.tools.every((call) => call.result !== undefined || !isWhole(call));
   await save(turn);
   tell({ kind: "turns", chat: null, records: [turn.record] });
-  if (turn.record.tools.every((call) => call.result !== undefined || !isWhole(call))) await carryOn(turn);
+  if (isLast) await carryOn(turn);
 }
 
 /** The model goes on from the results of its calls. @param {Turn} turn */
-export function carryOn(turn) {
-  return answer([], turn.id, requestFor(pathTo(turns.value, turn.id), newSeed()), here());
+export async function carryOn({ id, record: { conversation } }) {
+  const place = await placeOf(conversation);
+  if (place) await answer([], id, requestFor(pathTo(place.turns, id), newSeed(), place.conversation.settings), place);
 }
 
 /** What the model should have said: a sibling that is history from here on. @param {Turn} turn @param {string} text */
@@ -120,8 +126,7 @@ export async function resume(turn) {
   turn.advance("resume");
   Object.assign(turn.record, { failure: null, finish: null, usage: null, timings: null, tools: [], logprobs: undefined });
   turn.record.times = timesFromNow();
-  const ended = new Run(turn, fork).start();
-  measure(turn);
+  const ended = launch(turn);
   await save(turn);
   await ended;
 }
@@ -177,9 +182,16 @@ async function answer(before, parent, request, place, sameAs) {
   const turn = new Turn({ ...record, request, seed: request.seed, sameAs });
   turn.record.created += 1;
   // It runs before another tab is told of it, so that it is claimed when that asks.
-  new Run(turn, fork).start();
-  measure(turn);
+  launch(turn);
   await add([...before, turn], place.conversation);
+}
+
+/** Returns once it has ended; what it calls of the page's own tools is then done. @param {Turn} turn */
+async function launch(turn) {
+  measure(turn);
+  const run = new Run(turn, fork);
+  await run.start();
+  if (run.turn.record.tools.length) (await import("./own-tools.js")).doAll(run.turn);
 }
 
 /** A sibling that goes on where the turn has something else. @param {Turn} turn @param {string} text @param {string} reasoning */

@@ -35,6 +35,8 @@ export class Turn {
   /** While it runs: tokens of its prompt, 0 until they are counted, and of what came, a piece for a token. */
   numPrompt = 0;
   numTokens = 0;
+  /** How many results its calls were given on this page. */
+  results = signal(0);
   /** How often it went on after its end. */
   resumptions = signal(0);
 
