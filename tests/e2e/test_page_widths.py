@@ -1,11 +1,12 @@
 """The page at widths between a phone and a desk, with larger text, and while its width changes."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.playground import CHROMIUM, open_page
+from tests.e2e.playground import CHROMIUM, answered, ask, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -106,3 +107,47 @@ def test_no_card_of_the_server_lies_over_another_on_a_phone_with_large_text(page
     page.click(".pages >> text=Log")
     log = page.locator(".server .log").evaluate_all(ends)[0]
     assert log[1] - log[0] > 300
+
+
+def test_tasks_can_be_told_apart_on_a_tablet(page: Page) -> None:
+    size(page, 768)
+    page.click(".rail a[href='#/agents']")
+    tasks = ["Say exactly: what the shopkeeper thinks", "Say exactly: what the bus driver thinks"]
+    page.fill("#prompt", "\n".join(tasks))
+    page.click("#run")
+    expect(page.locator("tbody tr[data-state=DONE]")).to_have_count(2)
+    for row in page.locator("tbody .words").all():
+        assert row.evaluate(
+            "(words) => words.scrollWidth <= words.clientWidth && words.scrollHeight <= words.clientHeight"
+        )
+    assert page.locator(".table-scroll").evaluate("(place) => place.scrollWidth <= place.clientWidth")
+
+
+def test_the_server_has_all_of_a_large_window_and_four_models_in_a_usual_one(page: Page) -> None:
+    page.click(".rail a[href='#/server']")
+    expect(page.locator(".models tbody tr").first).to_be_visible()
+    for width, height in ((2560, 1440), (1440, 900)):
+        size(page, width, height)
+        bottom = page.locator(".server .board").evaluate("(board) => board.getBoundingClientRect().bottom")
+        assert bottom == height
+    page.evaluate(
+        """async () => {
+          const { models } = await import("/ui/state/server.js");
+          models.value = ["a", "b", "c", "d"].map((id) => ({ ...models.value[0], id, loaded: id === "a" }));
+        }"""
+    )
+    fourth = page.locator(".models tbody tr").nth(3)
+    expect(fourth).to_have_text(re.compile("^d"))
+    bottom = "(place) => place.getBoundingClientRect().bottom"
+    assert fourth.evaluate(bottom) <= page.locator(".models .scroll").evaluate(bottom)
+
+
+def test_there_is_no_way_to_the_end_where_all_is_in_view(page: Page) -> None:
+    ask(page, "Say exactly: " + "Line.\n\n" * 8)
+    answered(page)
+    size(page, 1440, 400)
+    page.hover(".transcript")
+    page.mouse.wheel(0, -400)
+    expect(page.locator(".to-end")).to_be_visible()
+    size(page, 1440, 1440)
+    expect(page.locator(".to-end")).to_have_count(0)

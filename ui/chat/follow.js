@@ -15,6 +15,8 @@ export class Follow {
   #end;
   #onChange;
   #abort = new AbortController();
+  // A larger window may have all of it in view, and then there is no way to the end.
+  #sizes = new ResizeObserver(() => this.#canScroll || this.#set(true));
 
   // --- Lifecycle
 
@@ -23,6 +25,7 @@ export class Follow {
     this.#scroller = scroller;
     this.#onChange = onChange;
     this.#end = after(() => this.#keep());
+    this.#sizes.observe(scroller);
     const options = { passive: true, signal: this.#abort.signal };
     scroller.addEventListener("scroll", () => this.#read(), options);
     scroller.addEventListener("wheel", (event) => event.deltaY < 0 && this.#canScroll && this.#set(false), options);
@@ -30,6 +33,7 @@ export class Follow {
 
   close() {
     this.#end();
+    this.#sizes.disconnect();
     this.#abort.abort();
   }
 
