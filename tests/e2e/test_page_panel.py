@@ -125,7 +125,7 @@ def test_each_number_has_the_range_of_the_api_document(page: Page) -> None:
     document = json.loads((ROOT / "spec" / "openapi.json").read_text())
     body = document["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     declared = document["components"]["schemas"][body["$ref"].rpartition("/")[2]]["properties"]
-    boxes = page.locator(".panel input[type=number]")
+    boxes = page.locator(".panel input.number")
     assert boxes.count() == 9
     for box in boxes.all():
         name = str(box.get_attribute("id")).removeprefix("set-")

@@ -107,6 +107,12 @@ test("a tree that is none is refused", async () => {
   await assert.rejects(compared(read(file({ turns: [turn("x", "y")] })), here(chat(), [turn("y", "x")])), /comes before itself/);
 });
 
+test("a chat whose last turn is named, and that has none, is refused", async () => {
+  const bare = read(file({ conversations: [chat({ head: "gone" })], turns: [] }));
+  await assert.rejects(compared(bare, here(undefined, [])), /The chat “Tides” has a last turn, and none of its turns is in the file/);
+  assert.equal((await compared(bare, here(chat(), [question])))[0].conversation.head, "q1");
+});
+
 test("a head that is not there becomes the newest turn", async () => {
   const [merge] = await compared(read(file({ conversations: [chat({ head: "gone" })] })), here(undefined, []));
   assert.equal(merge.conversation.head, "a1");

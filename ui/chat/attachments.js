@@ -48,7 +48,7 @@ function FileText({ file, onPutBack }) {
 /** Those of a message that was sent. @param {{files: import("../state/attachments.js").Attachment[]}} properties */
 export function Sent({ files }) {
   return html`<ul class="attached sent" aria-label="Attachments">
-    ${files.map(({ name, size, text, url }, index) => html`<li key=${index}>
+    ${files.map(({ name, size, text, url }, index) => html`<li key=${index} title=${name}>
       ${url
         ? html`<img src=${url} alt=${name} /><span class="reader">${name}</span>`
         : html`<details><summary><span class="name">${name}</span> <span class="about">${sizeOf(size)}</span></summary><${Preview} text=${text ?? ""} /></details>`}

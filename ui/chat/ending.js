@@ -1,5 +1,6 @@
 // How an answer ended, where that is not as it should, and the ways on from there.
 
+import { lengthOf } from "../parts/format.js";
 import { html } from "../parts/html.js";
 import { answering } from "../state/server.js";
 import { sending } from "../state/session.js";
@@ -9,7 +10,7 @@ import { again, goOn, resume } from "../state/talk.js";
 export function Ending({ turn }) {
   const { failure, finish, usage, text, reasoning, request } = turn.record;
   const state = turn.state.value;
-  const count = usage ? `${usage.isCounted ? "about " : ""}${usage.completion_tokens} tokens` : `${text.length.toLocaleString("en")} characters`;
+  const count = lengthOf(turn.record);
   const canGoOn = request !== null && (text || reasoning);
   const goes = canGoOn && html`<button type="button" class="link resume" onClick=${() => resume(turn)}>Resume exactly</button>`;
   const retry = html`<button type="button" class="link retry" onClick=${() => sending(() => again(turn))}>Retry</button>`;

@@ -33,7 +33,7 @@ export function ToolCards({ turn }) {
       },
     });
   }, [turn, turn.isRunning]);
-  const { tools } = turn.record;
+  const { tools, finish } = turn.record;
   const give = (/** @type {number} */ index) => (/** @type {string} */ result) => sending(() => giveResult(turn, index, result));
   const act = (/** @type {number} */ index) => async () => (await import("../state/own-tools.js")).doCall(turn, index);
   const canGoOn = !turn.isRunning && tools.some(isWhole) && tools.every((call) => call.result !== undefined || !isWhole(call)) && !below(turns.value, turn.id).length;
@@ -42,24 +42,25 @@ export function ToolCards({ turn }) {
       const series = lists.value.get(key);
       const draft = !turn.isRunning && call.result === undefined && isWhole(call) && !series ? key : "";
       const onDo = isOurs(turn.record, call.name) ? act(index) : null;
-      return html`<${ToolCard} key=${index} call=${call} isWritten=${!turn.isRunning || index < tools.length - 1} state=${state} draft=${draft} series=${series} onDo=${onDo} onGive=${give(index)} />`;
+      return html`<${ToolCard} key=${index} call=${call} isWritten=${!turn.isRunning || index < tools.length - 1} isCut=${state !== "DONE" || finish === "length"} draft=${draft} series=${series} onDo=${onDo} onGive=${give(index)} />`;
     })}
     ${canGoOn && html`<p class="ending"><button type="button" class="link carry-on" onClick=${() => sending(() => carryOn(turn))}>Go on with ${tools.length === 1 ? "this result" : "these results"}</button></p>`}`;
 }
 
 /**
- * @param {{call: ToolCall, isWritten: boolean, draft: string, series?: import("../state/series.js").Series, onDo: (() => void) | null,
- *   onGive: (result: string) => void}} properties draft: where a result that is being written is kept; "": none is to be given; onDo: the
- *   page can do it
+ * @param {{call: ToolCall, isWritten: boolean, isCut: boolean, draft: string, series?: import("../state/series.js").Series, onDo: (() => void) | null,
+ *   onGive: (result: string) => void}} properties isCut: the answer ended before its
+ *   end; draft: where a result that is being written is kept; "": none is to be given; onDo: the page can do it
  */
-function ToolCard({ call, isWritten, draft, series, onDo, onGive }) {
+function ToolCard({ call, isWritten, isCut, draft, series, onDo, onGive }) {
   const [isRaw, setRaw] = useState(false);
   const { value } = readPartial(call.arguments || "{}");
   // What no tree shows is shown as it was written.
   const isTree = value !== undefined && !isRaw && !isTooDeep(value);
-  const state = call.result !== undefined ? "answered" : isWritten ? "called" : "being written";
+  const isBroken = isWritten && call.result === undefined && !isWhole(call);
+  const state = isBroken ? (isCut ? "cut off" : "malformed") : call.result !== undefined ? "answered" : isWritten ? "called" : "being written";
   return html`<section class="tool-card" aria-label=${`Call of ${call.name || "a tool"}`}>
-    <header><${Icon} name="tool" /><strong>${call.name || "tool"}</strong><span class="tag">${state}</span>
+    <header><${Icon} name="tool" /><strong>${call.name || "tool"}</strong><span class=${`tag ${isBroken ? "warn" : ""}`}>${state}</span>
       <button type="button" class="link" aria-pressed=${isRaw} onClick=${() => setRaw(!isRaw)}>Raw</button></header>
     ${isTree ? html`<${Tree} value=${value} />` : html`<pre tabindex="0" role="region" aria-label="Arguments">${call.arguments}</pre>`}
     ${call.result !== undefined && html`<${Result} text=${call.result} />`}

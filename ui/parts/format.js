@@ -46,6 +46,12 @@ export function span(seconds) {
   return name && rest ? `${whole} ${unit} ${rest} ${name}` : `${whole} ${unit}`;
 }
 
+/** How far an answer came. @param {{usage: any, text: string, reasoning: string}} record */
+export function lengthOf({ usage, text, reasoning }) {
+  if (usage) return `${usage.isCounted ? "about " : ""}${usage.completion_tokens} tokens`;
+  return text || !reasoning ? `${count(text.length)} characters` : `${count(reasoning.length)} characters of thinking`;
+}
+
 /** @param {number} seconds since 1970 */
 export function clock(seconds) {
   return new Date(seconds * 1000).toLocaleTimeString("en-GB");

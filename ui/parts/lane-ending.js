@@ -1,17 +1,18 @@
 // How the answer of a lane ended, where that is not as it should, and the way on from there.
 
+import { lengthOf } from "./format.js";
 import { html } from "./html.js";
 
 /** @param {{lane: import("../state/lane.js").Lane, onResume: () => void}} properties */
 export function LaneEnding({ lane, onResume }) {
   const turn = lane.turn.value;
   if (!turn) return null;
-  const { failure, text } = turn.record;
+  const { failure } = turn.record;
   const state = turn.state.value;
   if (turn.isCatchingUp.value) return html`<p class="ending catching" role="status">Catching up</p>`;
   if (lane.isRunning) return null;
   const goes = lane.canResume && html`<button type="button" class="link resume" onClick=${onResume}>Resume exactly</button>`;
-  const count = `${text.length.toLocaleString("en")} characters`;
+  const count = lengthOf(turn.record);
   if (state === "FAILED") return html`<p class="ending bad" role="alert">${failure} ${goes}</p>`;
   if (state === "CUT") return html`<p class="ending warn">Cut off after ${count}${failure ? `: ${failure}` : ""} ${goes}</p>`;
   if (state === "STOPPED" && goes) return html`<p class="ending">Stopped by you after ${count} ${goes}</p>`;

@@ -4,20 +4,23 @@ import { useState } from "../vendor/hooks.js";
 import { rangeProblem } from "../state/range.js";
 import { html } from "./html.js";
 
+// A browser's own box for numbers makes 15 of 1,5 and nothing of abc, and says nothing of either.
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
 /**
- * @param {{id: string, value: number | undefined, placeholder: string | number, onSet: (value: number | undefined) => void,
- *   range: import("../state/range.js").Range | undefined}} properties undefined: no number is set
+ * @param {{id: string, value: any, placeholder: string | number, onSet: (value: any) => void,
+ *   range: import("../state/range.js").Range | undefined}} properties value: undefined while none is set, a text where what was typed is no number
  */
 export function NumberBox({ id, value, placeholder, range, onSet }) {
   // Drawn again for another reason, the box would else lose what is half typed.
   const [typed, setTyped] = useState(/** @type {string | null} */ (null));
   const said = typed === null ? rangeProblem(value, range) : "";
   const take = (/** @type {any} */ event) => {
-    const number = event.target.valueAsNumber;
+    const text = event.target.value.trim();
     setTyped(null);
-    onSet(Number.isNaN(number) ? undefined : number);
+    onSet(text === "" ? undefined : NUMBER.test(text) ? Number(text) : text);
   };
-  return html`<input id=${id} class=${`field number ${value === undefined ? "unset" : ""}`} type="number" step="any" min=${range?.minimum ?? range?.above} max=${range?.maximum}
+  return html`<input id=${id} class=${`field number ${value === undefined ? "unset" : ""}`} inputmode="decimal" autocomplete="off" min=${range?.minimum ?? range?.above} max=${range?.maximum}
       placeholder=${placeholder} value=${typed ?? value ?? ""} aria-invalid=${said ? "true" : undefined} aria-describedby=${said ? `${id}-problem` : undefined}
       onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} onChange=${take} onBlur=${() => setTyped(null)} />
     ${said && html`<span class="problem" id=${`${id}-problem`} role="alert">${said}</span>`}`;

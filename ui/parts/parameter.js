@@ -12,13 +12,13 @@ import { NumberBox } from "./number.js";
 export function Parameter({ id, label, value, own, ownWord, step, slide, range, onSet }) {
   const isSet = value !== undefined;
   const shown = value ?? own;
-  const share = slide && shown !== undefined ? (100 * (shown - slide[0])) / (slide[1] - slide[0]) : 0;
+  const share = slide && shown !== undefined ? (100 * (Number(shown) - slide[0])) / (slide[1] - slide[0]) : 0;
   const about = range && [range.description, rangeWords(range)].filter(Boolean).join(" ");
   return html`<div class="parameter" title=${about}>
     <label for=${id}>${label} ${!isSet && html`<span class="about">${ownWord}</span>`}</label>
     <${NumberBox} id=${id} value=${value} placeholder=${own ?? "auto"} range=${range} onSet=${onSet} />
     ${slide &&
     html`<input class=${`range ${isSet ? "" : "unset"}`} type="range" aria-label=${label} min=${slide[0]} max=${slide[1]} step=${step} value=${shown ?? slide[0]}
-      style=${{ "--share": `${Math.min(100, Math.max(0, share))}%` }} onInput=${(/** @type {any} */ event) => onSet(event.target.valueAsNumber)} />`}
+      style=${{ "--share": `${Math.min(100, Math.max(0, share || 0))}%` }} onInput=${(/** @type {any} */ event) => onSet(event.target.valueAsNumber)} />`}
   </div>`;
 }

@@ -48,7 +48,13 @@ export function groups(views) {
 /** What the bar of the view has buttons for. @returns {Action[]} */
 function shown() {
   const buttons = /** @type {HTMLButtonElement[]} */ ([...document.querySelectorAll("#view .bar > button:not(:disabled)")]);
-  return buttons.map((button) => ({ label: button.ariaLabel ?? button.textContent?.trim() ?? "", about: "in this view", act: () => button.click() }));
+  return buttons.map((button) => ({ label: button.ariaLabel ?? wordsOf(button), about: "in this view", act: () => button.click() }));
+}
+
+/** What is written on a button, without the number that stands beside it. @param {HTMLElement} button */
+function wordsOf(button) {
+  const texts = [...button.childNodes].filter((node) => node instanceof Text).map((node) => node.textContent);
+  return texts.join("").trim() || (button.textContent?.trim() ?? "");
 }
 
 /** @returns {Action[]} */

@@ -87,7 +87,10 @@ export async function clear(conversation) {
 
 /** @param {File} file */
 async function refusal(file) {
-  if (isPicture(file)) return file.size > MAX_PICTURE_BYTES ? "larger than 20 MB" : "";
+  if (isPicture(file)) {
+    if (file.size > MAX_PICTURE_BYTES) return "larger than 20 MB";
+    return (await isDrawn(file)) ? "" : "not a picture that can be read";
+  }
   if (file.size > MAX_TEXT_BYTES) return "larger than 4 MB";
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
@@ -95,6 +98,17 @@ async function refusal(file) {
   } catch {
     return "neither a picture nor text";
   }
+}
+
+/** Whether the browser makes a picture of it: its kind is told by its name alone. @param {Blob} blob @returns {Promise<boolean>} */
+function isDrawn(blob) {
+  return new Promise((resolve) => {
+    const image = new Image();
+    const end = (/** @type {boolean} */ isGood) => (URL.revokeObjectURL(image.src), resolve(isGood));
+    image.onload = () => end(true);
+    image.onerror = () => end(false);
+    image.src = URL.createObjectURL(blob);
+  });
 }
 
 /** @param {Blob} blob @returns {Promise<string>} */

@@ -5,8 +5,9 @@ import { fields } from "./server.js";
 
 /** @typedef {{minimum?: number, above?: number, maximum?: number, type?: string}} Range above: what it must be more than */
 
-/** What is wrong with a number, in words; "" for nothing. @param {number | undefined} value @param {Range | undefined} range */
+/** What is wrong with a number, in words; "" for nothing. @param {number | string | undefined} value @param {Range | undefined} range */
 export function rangeProblem(value, range) {
+  if (typeof value === "string") return value.includes(",") ? "Decimals have a point: 1.5" : "Not a number";
   if (value === undefined || !range) return "";
   const { minimum = -Infinity, above = -Infinity, maximum = Infinity, type } = range;
   if (value < minimum || value <= above || value > maximum) return rangeWords(range);

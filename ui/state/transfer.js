@@ -54,7 +54,9 @@ export async function look(file) {
   let found;
   try {
     if (file.size > MAX_BYTES) throw new Refused(`It is larger than ${MAX_BYTES / 1e6} MB.`);
-    found = { ...chosen, merges: await transfer.compared(readFile(await file.text(), NAMES)) };
+    const merges = await transfer.compared(readFile(await file.text(), NAMES));
+    if (!merges.length) throw new Refused("This file has no chats in it.");
+    found = { ...chosen, merges };
   } catch (error) {
     found = { ...chosen, problem: inWords(error) };
   }

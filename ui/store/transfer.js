@@ -1,7 +1,7 @@
 // Chats to and from one file: written piece by piece, and merged by id.
 
 import * as database from "./database.js";
-import { checkTrees, VERSION } from "./incoming.js";
+import { checkTrees, Refused, VERSION } from "./incoming.js";
 import * as stored from "./turns.js";
 
 /**
@@ -87,6 +87,7 @@ function merged(conversation, incoming, known, here) {
   const numNew = turns.filter(isNew).length;
   const all = [...new Map([...here, ...turns].map((turn) => [turn.id, turn])).values()];
   checkTrees(all);
+  if (conversation.head && !all.length) throw new Refused(`The chat “${conversation.title}” has a last turn, and none of its turns is in the file.`);
   const chosen = known && known.updated >= conversation.updated ? known : conversation;
   const head = all.some((turn) => turn.id === chosen.head) ? chosen.head : newest(all);
   const counts = { numNew, numNewer: turns.length - numNew, numKept: incoming.length - turns.length };
