@@ -253,6 +253,9 @@ def test_on_a_phone_units_stand_at_their_numbers_and_figures_in_rows(browser: Br
     tops = page.locator(".big").evaluate_all("(figures) => figures.map((one) => one.getBoundingClientRect().top)")
     assert tops[::2] == tops[1::2]
     # No name of a model is set letter under letter.
+    expect(page.locator(".switches header")).to_contain_text("switches since start")
+    # Before the first load there was none that could have slept.
+    expect(page.locator(".switches td[data-label=From]").last).to_have_text("none loaded")
     name = page.locator(".switches td[data-label=To]").first
     assert name.evaluate("(cell) => cell.getBoundingClientRect().height") < 50
     # No line at the left of the first.

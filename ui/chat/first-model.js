@@ -3,6 +3,7 @@
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { bytes, count, span } from "../parts/format.js";
+import { Reason } from "../parts/reason.js";
 import { Flame, Icon } from "../shell/icons.js";
 import { catalog, downloads, fetchModel, isMoving, look, refusal, stopFetching } from "../state/downloads.js";
 import { course, failure, status } from "../state/server.js";
@@ -39,7 +40,7 @@ export function FirstModel() {
             <${Icon} name="download" />${entry.presence === "partial" ? "Go on and chat" : "Download and chat"}
           </button>`}
       ${!canDownload && html`<p class="about">Downloads are switched off here by <code>download.enabled</code>.</p>`}
-      ${reason && !isComing && html`<p class="ending bad" role="alert">${reason}</p>`}
+      ${reason && !isComing && html`<div class="ending bad" role="alert"><${Reason} text=${reason} short=${`${entry.title || entry.id} did not come.`} /></div>`}
     </div>
     ${bySize.length > 1 && !isComing && html`<button type="button" class="link" aria-expanded=${isListOpen} onClick=${() => setListOpen(!isListOpen)}>${isListOpen ? "See fewer" : `See all ${bySize.length} models`}</button>`}
     ${isListOpen && !isComing && html`<ul>${bySize.map((each) => html`<li key=${each.id}><button type="button" class="row" aria-pressed=${each === entry} onClick=${() => setPicked(each.id)}>

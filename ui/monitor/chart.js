@@ -14,7 +14,8 @@ import { useVisible } from "./visible.js";
  * @typedef {{label: string, colour: number, read: (index: number) => number, draw?: (index: number) => number,
  *   isFilled?: boolean, isDashed?: boolean}} Line draw: where it is drawn, for a line
  *   that stands on others
- * @typedef {{title: string, lines: Line[], words: (value: number) => string, least?: number}} Chart least: the top
+ * @typedef {{title: string, lines: Line[], words: (value: number) => string, axis?: (value: number, most: number) => string,
+ *   least?: number}} Chart axis: a number at the side, whose top is most, where that is not as words has it; least: the top
  *   of the scale is no lower
  */
 
@@ -112,7 +113,7 @@ function optionsOf(chart, place, values) {
     scales: { x: { time: false, auto: false }, y: { range: (_, __, most) => [0, roof(Math.max(most ?? 0, chart.least ?? 0))] } },
     axes: [
       { ...axis, size: 26, gap: 6, grid: { show: false }, splits: (_, __, from, to) => instants(from, to), values: (_, splits) => splits.map((time) => instantWords(time)) },
-      { ...axis, size: 52, gap: 8, grid: { stroke: line, width: 1 }, splits: (_, __, ___, most) => [0, most / 3, (2 * most) / 3, most], values: (_, splits) => splits.map((value) => chart.words(value)) },
+      { ...axis, size: 52, gap: 8, grid: { stroke: line, width: 1 }, splits: (_, __, ___, most) => [0, most / 3, (2 * most) / 3, most], values: (_, splits) => splits.map((value) => (chart.axis ?? chart.words)(value, splits[splits.length - 1])) },
     ],
     series: [
       {},

@@ -1,6 +1,6 @@
 // Which charts there are, and what each of their lines reads.
 
-import { bytes, count, duration } from "../parts/format.js";
+import { bytes, count, duration, durationUpTo } from "../parts/format.js";
 import { html } from "../parts/html.js";
 import { DERIVED } from "../state/measures.js";
 import { ring } from "../state/samples.js";
@@ -27,6 +27,7 @@ const CHARTS = {
     {
       title: "First token",
       words: duration,
+      axis: durationUpTo,
       lines: [
         { label: "≈ p50", colour: 1, read: of(DERIVED.ttftHalf) },
         { label: "≈ p95", colour: 4, read: of(DERIVED.ttftMost), isDashed: true },
@@ -63,6 +64,7 @@ const CHARTS = {
     {
       title: "Between tokens",
       words: duration,
+      axis: durationUpTo,
       lines: [
         { label: "≈ p50", colour: 1, read: of(DERIVED.gapHalf) },
         { label: "≈ p95", colour: 4, read: of(DERIVED.gapMost), isDashed: true },

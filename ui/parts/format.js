@@ -33,6 +33,12 @@ export function durationParts(seconds) {
   return [seconds.toFixed(seconds < 10 ? 2 : seconds < 100 ? 1 : 0), "s"];
 }
 
+/** One of several beside each other, in the unit of the longest. @param {number} seconds @param {number} most */
+export function durationUpTo(seconds, most) {
+  if (most < 1) return `${count(seconds * 1000, most < 0.01 ? 1 : 0)} ms`;
+  return `${count(seconds, most < 10 ? 1 : 0)} s`;
+}
+
 /** How long something has been, in its two largest units: 3 h 12 min. @param {number} seconds */
 export function span(seconds) {
   if (!Number.isFinite(seconds)) return "–";

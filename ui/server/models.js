@@ -3,6 +3,7 @@
 import { useEffect } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { bytes } from "../parts/format.js";
+import { Reason } from "../parts/reason.js";
 import { catalog, downloads, isMoving, look, refusal } from "../state/downloads.js";
 import { ring, taken } from "../state/samples.js";
 import { course, failure, models, status, unreadable } from "../state/server.js";
@@ -19,7 +20,7 @@ export function Models() {
   const words = refusal.value || failure.value || (status.value === "failed" && course.value.reason);
   return html`<section class="card models" aria-label="Models">
     <header><h2>Models</h2><span class="quiet">${free > 0 && `${bytes(free)} free on this disk`}</span></header>
-    ${words && html`<p class="note" role="alert">${words}</p>`}
+    ${words && html`<div class="note" role="alert"><${Reason} text=${words} short="That did not go." /></div>`}
     ${unreadable.value.length > 0 && html`<p class="note" id="unreadable">Left out, for a reason that the log has: ${unreadable.value.join(", ")}.</p>`}
     <div class="scroll" tabindex="0" role="region" aria-label="Models, table"><table>
       <thead><tr><th scope="col">Name</th><th scope="col" class="size">Size</th><th scope="col" class="state">State</th><th scope="col" class="act"><span class="reader">What to do</span></th></tr></thead>

@@ -41,6 +41,11 @@ const GROUPS = [
     [["C"], "copy"],
     [["D"], "delete"],
   ]],
+  ["Compare and Agents", [
+    [["Enter"], "Compare: run all lanes"],
+    [[CONTROL, "Enter"], "Agents: run the tasks; Enter begins the next one"],
+    [["Esc"], "stop all; else close the open task"],
+  ]],
   ["Charts", [
     [["Space"], "pause"],
     [["←", "or", "→"], "move the cursor"],

@@ -55,7 +55,7 @@ function act(event, views) {
   const { altKey, code, key, shiftKey } = event;
   const target = event.target instanceof HTMLElement ? event.target : document.body;
   const hasControl = (event.ctrlKey || event.metaKey) && !altKey;
-  if (hasControl && !shiftKey && code === "KeyK") return open("palette");
+  if (hasControl && !shiftKey && code === "KeyK") return open("palette") && keepTyped();
   if (target.closest("dialog")) return false;
   if (hasControl && shiftKey && code === "KeyF") return searchChats(), true;
   if (hasControl && shiftKey && code === "KeyO") return startNew(), true;
@@ -74,6 +74,25 @@ function act(event, views) {
 /** @param {"palette" | "keys"} name */
 function open(name) {
   dialog.value = dialog.value === name ? null : name;
+  return true;
+}
+
+/** What is typed before the palette stands there belongs into it. */
+function keepTyped() {
+  let typed = "";
+  const take = (/** @type {KeyboardEvent} */ event) => {
+    if (dialog.value !== "palette" || event.key.length > 1 || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    typed += event.key;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  addEventListener("keydown", take, true);
+  present("#palette:focus").then((field) => {
+    removeEventListener("keydown", take, true);
+    if (!(field instanceof HTMLInputElement) || !typed) return;
+    field.value += typed;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
   return true;
 }
 

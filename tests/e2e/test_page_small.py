@@ -1,0 +1,57 @@
+"""Small things that a newcomer stumbles over: a letter that goes astray, a wall of red."""
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Route, expect
+
+from tests.e2e.playground import CHROMIUM, open_page
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+
+@pytest.fixture
+def page(context: BrowserContext, story_server: Server) -> Page:
+    return open_page(context, story_server.port)
+
+
+def test_what_is_typed_before_the_palette_is_there_goes_into_it(context: BrowserContext, story_server: Server) -> None:
+    held: list[Route] = []
+    context.route("**/ui/shell/palette.js", lambda route: held.append(route))
+    page = open_page(context, story_server.port)
+    expect(page.locator(".reader[aria-live]")).to_be_attached()
+    page.fill("#prompt", "Mine")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("theme: dark")
+    for route in held:
+        route.continue_()
+    expect(page.locator("#palette")).to_have_value("theme: dark")
+    expect(page.locator("#prompt")).to_have_value("Mine")
+    page.keyboard.press("Enter")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.locator("#palette")).to_have_count(0)
+    # Once it is closed, letters are the composer's again.
+    page.keyboard.press("Control+k")
+    page.keyboard.press("Control+k")
+    page.focus("#prompt")
+    page.keyboard.type("!")
+    expect(page.locator("#prompt")).to_have_value("Mine!")
+    page.keyboard.press("Control+k")
+    page.fill("#palette", "Keys")
+    page.keyboard.press("Enter")
+    expect(page.locator("dialog.keys")).to_contain_text("Compare: run all lanes")
+
+
+def test_a_long_reason_is_short_until_it_is_asked_for(page: Page) -> None:
+    empty = {"object": "list", "data": [], "status": "unloaded"}
+    page.route("**/v1/models", lambda route: route.fulfill(json=empty))
+    page.reload()
+    expect(page.locator("#download")).to_be_visible()
+    page.evaluate(
+        """async () => { const { refusal } = await import("/ui/state/downloads.js");
+        refusal.value = "the index has no wheel of it, and the second one cannot be reached; ".repeat(9); }"""
+    )
+    box = page.locator(".first-model .ending")
+    expect(box).to_contain_text("did not come.")
+    assert len(box.inner_text().splitlines()) < 4
+    box.locator("summary").click()
+    expect(box.locator("details")).to_contain_text("cannot be reached")
