@@ -35,9 +35,9 @@ addEventListener("dragover", (event) => {
 addEventListener("drop", (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
 // What the first message needs is here before it, so that a server that goes away takes nothing of the page with it.
 setTimeout(async () => {
-  const [talk] = await patient(() =>
+  const [outbox] = await patient(() =>
     Promise.all([
-      import("./state/talk.js"),
+      import("./state/outbox.js"),
       import("./chat/turns.js"),
       import("./chat/queue.js"),
       import("./chat/panel.js"),
@@ -50,7 +50,7 @@ setTimeout(async () => {
       import("./text/sheet.js"),
     ]),
   );
-  talk.start();
+  outbox.start();
   performance.mark("whole");
   // The Monitor shows what was before it was opened: a scrape each two seconds costs the page a hundredth of a core.
   (await patient(() => import("./state/samples.js"))).collect();

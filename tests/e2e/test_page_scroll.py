@@ -84,7 +84,7 @@ def test_nothing_shifts_over_a_whole_session(context: BrowserContext, story_serv
     page = open_page(context, story_server.port)
     expect(page.locator("#model")).to_have_attribute("data-state", "serving")
     page.wait_for_function("() => performance.getEntriesByName('whole').length")
-    page.evaluate("(text) => import('/ui/state/talk.js').then(({ send }) => send(text))", f"Say exactly: {RICH}")
+    page.evaluate("(text) => import('/ui/state/outbox.js').then(({ send }) => send(text))", f"Say exactly: {RICH}")
     answered(page)
     ask(page, "A story")
     grown(page, 600)

@@ -129,3 +129,16 @@ def test_a_list_of_tasks_that_is_stopped_leaves_the_call_to_the_person(page: Pag
     expect(page.locator(".tool-card .do")).to_have_text("Do it")
     expect(page.locator(".tool-card .tag")).to_have_text("called")
     expect(page.locator(".turn.answer")).to_have_count(1)
+
+
+def test_a_result_that_comes_after_another_message_leaves_that_where_it_is(page: Page) -> None:
+    ask(page, "The weather in Cologne?")
+    box = page.get_by_label("Result of weather")
+    expect(box).to_be_visible()
+    ask(page, "Never mind")
+    expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(2)
+    box.first.fill("Rain")
+    box.first.press("Control+Enter")
+    expect(page.locator(".tool-card .tag").first).to_have_text("answered")
+    expect(page.locator(".turn.user .said")).to_have_text(["The weather in Cologne?", "Never mind"])
+    expect(page.locator(".turn.answer")).to_have_count(2)

@@ -76,7 +76,7 @@ export function Composer() {
   const dispatch = async (/** @type {typeof attached.value} */ files, /** @type {boolean} */ isNow) => {
     const from = here();
     try {
-      const { send } = await import("../state/talk.js");
+      const { send } = await import("../state/outbox.js");
       await send(text.trim(), isNow, await read(files), from);
       clear(id);
       setProblem("");

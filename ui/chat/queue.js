@@ -7,7 +7,7 @@ import { Icon } from "../shell/icons.js";
 import { open, runOfOpen } from "../state/chats.js";
 import { hasNoModel } from "../state/server.js";
 import { isConnected } from "../state/session.js";
-import { urge } from "../state/talk.js";
+import { urge } from "../state/outbox.js";
 import { drop, hold, release, rewrite, waiting } from "../state/waiting.js";
 
 export function Queue() {

@@ -40,6 +40,6 @@ function Welcome() {
 /** @param {string} text */
 async function ask(text) {
   const from = here();
-  const { send } = await import("../state/talk.js");
+  const { send } = await import("../state/outbox.js");
   await sending(() => send(text, false, [], from));
 }

@@ -1,83 +1,24 @@
-// What a person does with a chat: send, stop, answer again, edit, go on; and the sending of what waits.
+// What a person does with a chat: ask, answer again, edit, give results, go on.
 
-import { effect } from "../vendor/signals-core.js";
 import { tell } from "../store/tabs.js";
-import * as stored from "../store/turns.js";
-import { add, addBeside, begin, here, open, placeOf, save } from "./chats.js";
+import { add, addBeside, here, placeOf, save } from "./chats.js";
 import { isWhole } from "./content.js";
 import { measure } from "./filling.js";
 import { newId, newSeed } from "./ids.js";
 import { Run } from "./run.js";
-import { runIn, running } from "./running.js";
+import { running } from "./running.js";
 import { hasNoModel } from "./server.js";
-import { announce, isConnected, keeping, lostAt } from "./session.js";
+import { isConnected } from "./session.js";
 import { requestFor } from "./settings.js";
 import { below, pathTo, turns } from "./tree.js";
 import { timesFromNow, Turn } from "./turn.js";
-import { enqueue, held, hold, OLD_MS, release, remember, settle, waiting } from "./waiting.js";
 
 /** @typedef {import("./chats.js").Place} Place */
 
 /** By how much a limit that was reached is raised. */
 const RAISE = 2;
 
-/** Conversations whose next message goes out whatever became of the answer before it. @type {Set<string>} */
-const urged = new Set();
-/** Those whose message is on its way out. @type {Set<string>} */
-const leaving = new Set();
-/** Those of them in which something ended meanwhile, a short answer even before its question was kept. @type {Set<string>} */
-const recalled = new Set();
-
-// --- Lifecycle
-
-/** From now on what waits is sent as soon as it can be. */
-export function start() {
-  let wasLost = lostAt.value !== null;
-  effect(() => {
-    const chats = new Set(waiting.value.map((record) => record.conversation));
-    const isBack = wasLost && isConnected.value;
-    wasLost = !isConnected.value;
-    // Each may have begun or ended what they wait for.
-    const isFree = (/** @type {string} */ chat) => running.value && !runIn(chat) && !held.value.has(chat);
-    const next = canAsk() ? [...chats].filter(isFree) : [];
-    // Out of the effect, that it follows what is read above and nothing more.
-    queueMicrotask(() => {
-      if (isBack) holdOld();
-      next.forEach(flush);
-    });
-  });
-  for (const chat of remember()) placeOf(chat).then(() => settle(chat));
-}
-
 // --- Actions
-
-/**
- * @param {string} text @param {boolean} [isNow] what answers is stopped, and this goes before what waits already
- * @param {import("../store/turns.js").Attachment[]} [attachments]
- * @param {Place} [from] where it was said: another chat may be open by now
- */
-export async function send(text, isNow = false, attachments = [], from = here()) {
-  const conversation = from.conversation.id;
-  // One that nothing was said in is kept nowhere.
-  const place = (await placeOf(conversation)) ?? from;
-  const run = runIn(conversation);
-  if (!run && canAsk()) return ask(text, place.head, attachments, place);
-  const record = withFiles(recordOf("user", conversation, null, text, "WAITING"), attachments);
-  // Who says it where nothing answers has seen how the answer before it ended.
-  await enqueue(run ? record : { ...record, isUrged: true }, isNow);
-  // A chat with nothing in it but what waits is in the list too.
-  if (!place.conversation.updated) await begin(text || attachments[0].name, place.conversation);
-  if (!isNow) return;
-  urged.add(conversation);
-  run?.stop();
-}
-
-/** Sends what waits in the open chat, whatever held it. */
-export function urge() {
-  urged.add(open.value.id);
-  release(open.value.id);
-  if (canAsk() && !runIn(open.value.id)) flush(open.value.id);
-}
 
 /** The same question otherwise: a sibling, and an answer to it. @param {Turn} turn @param {string} text */
 export function resend(turn, text) {
@@ -99,14 +40,16 @@ export function again(turn, seed = newSeed()) {
 /** What a tool came to. With the last result of a turn the model goes on. @param {Turn} turn @param {number} index @param {string} result */
 export async function giveResult({ id, record: { conversation } }, index, result) {
   // Meanwhile it may have been deleted, or read anew.
-  const turn = (await placeOf(conversation))?.turns.get(id);
-  if (!turn) return;
+  const place = await placeOf(conversation);
+  const turn = place?.turns.get(id);
+  if (!place || !turn) return;
   turn.become({ tools: turn.record.tools.map((call, at) => (at === index ? { ...call, result } : call)) });
   turn.results.value += 1;
   const isLast = turn.record.tools.every((call) => call.result !== undefined || !isWhole(call));
   await save(turn);
   tell({ kind: "turns", chat: null, records: [turn.record] });
-  if (isLast) await carryOn(turn);
+  // What was said meanwhile goes on from there already.
+  if (isLast && !below(place.turns, id).length) await carryOn(turn);
 }
 
 /** The model goes on from the results of its calls. @param {Turn} turn */
@@ -157,19 +100,19 @@ function stopBelow(turn) {
 }
 
 /** Whether there is a server, and something on it that can answer. */
-function canAsk() {
+export function canAsk() {
   return isConnected.value && !hasNoModel.value;
 }
 
 /** @param {string} text @param {string | null} parent @param {import("../store/turns.js").Attachment[]} [attachments] @param {Place} [place] */
-function ask(text, parent, attachments = [], place = here()) {
+export function ask(text, parent, attachments = [], place = here()) {
   const question = new Turn(withFiles(recordOf("user", place.conversation.id, parent, text, "DONE"), attachments));
   navigator.storage?.persist?.();
   return answer([question], question.id, requestOf(question, place), place);
 }
 
 /** @param {Turn} question @param {Place} place */
-function requestOf(question, { turns, conversation }) {
+export function requestOf(question, { turns, conversation }) {
   return requestFor([...pathTo(turns, question.record.parent), question], newSeed(), conversation.settings);
 }
 
@@ -177,7 +120,7 @@ function requestOf(question, { turns, conversation }) {
  * @param {Turn[]} before @param {string | null} parent @param {any} request @param {Place} place
  * @param {string} [sameAs] the turn whose request it is
  */
-async function answer(before, parent, request, place, sameAs) {
+export async function answer(before, parent, request, place, sameAs) {
   const record = recordOf("assistant", place.conversation.id, parent, "", "SENT");
   const turn = new Turn({ ...record, request, seed: request.seed, sameAs });
   turn.record.created += 1;
@@ -203,62 +146,13 @@ function fork(turn, text, reasoning) {
   return sibling;
 }
 
-/** Sends the first message that waits there, if the answer before it is one to go on from. @param {string} chat */
-async function flush(chat) {
-  if (leaving.has(chat)) return void recalled.add(chat);
-  leaving.add(chat);
-  try {
-    const place = await placeOf(chat);
-    const last = place?.head ? place.turns.get(place.head) : undefined;
-    const record = waiting.value.find((each) => each.conversation === chat);
-    const isHeld = !canAsk() || runIn(chat) || held.value.has(chat);
-    if (!place || !record || isHeld || (last && last.record.state !== "DONE" && !record.isUrged && !urged.has(chat))) return;
-    urged.delete(chat);
-    const { isUrged, ...said } = record;
-    const question = new Turn({ ...said, parent: place.head, created: Date.now() });
-    // Before it is claimed: a schema that is no JSON leaves it waiting.
-    const request = requestOf(question, place);
-    if (!(await isOurs(record.id, place.head))) return;
-    question.advance("send");
-    waiting.value = waiting.value.filter((each) => each.id !== record.id);
-    await answer([question], question.id, request, place);
-  } catch (error) {
-    hold(chat);
-    if (!(error instanceof SyntaxError)) throw error;
-    // What the panel holds an answer to is written by hand.
-    announce(error.message, true);
-  } finally {
-    leaving.delete(chat);
-    if (recalled.delete(chat)) queueMicrotask(() => flush(chat));
-  }
-}
-
-/** Whether that message still waits, and this tab is the one to send it. @param {string} id @param {string | null} parent */
-async function isOurs(id, parent) {
-  let isWaiting = true;
-  await keeping(() =>
-    stored.amend(id, (kept) => {
-      isWaiting = kept.state === "WAITING";
-      return isWaiting ? { ...kept, state: "DONE", parent } : kept;
-    }),
-  );
-  if (!isWaiting) waiting.value = waiting.value.filter((each) => each.id !== id);
-  return isWaiting;
-}
-
-/** After a while without a server a person may have changed their mind. */
-function holdOld() {
-  const before = Date.now() - OLD_MS;
-  for (const record of waiting.value) if (record.created < before) hold(record.conversation);
-}
-
 /** @param {import("../store/turns.js").TurnRecord} record @param {import("../store/turns.js").Attachment[]} attachments */
-function withFiles(record, attachments) {
+export function withFiles(record, attachments) {
   return attachments.length ? { ...record, attachments } : record;
 }
 
 /** @param {"user" | "assistant"} role @param {string} conversation @param {string | null} parent @param {string} text @param {string} state */
-function recordOf(role, conversation, parent, text, state) {
+export function recordOf(role, conversation, parent, text, state) {
   const now = Date.now();
   return /** @type {import("../store/turns.js").TurnRecord} */ ({
     id: newId(), conversation, parent, role, text, reasoning: "", tools: [], state,
