@@ -79,3 +79,22 @@ def test_a_chat_is_at_its_end_also_where_what_draws_it_is_here_already(page: Pag
     expect(page.locator("#log")).to_have_count(0)
     page.evaluate("location.hash = '#/chat/long'")
     expect(last).to_be_in_viewport()
+
+
+def test_what_waits_to_be_drawn_is_put_in_order_once(page: Page) -> None:
+    page.evaluate(KEEP, [long_text(LENGTH), 1])
+    page.add_init_script(
+        """window.numCompared = 0;
+        const { compareDocumentPosition } = Node.prototype;
+        Node.prototype.compareDocumentPosition = function (other) {
+          window.numCompared += 1;
+          return compareDocumentPosition.call(this, other);
+        };"""
+    )
+    page.reload()
+    page.locator(".list li a").click()
+    expect(page.locator("#log .sheet").last).to_be_in_viewport()
+    page.evaluate(BUILT)
+    sheets = page.locator("#log .sheet").count()
+    assert sheets > 50
+    assert page.evaluate("numCompared") < 2 * sheets

@@ -10,10 +10,12 @@ const STEP_MS = 4;
 /** @type {Job[]} */
 let waiting = [];
 let isWaiting = false;
+let isSorted = true;
 
 /** @param {Job} job place: where it will stand; heightPx: about */
 export function buildFromEnd(job) {
   waiting.push(job);
+  isSorted = false;
   if (isWaiting) return;
   isWaiting = true;
   // All of them have come, and stand where they belong, once this task is over; the next frame has their last ones.
@@ -46,8 +48,10 @@ function goOn() {
   if (isWaiting) setTimeout(buildSome);
 }
 
-/** By their place, the last of the page at the end. A place that has left the page meanwhile needs nothing. */
+/** By their place, the last of the page at the end, once for all that came. A place that has left the page meanwhile needs nothing. */
 function sort() {
+  if (isSorted) return;
+  isSorted = true;
   const isBefore = (/** @type {Job} */ one, /** @type {Job} */ other) =>
     one.place.compareDocumentPosition(other.place) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1;
   waiting.sort(isBefore);
