@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.e2e.playground import CHROMIUM, LIMIT_MS, open_page
+from tests.e2e.playground import CHROMIUM, LIMIT_MS, answered, ask, cap, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -73,3 +73,18 @@ def test_in_chat_when_the_panel_is_folded(context: BrowserContext, story_server:
     page.keyboard.press("Escape")
     page.wait_for_timeout(300)
     assert page.evaluate("document.activeElement === document.body")
+
+
+def test_in_chat_when_an_answer_goes_on(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    page.set_viewport_size({"width": 1440, "height": 400})
+    cap(page, 120)
+    ask(page, "A story")
+    answered(page)
+    top = "document.querySelector('.transcript').scrollTop"
+    before = page.evaluate(top)
+    assert before > 0
+    press(page, ".ending .go-on")
+    expect(page.locator(".turn.answer")).to_be_focused()
+    # What is read is not left for what has the focus: only the lines of the end are gone from under it.
+    assert page.evaluate(top) >= before - 80

@@ -10,15 +10,24 @@ from tests.e2e.server import Server
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 BLOCKED = """for (const name of NAMES) Object.defineProperty(window, name, {
   get() { throw new DOMException("Access is denied for this document.", "SecurityError"); } });"""
+# As a browser does it that blocks the data of sites.
+DENIED = """IDBFactory.prototype.open = () => {
+  throw new DOMException("The user denied permission to access the database.", "UnknownError"); };"""
 NEVER = "indexedDB.open = () => new EventTarget();"
 NONE = "Object.defineProperty(window, 'indexedDB', { value: undefined });"
 
 
-@pytest.mark.parametrize("names", [["localStorage", "sessionStorage"], ["localStorage", "sessionStorage", "indexedDB"]])
+@pytest.mark.parametrize(
+    "script",
+    [
+        BLOCKED.replace("NAMES", "['localStorage', 'sessionStorage', 'indexedDB']"),
+        BLOCKED.replace("NAMES", "['localStorage', 'sessionStorage']") + DENIED,
+    ],
+)
 def test_where_site_data_is_blocked_all_works_and_one_banner_says_so(
-    browser: Browser, story_server: Server, names: list[str]
+    browser: Browser, story_server: Server, script: str
 ) -> None:
-    with opened_page(browser, origin(story_server), script=BLOCKED.replace("NAMES", str(names))) as page:
+    with opened_page(browser, origin(story_server), script=script) as page:
         expect(page.locator(".banner")).to_have_text(
             "Chats are not kept in this browser: it lets no site keep anything. All that is here goes with this tab."
         )

@@ -52,8 +52,13 @@ function placesAfter(from) {
   const beside = [row?.nextElementSibling, row?.previousElementSibling];
   const home = [...HOMES].find(([inside]) => from.closest(inside))?.[1];
   const unfolder = home ? document.querySelector(home) : null;
-  const inside = (/** @type {Element | null | undefined} */ place) => () => (place?.isConnected ? [...place.querySelectorAll(FOCUSABLE)].find((each) => each.checkVisibility()) : null);
+  const inside = (/** @type {Element | null | undefined} */ place) => () => (place?.isConnected ? focusableIn(place) : null);
   return [() => unfolder, inside(row), ...beside.map(inside), () => isTouch.matches ? null : document.getElementById("prompt"), () => document.querySelector("#view h1")];
+}
+
+/** A turn takes it itself, as its keys do. @param {Element} place */
+function focusableIn(place) {
+  return place.matches(".turn") ? place : [...place.querySelectorAll(FOCUSABLE)].find((each) => each.checkVisibility());
 }
 
 /** @param {(() => Element | null | undefined)[]} places */
@@ -61,7 +66,8 @@ function give(places) {
   for (const place of places) {
     const found = place();
     if (!(found instanceof HTMLElement) || !found.isConnected) continue;
-    found.focus();
+    // What is read stays where it is.
+    found.focus({ preventScroll: true });
     if (document.activeElement === found) return;
   }
 }

@@ -169,7 +169,8 @@ export async function keeping(work) {
     return await work();
   } catch (error) {
     if (!(error instanceof DOMException) && !(error instanceof Error)) throw error;
-    storageProblem.value = inWords(error);
+    // What blocks the data of sites has no name of its own in the database.
+    if (storageProblem.value !== BLOCKED) storageProblem.value = inWords(error);
     return undefined;
   }
 }
