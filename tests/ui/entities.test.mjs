@@ -17,3 +17,8 @@ test("what is no name of one stays, and so does all of code", () => {
   assert.equal(rendered("&nosuch; &amp &constructor; AT&T;"), "<p>&amp;nosuch; &amp;amp &amp;constructor; AT&amp;T;</p>");
   assert.equal(rendered("`&rarr;`"), "<p><code>&amp;rarr;</code></p>");
 });
+
+test("a mark beside a sign of currency or mathematics is one as beside any other sign", () => {
+  assert.equal(rendered("**€5**a **𝜵** **∑**."), "<p><strong>€5</strong>a <strong>𝜵</strong> <strong>∑</strong>.</p>");
+  assert.equal(rendered("a**€**b a**𝜵**b a**5**b"), "<p>a**€**b a**𝜵**b a<strong>5</strong>b</p>");
+});
