@@ -24,6 +24,7 @@ from ignis.config_table import describe_fields
 from ignis.config_values import join_words, nearest, rule
 from ignis.errors import ConfigError, IgnisError
 from ignis.model_commands import MODEL_COMMANDS, run_model_command
+from ignis.terminal import complain
 from ignis.version import VERSION
 
 FOREIGN_COMMANDS = {
@@ -49,10 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return status
     except ConfigError as error:
-        _complain(error.message)
+        complain(error.message)
         return 2
     except IgnisError as error:
-        _complain(error.message)
+        complain(error.message)
         return 1
     except KeyboardInterrupt:
         # Ctrl-C where nobody had taken over yet: in the first moments of a server, or in a download.
@@ -63,15 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         # Such as an output on a disk that is full.
-        _complain(str(error))
+        complain(str(error))
         _let_go_of_output()
         return 1
-
-
-def _complain(message: str) -> None:
-    """Parts of a message may be a stranger's, and a terminal obeys control characters."""
-    lines = ("".join(letter if letter.isprintable() else "?" for letter in line) for line in message.split("\n"))
-    print("ignis-server:", "\n".join(lines), file=sys.stderr)
 
 
 def _let_go_of_output() -> None:

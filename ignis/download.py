@@ -26,7 +26,7 @@ from ignis.errors import DownloadError
 from ignis.halt import Halt, StoppedError
 from ignis.package_index import FileLink, IndexClient, is_wheel_of
 from ignis.pinned import BLOCK_BYTES, PinnedFile, locked, settle, verified
-from ignis.transfer import ATTEMPTS, Moved, Source, Transfer, Wait, backoff_s
+from ignis.transfer import ATTEMPTS, Moved, Source, Transfer, Wait, again_in, backoff_s
 from ignis.units import shown_file_size
 from ignis.web import is_passing, redact
 
@@ -143,7 +143,9 @@ class _Fetch:
             passing = [error for error in errors if is_passing(error)]
             if not passing or attempt == ATTEMPTS:
                 break
-            self.wait(max(backoff_s(attempt, error) for error in passing))
+            seconds = max(backoff_s(attempt, error) for error in passing)
+            self.halt.on_wait(again_in("; ".join(dict.fromkeys(error.message for error in passing)), seconds))
+            self.wait(seconds)
         reasons = dict.fromkeys(error.message for error in (*errors, *self.failed.values()))
         raise DownloadError(
             f"{self.wanted.name} could not be fetched: {'; '.join(reasons)}."

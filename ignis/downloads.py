@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -53,7 +54,7 @@ class Download:
     rate: Rate | None = None
     """Once it runs."""
     reason: str = ""
-    """Why it failed."""
+    """Why it failed, or waits just now."""
     error: IgnisError | None = None
     path: Path | None = None
     """What is loaded, once it is complete."""
@@ -189,10 +190,16 @@ class Downloads:
             return current
         # The thread of one that was stopped holds its file locked until it ends: the new one goes on there.
         download = Download(entry, total_bytes=entry.size_bytes)
+        download.halt.on_wait = partial(self._note_wait, download)
         self._known[entry.id] = download
         self._send.send_nowait((download, progress))
         self._on_change()
         return download
+
+    def _note_wait(self, download: Download, why: str) -> None:
+        """Called in the download's threads."""
+        download.reason = why
+        self._log.emit("ignis.model.download_waits", id=download.entry.id, reason=why)
 
     async def _run_one(self, download: Download, progress: Progress | None) -> None:
         id = download.entry.id
@@ -208,7 +215,7 @@ class Downloads:
                     download.path = await trio.to_thread.run_sync(
                         fetch_model, download.entry, self.config, note, download.halt, abandon_on_cancel=True
                     )
-                    download.state = DownloadState.COMPLETE
+                    download.state, download.reason = DownloadState.COMPLETE, ""
             except StoppedError as error:
                 # The thread saw the stop before its scope was cancelled.
                 download.state, download.error = DownloadState.STOPPED, error
@@ -248,5 +255,7 @@ class Note:
         if came_bytes > self.came_bytes:
             self.metrics.count("ignis_model_download_bytes", came_bytes - self.came_bytes)
             self.came_bytes = came_bytes
+            # What it waited for is over.
+            download.reason = ""
         if self.progress is not None:
             self.progress(done_bytes, total_bytes, came_bytes)

@@ -4,6 +4,7 @@ import contextlib
 import socket
 import threading
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ignis.errors import DownloadError
@@ -15,10 +16,16 @@ class StoppedError(DownloadError):
     """Somebody stopped it. What has come is kept."""
 
 
+def _say_nothing(_why: str) -> None:
+    pass
+
+
 @dataclass(slots=True)
 class Halt:
     """Stops transfers, what they wait for, and the waits between their attempts."""
 
+    on_wait: Callable[[str], None] = _say_nothing
+    """Called with the reason before a wait: for the next attempt, or for another who fetches the same."""
     _event: threading.Event = field(default_factory=threading.Event)
     _sockets: "weakref.WeakSet[socket.socket]" = field(default_factory=weakref.WeakSet)
     _lock: threading.Lock = field(default_factory=threading.Lock)

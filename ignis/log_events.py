@@ -183,6 +183,15 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.model.download_waits": (
+        "info",
+        frozenset(
+            {
+                "id",
+                "reason",
+            }
+        ),
+    ),
     "ignis.model.download_ended": (
         "info",
         frozenset(

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ from ignis.config import Config, load_config
 from ignis.config_values import join_words, nearest
 from ignis.errors import ConfigError, DownloadError, ModelFileError
 from ignis.fetching import fetch_model
+from ignis.halt import Halt
 from ignis.models.local import LocalModel, LocalModels, measured, readable
 from ignis.on_disk import named_models, whole_models
 from ignis.pinned import forget, remove
 from ignis.progress import ProgressReport
+from ignis.terminal import complain
 from ignis.units import shown_file_size
 
 
@@ -41,13 +44,18 @@ def _download(words: list[str]) -> int:
     failures = []
     for entry in entries:
         try:
-            print(fetch_model(entry, config.download, ProgressReport(entry.id, sys.stderr)), flush=True)
+            halt = Halt(on_wait=partial(_say_waiting, entry.id))
+            print(fetch_model(entry, config.download, ProgressReport(entry.id, sys.stderr), halt), flush=True)
         except (DownloadError, ModelFileError) as error:
             # The others are fetched all the same: whoever let this run overnight has them then.
             failures.append(f"{entry.id}: {error.message}")
     if failures:
         raise DownloadError("; ".join(failures))
     return 0
+
+
+def _say_waiting(id: str, why: str) -> None:
+    complain(f"{id}: {why}")
 
 
 def _list(words: list[str]) -> int:

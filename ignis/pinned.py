@@ -120,12 +120,16 @@ def locked(path: Path, halt: Halt) -> Iterator[BinaryIO]:
     Raises:
         StoppedError: it was stopped meanwhile.
     """
+    has_said = False
     while True:
         with path.open("a+b") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 # Not a wait in the system: no stop would end that, and its thread would be held for as long.
+                if not has_said:
+                    halt.on_wait(f"{path.name} is being written by somebody else, who is waited for")
+                has_said = True
                 halt.wait(_LOCK_LOOK_S)
                 continue
             # Whoever held it may have removed it meanwhile; a lock on a nameless file keeps nobody out.

@@ -1,4 +1,4 @@
-"""A question to the person at the terminal that the server was started from, beside whatever else it does."""
+"""What is said to the person at the terminal, and asked of them beside whatever else the server does."""
 
 import os
 import sys
@@ -6,6 +6,12 @@ import sys
 import trio
 
 _YES = frozenset({b"y", b"yes"})
+
+
+def complain(message: str) -> None:
+    """Writes it to standard error. Parts of it may be a stranger's, and a terminal obeys control characters."""
+    lines = ("".join(letter if letter.isprintable() else "?" for letter in line) for line in message.split("\n"))
+    print("ignis-server:", "\n".join(lines), file=sys.stderr, flush=True)
 
 
 def is_attended() -> bool:

@@ -104,6 +104,10 @@ def backoff_s(failures: int, failure: DownloadError) -> float:
     return min(max(2.0 ** (failures - 1), asked_s), _MAX_WAIT_S)
 
 
+def again_in(why: str, seconds: float) -> str:
+    return f"{why}; tried again in {seconds:.0f} s"
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where bytes come from, and what is known of them before they do."""
@@ -176,7 +180,9 @@ class Transfer:
             if failures == ATTEMPTS:
                 raise failure
             if not is_first:
-                self.wait(backoff_s(failures, failure))
+                seconds = backoff_s(failures, failure)
+                self.halt.on_wait(again_in(failure.message, seconds))
+                self.wait(seconds)
             is_first = False
             before = self.size
             try:

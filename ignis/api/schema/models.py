@@ -128,7 +128,7 @@ class DownloadProgress(msgspec.Struct, kw_only=True, omit_defaults=True):
     done_bytes: int
     total_bytes: int
     bytes_per_second: Annotated[int, msgspec.Meta(description="Over the last seconds.")]
-    reason: Annotated[str, msgspec.Meta(description="Why it failed.")] | None = None
+    reason: Annotated[str, msgspec.Meta(description="Why it failed, or waits for another attempt.")] | None = None
 
 
 class DownloadRequest(msgspec.Struct, kw_only=True):

@@ -194,6 +194,21 @@ async def test_a_new_order_takes_up_what_is_being_stopped(mirror: Mirror, tmp_pa
         assert outcomes == ["stopped", "complete"]
 
 
+async def test_a_download_that_waits_says_for_what_and_no_longer_when_it_goes_on(
+    mirror: Mirror, tmp_path: Path
+) -> None:
+    mirror.answers = [lambda handler: reply(handler, 503, b"")]
+    async with running(mirror, tmp_path) as rig:
+        await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        await until(lambda: rig.downloads.known["one"].reason != "")
+        waiting = (await row_of(rig))["download"]
+        assert waiting["state"] == "running"
+        assert "HTTP 503" in waiting["reason"] and waiting["reason"].endswith("tried again in 1 s")
+        assert "reason" not in await over(rig)
+    (logged,) = rig.logged("ignis.model.download_waits")
+    assert logged["reason"] == waiting["reason"]
+
+
 async def test_a_download_that_fails_says_why(mirror: Mirror, tmp_path: Path) -> None:
     mirror.answer = lambda handler: reply(handler, 401, b"")
     async with running(mirror, tmp_path) as rig:
