@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
 import uPlot from "../vendor/uplot.js";
-import { clock } from "../parts/format.js";
+import { axisWords, clock } from "../parts/format.js";
 import { html } from "../parts/html.js";
 import { announce, look } from "../state/session.js";
 import { chosen, minutes, pause, ring, show, shown } from "../state/samples.js";
@@ -113,7 +113,7 @@ function optionsOf(chart, place, values) {
     scales: { x: { time: false, auto: false }, y: { range: (_, __, most) => [0, roof(Math.max(most ?? 0, chart.least ?? 0))] } },
     axes: [
       { ...axis, size: 26, gap: 6, grid: { show: false }, splits: (_, __, from, to) => instants(from, to), values: (_, splits) => splits.map((time) => instantWords(time)) },
-      { ...axis, size: 52, gap: 8, grid: { stroke: line, width: 1 }, splits: (_, __, ___, most) => [0, most / 3, (2 * most) / 3, most], values: (_, splits) => splits.map((value) => (chart.axis ?? chart.words)(value, splits[splits.length - 1])) },
+      { ...axis, size: 52, gap: 8, grid: { stroke: line, width: 1 }, splits: (_, __, ___, most) => [0, most / 3, (2 * most) / 3, most], values: (_, splits) => axisWords(chart, splits) },
     ],
     series: [
       {},

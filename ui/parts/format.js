@@ -39,6 +39,14 @@ export function durationUpTo(seconds, most) {
   return `${count(seconds, most < 10 ? 1 : 0)} s`;
 }
 
+/**
+ * The numbers beside a chart, whose top is the last of them. A chart's words get no top: their second parameter is another.
+ * @param {{words: (value: number) => string, axis?: (value: number, most: number) => string}} chart @param {number[]} values
+ */
+export function axisWords({ words, axis }, values) {
+  return values.map((value) => (axis ? axis(value, values[values.length - 1]) : words(value)));
+}
+
 /** How long something has been, in its two largest units: 3 h 12 min. @param {number} seconds */
 export function span(seconds) {
   if (!Number.isFinite(seconds)) return "–";
