@@ -14,10 +14,10 @@ LIMIT_MS = 30_000
 
 
 @contextmanager
-def started_browser() -> Iterator[Browser]:
+def started_browser(*flags: str) -> Iterator[Browser]:
     expect.set_options(timeout=LIMIT_MS)
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", *flags])
         yield running
         running.close()
 

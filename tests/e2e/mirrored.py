@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.e2e.conftest import free_port
@@ -17,18 +18,20 @@ ROOT = Path(__file__).resolve().parents[2]
 def fill(mirror: Mirror, first: Path, folder: Path) -> None:
     """Has this model as `first` and a small one, of several files, as `second`; the catalog lies in the folder."""
     write_small_folder(folder / "source" / "second")
-    sources = {
-        "first": {"first.gguf": first.read_bytes()},
-        "second": {file.name: file.read_bytes() for file in (folder / "source" / "second").iterdir()},
-    }
+    second = {file.name: file.read_bytes() for file in (folder / "source" / "second").iterdir()}
+    offer(mirror, folder, {"first": {"first.gguf": first.read_bytes()}, "second": second})
+
+
+def offer(mirror: Mirror, folder: Path, models: Mapping[str, Mapping[str, bytes]]) -> None:
+    """Has the files of these models, and a catalog of them in the folder."""
     entries = []
-    for id, files in sources.items():
+    for id, files in models.items():
         mirror.files |= {f"/owner/{id}/resolve/v1/{name}": content for name, content in files.items()}
         pins = [
             {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
             for name, content in files.items()
         ]
-        entries.append({"id": id, "repo": f"owner/{id}", "revision": "v1", "files": pins})
+        entries.append({"id": id, "repo": f"owner/{id}", "revision": "v1", "files": pins, "licence": "MIT"})
     (folder / "catalog.json").write_text(json.dumps({"model": entries}))
 
 
