@@ -6,6 +6,7 @@ import { axisWords, clock } from "../parts/format.js";
 import { html } from "../parts/html.js";
 import { announce, look } from "../state/session.js";
 import { chosen, minutes, pause, ring, show, shown } from "../state/samples.js";
+import { instants, instantWords, roof } from "./axes.js";
 import { colourOf } from "./colours.js";
 import { ChartTable } from "./chart-table.js";
 import { useVisible } from "./visible.js";
@@ -127,28 +128,6 @@ function optionsOf(chart, place, values) {
     ],
     hooks: { draw: [(plot) => markRestarts(plot, place)], setCursor: [(plot) => tell(plot, chart, values.current)], setSelect: [choose] },
   };
-}
-
-/** The top of a scale that is no odd number, so that its thirds are none. @param {number} most */
-function roof(most) {
-  if (!(most > 0)) return 1;
-  const size = 10 ** Math.floor(Math.log10(most));
-  return [1.2, 1.5, 3, 6, 9, 12].map((step) => step * size).find((step) => step >= most * 0.999) ?? 12 * size;
-}
-
-/** @param {number} from @param {number} to */
-function instants(from, to) {
-  // Whole minutes, whether five, fifteen or sixty are shown.
-  const parts = !chosen.value && minutes.value % 3 ? 5 : 3;
-  return [...Array(parts + 1)].map((_, at) => from + ((to - from) * at) / parts);
-}
-
-/** @param {number} time */
-function instantWords(time) {
-  if (chosen.value) return clock(time);
-  const { from, to } = shown.value;
-  const ago = Math.round((to - time) / 60);
-  return ago < 1 ? "now" : Math.abs(time - from) < 1 ? `−${ago} min` : `−${ago}`;
 }
 
 /** @param {uPlot} plot @param {HTMLElement} place */

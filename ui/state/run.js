@@ -9,6 +9,7 @@ import { Replay } from "./replay.js";
 import { enter, leave } from "./running.js";
 import { noteAnswer } from "./server.js";
 import { announce, keeping } from "./session.js";
+import { lengthsOf, newsOf } from "./turn.js";
 
 /** @typedef {import("./turn.js").Turn} Turn */
 
@@ -195,14 +196,4 @@ export class Run {
     else if (record.state === "STOPPED") announce("Stopped");
     else announce(`${record.text.slice(0, ANNOUNCED_LENGTH)} … ${record.text.length} characters`);
   }
-}
-
-/** @param {Turn} turn */
-function lengthsOf({ record }) {
-  return { text: record.text.length, reasoning: record.reasoning.length };
-}
-
-/** @param {import("../store/turns.js").TurnRecord} record @param {{text: number, reasoning: number}} from */
-function newsOf(record, from) {
-  return { text: record.text.slice(from.text), reasoning: record.reasoning.slice(from.reasoning) };
 }

@@ -100,3 +100,13 @@ export function rateOf({ times, usage, timings }) {
   const ms = (times.last ?? 0) - (times.first ?? 0);
   return usage?.completion_tokens > 1 && times.first !== null && ms >= LEAST_MS ? ((usage.completion_tokens - 1) * 1000) / ms : null;
 }
+
+/** How much of each channel there is. @param {Turn} turn */
+export function lengthsOf({ record }) {
+  return { text: record.text.length, reasoning: record.reasoning.length };
+}
+
+/** What has come since. @param {TurnRecord} record @param {{text: number, reasoning: number}} from */
+export function newsOf(record, from) {
+  return { text: record.text.slice(from.text), reasoning: record.reasoning.slice(from.reasoning) };
+}
