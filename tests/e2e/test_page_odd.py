@@ -52,6 +52,9 @@ def test_what_is_typed_for_a_number_and_is_none_stays_and_is_said(page: Page) ->
     ask(page, "Hi")
     expect(page.locator(".composer [role=alert]")).to_contain_text("Temperature: Decimals have a point: 1.5")
     assert page.locator(".turn").count() == 0
+    # A phone's keys for decimals have no minus.
+    expect(box).to_have_attribute("inputmode", "decimal")
+    expect(page.locator("#set-presence_penalty")).to_have_attribute("inputmode", "text")
     box.fill("1.5")
     box.press("Tab")
     expect(problem).to_have_count(0)

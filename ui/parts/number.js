@@ -20,7 +20,8 @@ export function NumberBox({ id, value, placeholder, range, onSet }) {
     setTyped(null);
     onSet(text === "" ? undefined : NUMBER.test(text) ? Number(text) : text);
   };
-  return html`<input id=${id} class=${`field number ${value === undefined ? "unset" : ""}`} inputmode="decimal" autocomplete="off" min=${range?.minimum ?? range?.above} max=${range?.maximum}
+  // The keys that a phone has for decimals have no minus.
+  return html`<input id=${id} class=${`field number ${value === undefined ? "unset" : ""}`} inputmode=${(range?.minimum ?? 0) < 0 ? "text" : "decimal"} autocomplete="off" min=${range?.minimum ?? range?.above} max=${range?.maximum}
       placeholder=${placeholder} value=${typed ?? value ?? ""} aria-invalid=${said ? "true" : undefined} aria-describedby=${said ? `${id}-problem` : undefined}
       onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} onChange=${take} onBlur=${() => setTyped(null)} />
     ${said && html`<span class="problem" id=${`${id}-problem`} role="alert">${said}</span>`}`;
