@@ -74,6 +74,8 @@ def test_text_and_code_are_copied_over_plain_http(page: Page) -> None:
     page.click("figure.code .copy")
     expect(page.locator("figure.code .copy")).to_have_text("Copied")
     assert pasted(page) == "x = 1\n"
+    # What is said of the first copy would else be taken for the third's.
+    expect(page.locator(".said-copied")).to_have_text("")
     page.click("[aria-label='More of this answer']")
     page.get_by_role("menuitem", name="Copy as plain text").click()
     expect(page.locator(".said-copied")).to_have_text("Copied")
