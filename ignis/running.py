@@ -36,6 +36,7 @@ from ignis.errors import (
     InternalError,
     LoadPlanError,
     ReloadFailedError,
+    SwitchInProgressError,
 )
 from ignis.log import Log
 
@@ -173,8 +174,21 @@ class RunningConfig:
                 await self._apply(change, patch)
         except IgnisError:
             if has_loaded:
-                await self._load(self.config, Patch(None))
+                await self._load_back()
             raise
+
+    async def _load_back(self) -> None:
+        """Has the model loaded by what is in effect again. Others may have their turn first; the reason why it is
+        needed is what the client is told, whatever becomes of this."""
+        while True:
+            try:
+                await self._load(self.config, Patch(None))
+                return
+            except SwitchInProgressError:
+                await self.course.wait_change()
+            except IgnisError as error:
+                self._log.emit("ignis.config.fault", error=error)
+                return
 
     async def _checked(self, patch: Patch) -> Change:
         change = plan_change(self.config, patch.document)

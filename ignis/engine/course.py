@@ -88,6 +88,15 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """The server's first model, which could not be had, or is not to be."""
+
+    name: str
+    state: EngineState
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class LastLoad:
     """Of a model."""
 
@@ -95,7 +104,8 @@ class LastLoad:
     seconds: float
     """From its files being open until it served, the warm-up included."""
     modified_unix_s: int
-    """Of its file then: another one may lie there since."""
+    size_bytes: int
+    """Of its files then: others may lie there since."""
 
 
 class Course:
@@ -119,6 +129,8 @@ class Course:
         self.asked: Asked | None = None
         self.is_asked = False
         """What is under way was asked for so."""
+        self.missing: Missing | None = None
+        """Until it has come by other ways."""
         self.expected: Expected | None = None
         """The server's first model, while it is not here yet. Others may serve meanwhile."""
         self.leaving: LocalModel | None = None
@@ -165,7 +177,12 @@ class Course:
     def last_load(self, model: LocalModel) -> LastLoad | None:
         """None where it was not loaded yet, or its file is another by now."""
         last = self.loads.get(model.path)
-        return last if last is not None and last.modified_unix_s == model.modified_unix_s() else None
+        return (
+            last
+            if last is not None
+            and (last.modified_unix_s, last.size_bytes) == (model.modified_unix_s(), model.size_bytes())
+            else None
+        )
 
     @property
     def load_s(self) -> float:

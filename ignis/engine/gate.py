@@ -18,6 +18,7 @@ from ignis.config_fields import ConfigFields
 from ignis.engine.course import Course, retry_after_s
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import EngineState, LoadedModel
+from ignis.engine.limits import not_serving
 from ignis.engine.wishes import Held, Wishes
 from ignis.errors import ModelNotFoundError, ModelSwitchingError, RequestTimeoutError
 from ignis.models.local import LocalModel, LocalModels
@@ -136,7 +137,14 @@ class Gate:
             self._check_choice(name, is_here=here is None)
             return None
         # A file system may be slow, and a folder large.
-        target = await trio.to_thread.run_sync(self._models.find, name, abandon_on_cancel=True)
+        try:
+            target = await trio.to_thread.run_sync(self._models.find, name, abandon_on_cancel=True)
+        except ModelNotFoundError:
+            missing = course.missing
+            if missing is None or name != missing.name:
+                raise
+            # It is known what it is, and why it is not here.
+            raise not_serving(missing.state, missing.reason) from None
         self._check_hope(target.name)
         next_one = course.next_one()
         self._check_choice(target.name, is_here=next_one is not None and target.path == next_one.path)

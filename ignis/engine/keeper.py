@@ -12,7 +12,7 @@ import trio
 
 from ignis.clock import Clock
 from ignis.engine import cut_off
-from ignis.engine.course import Asked, Course, Expected, LastLoad, Reload
+from ignis.engine.course import Asked, Course, Expected, LastLoad, Missing, Reload
 from ignis.engine.engine import Engine
 from ignis.engine.gate import Gate, KeeperSettings
 from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
@@ -164,7 +164,7 @@ class ModelKeeper:
     def start_with(self, model: LocalModel) -> None:
         """The server's first model is here. It is loaded, unless another one was meanwhile: that serves on."""
         course = self.course
-        course.expected = None
+        course.expected = course.missing = None
         self._first = model
         self.models.start_with(model)
         self.gate.wishes.locate(model)
@@ -195,6 +195,8 @@ class ModelKeeper:
         self._give_up_first(EngineState.FAILED, reason, self._engine.note_unloadable)
 
     def _give_up_first(self, state: EngineState, reason: str, note: Callable[[str], None]) -> None:
+        if self.course.expected is not None:
+            self.course.missing = Missing(self.course.expected.name, state, reason)
         self.course.expected = None
         self._is_first = False
         self.gate.wishes.refuse_awaited(lambda: not_serving(state, reason))
@@ -502,7 +504,7 @@ class ModelKeeper:
         self.course.note_success()
         self.gate.used_at_s = self.course.clock()
         local = opened.local
-        self.course.loads[local.path] = LastLoad(model.facts(), load_s, local.modified_unix_s())
+        self.course.loads[local.path] = LastLoad(model.facts(), load_s, local.modified_unix_s(), local.size_bytes())
         self._metrics.count("ignis_model_loads", label="loaded")
         self._log.emit(
             "ignis.model.loaded",

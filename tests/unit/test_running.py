@@ -334,6 +334,28 @@ async def test_a_file_that_cannot_be_written_keeps_no_change(
     assert bench.file.read_text() == FILE
 
 
+async def test_the_old_load_comes_back_after_an_order_that_came_before_the_write_failed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_old: object, _new: object) -> None:
+        raise OSError(16, "Device or resource busy")
+
+    num_checks = 0
+
+    async def order(_config: Config) -> None:
+        nonlocal num_checks
+        num_checks += 1
+        if num_checks == 2:
+            # It serves by the new settings already.
+            bench.keeper.ask_unload()
+
+    bench.running.check_with(order)
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(ConfigNotWrittenError, match="Device or resource busy"):
+        await bench.patch(server={"ui": False}, model={"decode_lanes": 2})
+    assert bench.engine.num_lanes == bench.running.config.model.decode_lanes == 8
+
+
 async def test_what_the_operator_has_written_meanwhile_is_kept(bench: Bench) -> None:
     bench.file.write_text(FILE + "# by hand\nmax_context = 128\n")
     await bench.patch(switch={"max_wait": 9})

@@ -66,13 +66,20 @@ async def test_what_a_load_found_out_stays_known_until_another_file_lies_there(t
     home = rig.keeper.models.find("tiny")
     model = byte_model(top_p=0.9)
     await rig.prompts.template(model)
-    rig.keeper.course.loads[home.path] = LastLoad(model.facts(), 2.5, home.modified_unix_s())
+    rig.keeper.course.loads[home.path] = LastLoad(model.facts(), 2.5, home.modified_unix_s(), home.size_bytes())
     rig.prompts.forget()
     entry = (await rig.answer("GET", "/v1/models")).json()["data"][0]
     names = ("max_model_len", "num_parameters", "device", "load_seconds", "capabilities", "defaults", "format")
     assert {name: entry[name] for name in names} == {name: awake[name] for name in names} | {"load_seconds": 2.5}
     assert (entry["loaded"], entry["load_estimate_seconds"], entry["defaults"]["top_p"]) == (False, 2.5, 0.9)
+    modified_s = home.modified_unix_s()
     os.utime(home.path, (1, 1))
+    assert "capabilities" not in (await rig.answer("GET", "/v1/models/tiny")).json()
+    # In a folder, whose own time says nothing of its files.
+    os.utime(home.path, (modified_s, modified_s))
+    assert "capabilities" in (await rig.answer("GET", "/v1/models/tiny")).json()
+    home.path.write_bytes(bytes(8))
+    os.utime(home.path, (modified_s, modified_s))
     assert "capabilities" not in (await rig.answer("GET", "/v1/models/tiny")).json()
 
 

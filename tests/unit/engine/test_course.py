@@ -18,7 +18,7 @@ def test_a_drain_that_goes_on_brings_the_next_model_nearer(tmp_path: Path) -> No
     engine = SimpleNamespace(seconds_to_end=lambda: 60.0, load_status=None)
     course = Course(engine, lambda: now)  # type: ignore[arg-type]
     course.coming = LocalModel("next", tmp_path / "next.gguf")
-    course.loads[course.coming.path] = LastLoad(byte_model().facts(), LOAD_S, 0)
+    course.loads[course.coming.path] = LastLoad(byte_model().facts(), LOAD_S, 0, 0)
     course.watch = watch = SwitchWatch("tiny", "next", lambda: now)
     told = [course.seconds_to_land(DRAIN_TIMEOUT_S)]
     now += 2

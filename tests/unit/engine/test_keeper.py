@@ -253,6 +253,9 @@ async def test_whoever_waits_for_a_first_model_that_does_not_come_is_told_so(
         getattr(cold.keeper, how)("the download was stopped")
     says = "the download was stopped"
     assert told == [says if how == "have_none" else f"the model failed: {says}"] * 2
+    # Whoever names it later is told the same, not that there is no such model.
+    with pytest.raises(ServerNotReadyError, match=says):
+        await cold.answer("first")
     cold.keeper.have_none(says)
     assert cold.keeper.course.status is ModelStatus.UNLOADED
     assert await cold.answer("b") == "b"
@@ -556,7 +559,7 @@ async def test_when_to_come_back_is_what_the_load_has_left(bench: Bench, nursery
     course, path = bench.keeper.course, bench.folder / "b.gguf"
     model = course.model
     assert model is not None
-    course.loads[path] = LastLoad(model.facts(), 40.0, int(path.stat().st_mtime))
+    course.loads[path] = LastLoad(model.facts(), 40.0, int(path.stat().st_mtime), path.stat().st_size)
 
     async def told() -> int:
         with pytest.raises(ModelSwitchingError) as refused:
@@ -584,7 +587,7 @@ async def test_when_to_come_back_is_what_the_load_has_left(bench: Bench, nursery
         # Later than it was thought.
         bench.later_s += 100
         assert await told() == 1
-    course.loads[path] = LastLoad(model.facts(), 4000.0, int(path.stat().st_mtime))
+    course.loads[path] = LastLoad(model.facts(), 4000.0, int(path.stat().st_mtime), path.stat().st_size)
     assert await told() == 600
     bench.leaf.is_load_held = False
 
