@@ -185,6 +185,8 @@ def test_what_came_before_the_page_died_is_kept_and_the_rest_comes_again(paced_p
     before = lane(page, "A").locator(".prose").inner_text()
     page.reload()
     expect(lane(page, "A")).to_have_attribute("data-state", "CUT")
+    # The state is there before the text is drawn.
+    expect(lane(page, "A").locator(".prose")).not_to_be_empty()
     kept = lane(page, "A").locator(".prose").inner_text().strip()
     assert kept.startswith(before[:40])
     choose(page, "A", "Run again")
