@@ -104,9 +104,9 @@ def chat(page: Page, camera: Camera, server: Server) -> None:
         time.sleep(0.03)
         with held(server):
             page.wait_for_timeout(100)
-            is_amid = "assert is_" in page.locator(".turn.answer .prose").last.inner_text()
+            is_amid = "if the" in page.locator(".turn.answer .prose").last.inner_text()
             if is_amid:
-                camera.take("chat", "light")
+                camera.take("chat", "light", wait_ms=1000)
     answered(page, 2)
     # That one was not as quick as it would have been.
     page.get_by_role("button", name="Regenerate").last.click()
@@ -167,6 +167,8 @@ def on_a_phone(page: Page, camera: Camera) -> None:
     """All views once more, as they stand."""
     camera.aim("phone")
     go(page, "chat", ".transcript")
+    page.wait_for_timeout(400)
+    camera.aim("phone")
     page.keyboard.press("Home")
     camera.take("chat", "phone", "phone-dark")
     page.keyboard.press("Control+k")
