@@ -160,14 +160,15 @@ class _Fetch:
         """Raises DownloadError: it is not there, or another file."""
         most_bytes = self.wanted.size_bytes + WHEEL_SLACK_BYTES
         source = Source(redact(link.url), lambda start: self.client.open(link, _headers(start)), most_bytes)
-        # Twice, because what an earlier fetch left may be no beginning of this wheel: then it was forgotten by _unpack.
+        # Twice, because what an earlier fetch left may be no beginning of this wheel, and a bit may flip on the way: it
+        # was forgotten by _unpack then.
         is_resumed = self.wheel.seek(0, os.SEEK_END) > 0
         Transfer(source, self.wheel, self.share, self.halt, self.wait, self.clock).run()
         try:
             return _unpack(self.wanted, self.folder, self.wheel, source.place)
         except DownloadError:
             if not is_resumed:
-                raise
+                self.wait(1.0)
         Transfer(source, self.wheel, self.share, self.halt, self.wait, self.clock).run()
         return _unpack(self.wanted, self.folder, self.wheel, source.place)
 

@@ -172,13 +172,13 @@ class FirstModel:
         """Somebody named a model that is here."""
         return self._keeper.course.next_one() is not None
 
-    async def _fetched(self, entry: CatalogModel) -> Path | None:
-        """Waits for somebody else's download of it. None: another model was loaded, and none is under way."""
+    async def _fetched(self, entry: CatalogModel) -> Path:
+        """Waits for somebody else's download of it, whatever serves meanwhile."""
         course = self._keeper.course
         while True:
             download = self._downloads.known.get(entry.id)
             is_moving = download is not None and not download.is_over
-            if download is not None and download.state is DownloadState.COMPLETE:
+            if download is not None and download.path is not None and download.state is DownloadState.COMPLETE:
                 return download.path
             if is_moving and course.expected is None:
                 self._expect(entry)
@@ -187,8 +187,6 @@ class FirstModel:
                 await download.over.wait()
                 assert download.error is not None
                 self._miss(entry, download.error)
-            elif not is_moving and self._is_served_otherwise():
-                return None
             else:
                 await course.wait_change()
 

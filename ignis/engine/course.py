@@ -25,7 +25,7 @@ _USUAL_BYTES_S = 1e9
 _USUAL_LOAD_S = 2.0
 _CHANGES_KEPT = 20
 _MOST_RETRY_S = 600
-_UNKNOWN_RETRY_S = 30
+UNKNOWN_RETRY_S = 30
 """Where a person has to do something first."""
 _FIRST_REST_S, _LONGEST_REST_S = 5.0, 60.0
 
@@ -230,7 +230,7 @@ class Course:
 
     def not_serving(self) -> BusyError:
         """For whoever wants what requests mean that name none, where none is on its way."""
-        seconds = _UNKNOWN_RETRY_S if self.home is None else self.rested_at_s - self.clock()
+        seconds = UNKNOWN_RETRY_S if self.home is None else self.rested_at_s - self.clock()
         return not_serving(self._engine.state, self._engine.reason, retry_after_s(seconds))
 
     def note_change(self) -> None:

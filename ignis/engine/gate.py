@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 import trio
 
 from ignis.config_fields import ConfigFields
-from ignis.engine.course import Course, retry_after_s
+from ignis.engine.course import UNKNOWN_RETRY_S, Course, retry_after_s
 from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import EngineState, LoadedModel
 from ignis.engine.limits import not_serving
@@ -144,7 +144,7 @@ class Gate:
             if missing is None or name != missing.name:
                 raise
             # It is known what it is, and why it is not here.
-            raise not_serving(missing.state, missing.reason) from None
+            raise not_serving(missing.state, missing.reason, UNKNOWN_RETRY_S) from None
         self._check_hope(target.name)
         next_one = course.next_one()
         self._check_choice(target.name, is_here=next_one is not None and target.path == next_one.path)

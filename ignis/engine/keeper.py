@@ -12,7 +12,7 @@ import trio
 
 from ignis.clock import Clock
 from ignis.engine import cut_off
-from ignis.engine.course import Asked, Course, Expected, LastLoad, Missing, Reload
+from ignis.engine.course import UNKNOWN_RETRY_S, Asked, Course, Expected, LastLoad, Missing, Reload
 from ignis.engine.engine import Engine
 from ignis.engine.gate import Gate, KeeperSettings
 from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
@@ -199,9 +199,9 @@ class ModelKeeper:
             self.course.missing = Missing(self.course.expected.name, state, reason)
         self.course.expected = None
         self._is_first = False
-        self.gate.wishes.refuse_awaited(lambda: not_serving(state, reason))
+        self.gate.wishes.refuse_awaited(lambda: not_serving(state, reason, UNKNOWN_RETRY_S))
         if self.course.next_one() is None and self._engine.state in (EngineState.UNLOADED, EngineState.FAILED):
-            self.gate.wishes.refuse_nameless(lambda: not_serving(state, reason))
+            self.gate.wishes.refuse_nameless(lambda: not_serving(state, reason, UNKNOWN_RETRY_S))
             note(reason)
         self.course.note_change()
 

@@ -97,10 +97,7 @@ class LocalModels:
 
     def all(self) -> list[LocalModel]:
         """Every model once, though it may have several names."""
-        found: dict[Path, LocalModel] = {}
-        for model in self._known().values():
-            found.setdefault(_real(model.path), model)
-        return list(found.values())
+        return _once(self._known(self._in_folder()).values())
 
     def there(self) -> list[LocalModel]:
         """As `all`, measured, and without what an operator named and is gone."""
@@ -120,14 +117,15 @@ class LocalModels:
         Raises:
             ModelNotFoundError: there is none, or its file is gone.
         """
-        known = self._known()
+        in_folder = self._in_folder()
+        known = self._known(in_folder)
         model = known.get(name)
         if model is None:
             # Its place, or its file's own name, for whoever copies it from a listing.
-            model = next((other for other in self._in_folder() if name in self._other_names(other)), None)
+            model = next((other for other in in_folder if name in self._other_names(other)), None)
         if model is None:
-            names = [other.name for other in self.all()]
             self._check_whole(name)
+            names = [other.name for other in _once(known.values())]
             raise ModelNotFoundError(f"the model {shown(name)} is not known here; {_told(names)}")
         if not os.path.exists(model.path):
             raise ModelNotFoundError(f"the model {shown(name)} is known here, but {shown(model.path.name)} is gone")
@@ -158,12 +156,12 @@ class LocalModels:
             if num_seen > _MAX_ENTRIES:
                 return
 
-    def _known(self) -> dict[str, LocalModel]:
+    def _known(self, in_folder: Iterable[LocalModel]) -> dict[str, LocalModel]:
         known: dict[str, LocalModel] = {}
         started = () if self._started is None else (self._started,)
         for model in (*started, *self.named, *self._others()):
             known.setdefault(model.name, model)
-        for model in self._in_folder():
+        for model in in_folder:
             other = known.setdefault(model.name, model)
             if other is not model and _real(other.path) != _real(model.path):
                 # The name is another's: this one has its place for a name.
@@ -233,6 +231,14 @@ def _sizes_by_stem(folder: Path) -> dict[str, int]:
             stem = checkpoint_stem(Path(file.name))
             sizes[stem] = sizes.get(stem, 0) + _size_bytes(file)
     return sizes
+
+
+def _once(models: Iterable[LocalModel]) -> list[LocalModel]:
+    """Each by the first of its names."""
+    found: dict[Path, LocalModel] = {}
+    for model in models:
+        found.setdefault(_real(model.path), model)
+    return list(found.values())
 
 
 def _told(names: Sequence[str]) -> str:

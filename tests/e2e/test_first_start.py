@@ -323,3 +323,33 @@ def test_what_the_shell_fetched_after_a_failed_start_answers_whoever_names_nothi
         assert state(server.client) == {"status": "serving"}
     finally:
         assert server.stop() == 0
+
+
+def test_a_download_that_is_begun_again_beside_another_model_holds_who_names_the_first(
+    mirror: Mirror, tmp_path: Path
+) -> None:
+    gated = Gated(mirror.files["/owner/first/resolve/v1/first.gguf"])
+    mirror.answers = [gated]
+    server = serve(mirror, tmp_path, "--switch-known-models", f"here={tmp_path}/source/second")
+    told: list[tuple[int, Any]] = []
+    try:
+        assert gated.is_reached.wait(30)
+        assert server.client.request("DELETE", "/v1/models/download/first")[0] == 202
+        assert first_answer(server, model="here")[1]["model"] == "here"
+        # Known by its name, and why it is not here.
+        status, found = first_answer(server, model="first")
+        assert (status, found["error"]["message"].partition(": ")[2]) == (503, "the download of first was stopped")
+        gated.go_on.set()
+        again = Gated(mirror.files["/owner/first/resolve/v1/first.gguf"])
+        mirror.answers = [again]
+        assert server.client.request("POST", "/v1/models/download", {"model": "first"})[0] == 202
+        assert again.is_reached.wait(30)
+        thread = threading.Thread(target=lambda: told.append(first_answer(server, model="first")))
+        thread.start()
+        server.wait_metric("ignis_model_waiting_requests", 1)
+        again.go_on.set()
+        thread.join()
+        assert [(status, found["model"]) for status, found in told] == [(200, "first")]
+    finally:
+        gated.go_on.set()
+        assert server.stop() == 0

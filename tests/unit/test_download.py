@@ -101,6 +101,16 @@ def test_a_bad_wheel_is_forgotten_so_that_the_right_one_is_fetched(mirror: Mirro
     assert fetched(mirror, tmp_path).read_bytes() == CONTENT
 
 
+def test_a_bit_that_flips_on_the_way_costs_one_more_transfer(mirror: Mirror, tmp_path: Path) -> None:
+    flipped = bytearray(wheel(zipfile.ZIP_STORED))
+    flipped[200] ^= 1
+    mirror.answers = [page(PAGE), lambda handler: reply(handler, 200, bytes(flipped))]
+    settings = IndexSettings((f"{mirror.url}/simple",))
+    waits: list[float] = []
+    path = fetch(WANTED, tmp_path, IndexClient(settings), lambda *_: None, Halt(), waits.append)
+    assert (path.read_bytes(), waits, len(mirror.asked)) == (CONTENT, [1.0], 3)
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -225,3 +225,17 @@ def test_a_known_model_whose_file_is_gone_or_never_can_be_is_said_to_be_gone(tmp
     with pytest.raises(ModelNotFoundError, match=r"mine is known here, but .* is gone"):
         models.find("mine")
     assert (names(models), models.there()) == (["mine"], [])
+
+
+def test_a_name_that_nobody_knows_costs_two_looks_at_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    touch(tmp_path / "models" / "here.gguf")
+    scan, seen = os.scandir, []
+
+    def counted(folder: Path) -> Any:
+        seen.append(folder)
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", counted)
+    with pytest.raises(ModelNotFoundError, match="there is not known here; here is"):
+        LocalModels(tmp_path / "models").find("there")
+    assert len(seen) <= 2
