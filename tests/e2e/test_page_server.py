@@ -137,7 +137,7 @@ def test_a_model_is_fetched_in_its_row_then_served_and_sent_away(page: Page, rig
     expect(table.first.locator("td").nth(1)).to_have_text("second")
     expect(table.first.locator("td").nth(2)).to_have_text(real_model.stem)
     expect(table.first.locator("td").nth(4)).to_have_text(re.compile(r"[\d.]+ m?s"))
-    expect(table.filter(has_text="asleep, asked")).to_have_count(1)
+    expect(table.filter(has_text="none, asked")).to_have_count(1)
 
 
 def test_a_download_is_stopped_and_gone_on_with_in_its_row(page: Page, rig: Rig) -> None:
