@@ -90,7 +90,7 @@ def held(server: Server) -> Iterator[None]:
 
 @contextmanager
 def traffic(server: Server) -> Iterator[None]:
-    """Four clients ask meanwhile, each with its own pauses."""
+    """Six clients ask meanwhile, each with its own pauses."""
     is_over = threading.Event()
 
     def go_on(client: int) -> None:
@@ -101,7 +101,7 @@ def traffic(server: Server) -> Iterator[None]:
             body = {"messages": [{"role": "user", "content": question}], "max_tokens": 30 + number * 37 % 120}
             server.client.request("POST", "/v1/chat/completions", body)
 
-    clients = [threading.Thread(target=go_on, args=(client,)) for client in range(4)]
+    clients = [threading.Thread(target=go_on, args=(client,)) for client in range(6)]
     for client in clients:
         client.start()
     try:
