@@ -5,7 +5,7 @@ import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { attached, isPicture, read } from "../state/attachments.js";
 import { contentOf, messagesOf } from "../state/content.js";
-import { filling } from "../state/filling.js";
+import { filling, uncounted } from "../state/filling.js";
 import { answering } from "../state/server.js";
 import { excess } from "../state/session.js";
 import { settings } from "../state/settings.js";
@@ -22,13 +22,14 @@ export function Meter({ draft }) {
   const room = answering.value?.max_model_len;
   const before = prompt + answer;
   const files = attached.value;
+  const isWritten = draft !== "" || files.length > 0;
   const { count, isExact } = useCount(draft, files, before, room ?? 0);
   const used = before + count;
   const share = room ? Math.min(100, (100 * used) / room) : 0;
   useEffect(() => {
-    if (count && room && used >= room) excess.value = `This makes ${isExact ? "" : "about "}${words(used)} tokens, and the context has ${words(room)}: it will be refused.`;
+    if (isWritten && count && room && used >= room) excess.value = `This makes ${isExact ? "" : "about "}${words(used)} tokens, and the context has ${words(room)}: it will be refused.`;
     return () => void (excess.value = "");
-  }, [count, room, used]);
+  }, [isWritten, count, room, used]);
   if (!room) return html`<span class="meter"></span>`;
   return html`<span class=${`meter ${share > 90 ? "full" : ""}`} title="Tokens of this chat and the draft">
     <meter class="reader" min="0" max=${room} value=${used}>${used} of ${room}</meter>
@@ -51,17 +52,20 @@ export function useFilling() {
 }
 
 /**
- * What the draft and its files add, some time after they last changed; near the end of the context as the server has it.
+ * What the draft and its files add, and what was said since the last count, some time after they last changed; near the end of the context as the server has it.
  * @param {string} draft @param {import("../state/attachments.js").KeptFile[]} files @param {number} before @param {number} room
  */
 function useCount(draft, files, before, room) {
   const [found, setFound] = useState({ count: 0, isExact: false });
+  const said = uncounted();
+  const ids = said.map(({ id }) => id).join();
   useEffect(() => {
-    if (!draft && !files.length) return setFound({ count: 0, isExact: false });
+    if (!draft && !files.length && !said.length) return setFound({ count: 0, isExact: false });
     const controller = new AbortController();
     const ask = async () => {
       const record = /** @type {any} */ ({ id: "", role: "user", text: draft, tools: [], attachments: await read(files.filter((file) => !isPicture(file))) });
-      const count = await countTokens(/** @type {string} */ (contentOf(record)), controller.signal);
+      const texts = [...said.map((turn) => turn.record), record].map(({ text, attachments }) => contentOf({ ...record, text, attachments: attachments?.filter((/** @type {any} */ file) => !file.url) }));
+      const count = await countTokens(texts.join("\n\n"), controller.signal);
       setFound({ count, isExact: false });
       if (before + count < NEARLY_FULL * room) return;
       const messages = [...path.value.map((turn) => turn.record), record].flatMap(messagesOf);
@@ -71,7 +75,7 @@ function useCount(draft, files, before, room) {
     // A server that does not say it now says it at the next key.
     const timer = setTimeout(() => ask().catch(() => {}), PAUSE_MS);
     return () => (clearTimeout(timer), controller.abort());
-  }, [draft, files, room]);
+  }, [draft, files, ids, before, room]);
   return found;
 }
 

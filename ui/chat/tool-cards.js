@@ -6,8 +6,9 @@ import { readPartial } from "../parts/partial-json.js";
 import { Tree, isTooDeep } from "../parts/tree.js";
 import { Icon } from "../shell/icons.js";
 import { isWhole } from "../state/content.js";
-import { isOurs, lists } from "../state/own.js";
+import { isOurs } from "../state/own.js";
 import { draftOf, keepDraft } from "../state/place.js";
+import { keyOf, running } from "../state/running.js";
 import { sending } from "../state/session.js";
 import { carryOn, giveResult } from "../state/talk.js";
 import { below, turns } from "../state/tree.js";
@@ -38,8 +39,8 @@ export function ToolCards({ turn }) {
   const act = (/** @type {number} */ index) => async () => (await import("../state/own-tools.js")).doCall(turn, index);
   const canGoOn = !turn.isRunning && tools.some(isWhole) && tools.every((call) => call.result !== undefined || !isWhole(call)) && !below(turns.value, turn.id).length;
   return html`${tools.map((call, index) => {
-      const key = `${turn.id}/${index}`;
-      const series = lists.value.get(key);
+      const key = keyOf(turn, index);
+      const series = running.value.get(key)?.series;
       const draft = !turn.isRunning && call.result === undefined && isWhole(call) && !series ? key : "";
       const onDo = isOurs(turn.record, call.name) ? act(index) : null;
       return html`<${ToolCard} key=${index} call=${call} isWritten=${!turn.isRunning || index < tools.length - 1} isCut=${state !== "DONE" || finish === "length"} draft=${draft} series=${series} onDo=${onDo} onGive=${give(index)} />`;

@@ -23,11 +23,12 @@ export function run() {
   return Promise.all([resume(cut), ask(series, waiting.filter((lane) => !cut.includes(lane)))]);
 }
 
-/** Those tasks as a list of their own. @param {string[]} tasks */
+/** Those tasks as a list of their own, which runs. @param {string[]} tasks */
 export function runTasks(tasks) {
   const series = Series.fresh("agents", { values: { max_completion_tokens: FIRST_CAP } }, tasks.map((task) => Lane.fresh({ seed: newSeed() }, task)));
   series.nameAfter(tasks[0]);
-  return { series, ended: ask(series, series.lanes.value) };
+  ask(series, series.lanes.value);
+  return series;
 }
 
 /** The same tasks once more, as a list of their own with the same seeds. Returns its id. */

@@ -5,7 +5,7 @@ import { hear, tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
 import { signal } from "../vendor/signals-core.js";
 import { blank, readPlace, revive, titleOf, unblank } from "./place.js";
-import { runIn, running } from "./running.js";
+import { runIn, running, stopOf } from "./running.js";
 import { keeping } from "./session.js";
 import { deepest, head, path, siblingsOf, turns } from "./tree.js";
 import { waiting } from "./waiting.js";
@@ -43,7 +43,8 @@ export function more() {
 
 /** What answers in the open chat, or null: of several that which is shown. */
 export function runOfOpen() {
-  return path.value.map(({ id }) => running.value.get(id)).find(Boolean) ?? runIn(open.value.id);
+  const runs = [...running.value.values()];
+  return runs.find(({ turn }) => path.value.some(({ id }) => id === turn.id)) ?? runIn(open.value.id);
 }
 
 export function stop() {
@@ -146,7 +147,7 @@ export function forget(id) {
 
 /** A turn and all that follows it are kept no more; what is shown then is beside or before it. @param {string[]} ids the turn's first */
 export function without(ids) {
-  for (const id of ids) running.value.get(id)?.stop();
+  stopOf(ids);
   const turn = turns.value.get(ids[0]);
   if (!turn) return;
   const rest = new Map(turns.value);

@@ -22,6 +22,11 @@ export function filling() {
   return { prompt, answer: last.numTokens, rate, isRough: true };
 }
 
+/** What the shown path has after that: messages that were refused, or whose answers were stopped before they began. */
+export function uncounted() {
+  return path.value.slice(path.value.findLastIndex((turn) => turn.isRunning || turn.record.usage) + 1);
+}
+
 /** Counts the prompt of an answer that begins. @param {Turn} turn */
 export function measure(turn) {
   countTokens(turn.record.request).then((count) => (turn.numPrompt = count), () => {});

@@ -1,7 +1,5 @@
 // The tools that the page has itself: what a model is told of them, and what of them runs.
 
-import { signal } from "../vendor/signals-core.js";
-
 const text = { type: "string" };
 
 /** None of them runs what a model wrote. */
@@ -18,9 +16,6 @@ const OWN = [
   },
   { name: "date_and_time", description: "Returns the date and the time where the person is.", parameters: { type: "object", properties: {} } },
 ];
-
-/** The lists of tasks that calls made, by the turn and the call's place in it, while they run. */
-export const lists = signal(/** @type {Map<string, import("./series.js").Series>} */ (new Map()));
 
 /** Those of the person, and before them the page's own whose names are free. @param {any[]} functions */
 export function withOwn(functions) {

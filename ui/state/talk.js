@@ -6,7 +6,7 @@ import { isWhole } from "./content.js";
 import { measure } from "./filling.js";
 import { newId, newSeed } from "./ids.js";
 import { Run } from "./run.js";
-import { running } from "./running.js";
+import { stopOf } from "./running.js";
 import { hasNoModel } from "./server.js";
 import { isConnected } from "./session.js";
 import { requestFor } from "./settings.js";
@@ -42,20 +42,22 @@ export async function giveResult({ id, record: { conversation } }, index, result
   // Meanwhile it may have been deleted, or read anew.
   const place = await placeOf(conversation);
   const turn = place?.turns.get(id);
-  if (!place || !turn) return;
-  turn.become({ tools: turn.record.tools.map((call, at) => (at === index ? { ...call, result } : call)) });
+  // A call has one result: a second press finds the first.
+  const call = turn?.record.tools[index];
+  if (!turn || !call || call.result !== undefined) return;
+  turn.become({ tools: turn.record.tools.map((each, at) => (at === index ? { ...each, result } : each)) });
   turn.results.value += 1;
-  const isLast = turn.record.tools.every((call) => call.result !== undefined || !isWhole(call));
+  const isLast = turn.record.tools.every((each) => each.result !== undefined || !isWhole(each));
   await save(turn);
   tell({ kind: "turns", chat: null, records: [turn.record] });
-  // What was said meanwhile goes on from there already.
-  if (isLast && !below(place.turns, id).length) await carryOn(turn);
+  if (isLast) await carryOn(turn);
 }
 
-/** The model goes on from the results of its calls. @param {Turn} turn */
+/** The model goes on from the results of its calls, where nobody went on from there or elsewhere meanwhile. @param {Turn} turn */
 export async function carryOn({ id, record: { conversation } }) {
   const place = await placeOf(conversation);
-  if (place) await answer([], id, requestFor(pathTo(place.turns, id), newSeed(), place.conversation.settings), place);
+  if (!place || place.head !== id || below(place.turns, id).length) return;
+  await answer([], id, requestFor(pathTo(place.turns, id), newSeed(), place.conversation.settings), place);
 }
 
 /** What the model should have said: a sibling that is history from here on. @param {Turn} turn @param {string} text */
@@ -66,6 +68,8 @@ export function correct(turn, text) {
 
 /** Goes on with an answer that was cut: the same request and seed, so the same text. @param {Turn} turn */
 export async function resume(turn) {
+  // Its calls are made anew.
+  stopOf([turn.id]);
   turn.advance("resume");
   Object.assign(turn.record, { failure: null, finish: null, usage: null, timings: null, tools: [], logprobs: undefined });
   turn.record.times = timesFromNow();
@@ -94,9 +98,9 @@ export async function goOn(turn, room = Infinity) {
 
 // --- Internal
 
-/** What answers there goes out of sight with that turn. @param {Turn} turn */
+/** What runs there goes out of sight with that turn. @param {Turn} turn */
 function stopBelow(turn) {
-  for (const { id } of below(turns.value, turn.id)) running.value.get(id)?.stop();
+  stopOf([turn, ...below(turns.value, turn.id)].map(({ id }) => id));
 }
 
 /** Whether there is a server, and something on it that can answer. */
