@@ -80,3 +80,8 @@ def test_charts_and_their_legends_keep_apart_what_they_show_in_forced_colours(pa
         return [1, 2, 3].map((number) => colourOf(document.querySelector(".plot"), `--series-${number}`)); }"""
     )
     assert len(set(lines)) == 3
+
+
+def test_the_letter_of_a_lane_is_read_in_forced_colours(page: Page) -> None:
+    page.evaluate("location.hash = '#/compare'")
+    assert len(colours(page.locator(".lane .letter").first)) >= 2

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.e2e.playground import CHROMIUM, open_page
+from tests.e2e.playground import CHROMIUM, answered, ask, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -12,6 +12,29 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Ch
 @pytest.fixture
 def page(context: BrowserContext, story_server: Server) -> Page:
     return open_page(context, story_server.port)
+
+
+def test_enter_before_the_palette_is_there_takes_what_was_typed(context: BrowserContext, story_server: Server) -> None:
+    held: list[Route] = []
+    context.route("**/ui/shell/palette.js", lambda route: held.append(route))
+    page = open_page(context, story_server.port)
+    expect(page.locator(".reader[aria-live]")).to_be_attached()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("theme: dark")
+    page.keyboard.press("Enter")
+    for route in held:
+        route.continue_()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.locator("#palette")).to_have_count(0)
+
+
+def test_an_emptied_title_is_the_chats_own_again(page: Page) -> None:
+    ask(page, "Say exactly: One.")
+    answered(page)
+    title = page.get_by_label("Title of this chat")
+    title.fill("")
+    title.press("Tab")
+    expect(title).to_have_value("Say exactly: One.")
 
 
 def test_what_is_typed_before_the_palette_is_there_goes_into_it(context: BrowserContext, story_server: Server) -> None:

@@ -143,6 +143,9 @@ test("a rate is the server's, and by the clock only where that had the time to s
   assert.equal(rateOf(record({ times, usage })), null);
   assert.equal(rateOf(record({ times, usage, timings: { predicted_per_second: 60 } })), 60);
   assert.equal(rateOf(record({ times, usage, timings: { predicted_per_second: 0 } })), null);
+  // Of a few tokens within a moment nobody knows one.
+  assert.equal(rateOf(record({ times, usage, timings: { predicted_per_second: 26584, predicted_n: 3, predicted_ms: 0.1 } })), null);
+  assert.equal(rateOf(record({ times, usage, timings: { predicted_per_second: 400, predicted_n: 40, predicted_ms: 100 } })), 400);
   assert.equal(rateOf(record({ times: { ...times, last: 600 }, usage })), 6);
   assert.equal(rateOf(record({ times: { ...times, first: null }, usage })), null);
 });

@@ -95,8 +95,11 @@ function closeDrawer() {
 function Title() {
   const { title, id } = open.value;
   const keep = (/** @type {Event} */ event) => {
-    const text = /** @type {HTMLInputElement} */ (event.target).value.trim();
+    const field = /** @type {HTMLInputElement} */ (event.target);
+    const text = field.value.trim();
     if (text) change({ title: text });
+    // A chat has a name: without a new one it keeps its own.
+    else field.value = title;
   };
   return html`<h1 tabindex="-1">
     ${title ? html`<input key=${id} class="title" aria-label="Title of this chat" value=${title} onChange=${keep} />` : "New chat"}

@@ -80,18 +80,23 @@ function open(name) {
 /** What is typed before the palette stands there belongs into it. */
 function keepTyped() {
   let typed = "";
+  let isEntered = false;
   const take = (/** @type {KeyboardEvent} */ event) => {
-    if (dialog.value !== "palette" || event.key.length > 1 || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    typed += event.key;
+    const isEnter = event.key === "Enter";
+    if (dialog.value !== "palette" || isEntered || (event.key.length > 1 && !isEnter) || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (isEnter) isEntered = true;
+    else typed += event.key;
     event.preventDefault();
     event.stopPropagation();
   };
   addEventListener("keydown", take, true);
   present("#palette:focus").then((field) => {
     removeEventListener("keydown", take, true);
-    if (!(field instanceof HTMLInputElement) || !typed) return;
+    if (!(field instanceof HTMLInputElement) || !(typed || isEntered)) return;
     field.value += typed;
     field.dispatchEvent(new Event("input", { bubbles: true }));
+    // Once the list is that of what was typed.
+    if (isEntered) requestAnimationFrame(() => setTimeout(() => field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }))));
   });
   return true;
 }

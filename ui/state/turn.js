@@ -89,6 +89,8 @@ export function timesFromNow() {
 
 /** Text of several tokens may come in one piece: a shorter time says nothing of how fast they were drawn. */
 const LEAST_MS = 250;
+/** Nor do a few tokens that the server drew in as short a time. */
+const LEAST_TOKENS = 8;
 
 /**
  * Tokens a second: as the server says, else between the first and the last, by the page's clock. Of an answer that was
@@ -96,7 +98,7 @@ const LEAST_MS = 250;
  * @param {Pick<TurnRecord, "times" | "usage"> & {timings?: any}} record
  */
 export function rateOf({ times, usage, timings }) {
-  if (timings?.predicted_per_second > 0) return timings.predicted_per_second;
+  if (timings?.predicted_per_second > 0) return timings.predicted_n < LEAST_TOKENS && timings.predicted_ms < LEAST_MS ? null : timings.predicted_per_second;
   const ms = (times.last ?? 0) - (times.first ?? 0);
   return usage?.completion_tokens > 1 && times.first !== null && ms >= LEAST_MS ? ((usage.completion_tokens - 1) * 1000) / ms : null;
 }
