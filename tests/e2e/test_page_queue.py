@@ -167,6 +167,28 @@ def test_what_is_said_after_an_answer_was_cut_goes_once_the_server_is_back(
         context.close()
 
 
+def test_what_is_said_while_the_server_is_away_takes_along_what_waited_before_it(
+    context: BrowserContext, start_server: Start
+) -> None:
+    first = start_server(command=paced(60))
+    first.wait_ready()
+    page = open_page(context, first.port)
+    ask(page, "Tell me about the sea.")
+    grown(page)
+    for text in ("Say exactly: One.", "Say exactly: Two."):
+        ask(page, text)
+    expect(page.locator(".queue li")).to_have_count(2)
+    first.stop(signal.SIGKILL)
+    expect(page.locator(".ending")).to_contain_text("Cut off")
+    ask(page, "Say exactly: Three.")
+    with start_server(command=paced(60), port=first.port):
+        expect(page.locator(".turn.answer .prose").last).to_have_text("Three.", timeout=30_000)
+        expect(page.locator(".turn.user .said")).to_have_text(
+            ["Tell me about the sea.", "Say exactly: One.", "Say exactly: Two.", "Say exactly: Three."]
+        )
+        context.close()
+
+
 def test_a_message_on_its_way_is_no_draft_and_what_is_typed_meanwhile_is(
     context: BrowserContext, story_server: Server
 ) -> None:

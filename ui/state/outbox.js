@@ -80,9 +80,11 @@ async function flush(chat) {
     const last = place?.head ? place.turns.get(place.head) : undefined;
     const record = waiting.value.find((each) => each.conversation === chat);
     const isHeld = !canAsk() || runIn(chat) || held.value.has(chat);
-    if (!place || !record || isHeld || (last && last.record.state !== "DONE" && !record.isUrged && !urged.has(chat))) return;
+    // Who says more where nothing answers wants what was said before it to go too.
+    const isUrged = urged.has(chat) || waiting.value.some((each) => each.conversation === chat && each.isUrged);
+    if (!place || !record || isHeld || (last && last.record.state !== "DONE" && !isUrged)) return;
     urged.delete(chat);
-    const { isUrged, ...said } = record;
+    const { isUrged: _, ...said } = record;
     const question = new Turn({ ...said, parent: place.head, created: Date.now() });
     // Before it is claimed: a schema that is no JSON leaves it waiting.
     const request = requestOf(question, place);
