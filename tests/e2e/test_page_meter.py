@@ -64,3 +64,15 @@ def test_it_moves_while_an_answer_comes_and_stays_where_that_was_stopped(page: P
         return (await import("/ui/api/tokenize.js")).countTokens(path.value.at(-1).record.text); }"""
     )
     assert abs(count - exact) < 4
+
+
+def test_a_message_that_was_refused_counts_with_the_next_one(page: Page) -> None:
+    page.set_input_files(".attach input", {"name": "all.txt", "mimeType": "text/plain", "buffer": b"harbour " * 12000})
+    expect(page.locator(".composer .warn")).to_contain_text("it will be refused")
+    ask(page, "Read this")
+    expect(page.locator(".turn.answer .ending.bad")).to_be_visible()
+    assert used(page, 8192) > 8192
+    # What was sent is refused already: only with another message it is said again.
+    expect(page.locator(".composer .warn")).to_have_count(0)
+    page.fill("#prompt", "Short")
+    expect(page.locator(".composer .warn")).to_contain_text("it will be refused")

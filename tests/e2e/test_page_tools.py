@@ -142,3 +142,136 @@ def test_a_result_that_comes_after_another_message_leaves_that_where_it_is(page:
     expect(page.locator(".tool-card .tag").first).to_have_text("answered")
     expect(page.locator(".turn.user .said")).to_have_text(["The weather in Cologne?", "Never mind"])
     expect(page.locator(".turn.answer")).to_have_count(2)
+
+
+# Agents whose answers a test ends by hand: the last message of each, and how it is let go.
+HELD = """import('/ui/api/socket.js').then(({ socket }) => {
+  window.held = new Map();
+  window.stopped = [];
+  socket.respond = async function* (request, signal) {
+    const task = request.input.at(-1).content;
+    await new Promise((resolve, reject) => {
+      held.set(task, resolve);
+      signal.addEventListener('abort', () => { stopped.push(task); reject(signal.reason); });
+    });
+    yield { type: 'response.in_progress', response: { model: 'm' } };
+    yield { type: 'response.output_text.delta', delta: `${task} is done.` };
+    yield { type: 'response.completed', response: { usage: { input_tokens: 1, output_tokens: 3, total_tokens: 4 } } };
+  };
+})"""
+
+
+def agents_called(page: Page, tasks: list[str], *answers: str) -> list[Any]:
+    """Asks what calls agents; the further answers of the chat are given. Returns the requests of the chat."""
+    call = {"index": 0, "function": {"name": "agents", "arguments": json.dumps({"tasks": tasks})}}
+    bodies = [streamed({"tool_calls": [call]}, reason="tool_calls"), *(streamed({"content": text}) for text in answers)]
+    asked: list[Any] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        route.fulfill(body=bodies[len(asked) - 1], headers={"Content-Type": "text/event-stream"})
+
+    page.evaluate(HELD)
+    page.route("**/v1/chat/completions", answer)
+    page.click("#set-own-tools")
+    ask(page, "What now?")
+    expect(page.locator(".tool-card .tasks")).to_contain_text(f"0 of {len(tasks)} tasks done")
+    page.wait_for_function("(count) => held.size === count", arg=len(tasks))
+    return asked
+
+
+def let_go(page: Page) -> None:
+    page.evaluate("for (const end of held.values()) end()")
+
+
+def results(request: Any) -> list[str]:
+    return [message["content"] for message in request["messages"] if message["role"] == "tool"]
+
+
+def test_a_call_ends_with_the_branch_that_it_is_on(page: Page) -> None:
+    asked = agents_called(page, ["One", "Two"], "Another answer.", "It is so.")
+    page.locator(".turn.answer").hover()
+    page.get_by_role("button", name="Regenerate").click()
+    expect(page.locator(".turn.answer .prose").last).to_have_text("Another answer.")
+    page.wait_for_function("() => stopped.length === 2")
+    assert len(asked) == 2
+    expect(page.locator("#stop")).to_have_count(0)
+
+
+def test_tasks_that_end_on_a_branch_that_is_not_shown_change_no_view(page: Page) -> None:
+    asked = agents_called(page, ["One"], "Another answer.", "It is so.")
+    # Another version of the answer, which leaves the call going.
+    page.evaluate(
+        """async () => { const { path } = await import('/ui/state/tree.js');
+        await (await import('/ui/state/talk.js')).correct(path.value.at(-1), 'My words.'); }"""
+    )
+    expect(page.locator(".turn.answer .prose")).to_have_text("My words.")
+    let_go(page)
+    expect(page.locator("#stop")).to_have_count(0)
+    expect(page.locator(".turn.answer .prose")).to_have_text("My words.")
+    assert len(asked) == 1
+    page.click("[aria-label='Earlier version']")
+    expect(page.locator(".tool-card .tag")).to_have_text("answered")
+    page.click(".carry-on")
+    expect(page.locator(".turn.answer .prose").last).to_have_text("Another answer.")
+    assert results(asked[1]) == ["Task 1: One\nOne is done."]
+
+
+@pytest.mark.parametrize("how", ["button", "Escape", "question", "chat"])
+def test_tasks_of_a_call_stop_as_an_answer_does(page: Page, how: str) -> None:
+    asked = agents_called(page, ["One", "Two"])
+    if how == "button":
+        page.click("#stop")
+    elif how == "Escape":
+        page.focus("#prompt")
+        page.keyboard.press("Escape")
+    elif how == "question":
+        page.locator(".turn.user").hover()
+        page.click(".turn.user .drop")
+    else:
+        page.locator(".list li").hover()
+        page.click(".list li button")
+    page.wait_for_function("() => stopped.length === 2")
+    expect(page.locator("#stop")).to_have_count(0)
+    if how in ("button", "Escape"):
+        expect(page.locator(".tool-card .do")).to_have_text("Do it")
+    else:
+        page.click("#undo")
+        if how == "chat":
+            page.click(".list li a")
+        expect(page.locator(".tool-card .do")).to_have_text("Do it")
+    assert len(asked) == 1
+
+
+def test_a_task_that_was_removed_is_told_as_removed(page: Page) -> None:
+    asked = agents_called(page, ["One", "Two", "Three"], "It is so.")
+    page.click(".tool-card .tasks a")
+    page.click("[aria-label='Stop task 1']")
+    page.click("[aria-label='Remove task 1']")
+    page.go_back()
+    expect(page.locator(".tool-card .tasks")).to_contain_text("0 of 2 tasks done")
+    let_go(page)
+    expect(page.locator(".turn.answer .prose").last).to_have_text("It is so.")
+    assert results(asked[1]) == [
+        "Task 1: One\nThe person removed this task.\n\nTask 2: Two\nTwo is done.\n\nTask 3: Three\nThree is done."
+    ]
+
+
+def test_a_result_that_is_given_twice_is_given_once(page: Page) -> None:
+    call = {"index": 0, "function": {"name": "ask", "arguments": json.dumps({"question": "Why?"})}}
+    answers = [streamed({"tool_calls": [call]}, reason="tool_calls"), *[streamed({"content": "It is so."})] * 2]
+    asked: list[Any] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        route.fulfill(body=answers[len(asked) - 1], headers={"Content-Type": "text/event-stream"})
+
+    page.route("**/v1/chat/completions", answer)
+    page.click("#set-own-tools")
+    ask(page, "What now?")
+    page.get_by_label("Result of ask").fill("Because")
+    page.get_by_text("Give the result").dblclick()
+    expect(page.locator(".turn.answer .prose").last).to_have_text("It is so.")
+    expect(page.locator(".turn.answer:not(.running)")).to_have_count(2)
+    expect(page.locator(".branches")).to_have_count(0)
+    assert len(asked) == 2

@@ -96,8 +96,9 @@ function Foot({ turn }) {
     setSaid(await as(turn));
     setTimeout(() => setSaid(""), 1500);
   };
+  // The second half of a double click was meant for what stood there before.
   const act = (/** @type {string} */ name, /** @type {string} */ label, /** @type {import("../shell/icons.js").IconName} */ icon, /** @type {string} */ title, /** @type {() => unknown} */ run) =>
-    html`<button type="button" class=${`icon-button ${name}`} aria-label=${label} title=${title} onClick=${run}><${Icon} name=${icon} /></button>`;
+    html`<button type="button" class=${`icon-button ${name}`} aria-label=${label} title=${title} onClick=${(/** @type {MouseEvent} */ event) => event.detail < 2 && run()}><${Icon} name=${icon} /></button>`;
   const siblings = siblingsOf(turns.value, turn);
   const more = [
     { label: "Edit", about: "E", act: () => edit(turn) },
