@@ -41,6 +41,14 @@ def test_where_site_data_is_blocked_all_works_and_one_banner_says_so(
         page.locator(".rail").get_by_role("link", name="Chat", exact=True).click()
         assert answered(page) == ["One."]
         expect(page.locator(".banner")).to_have_count(1)
+        # A chat that was left is there as long as the page is.
+        page.click("#new-chat")
+        expect(page.locator(".turn")).to_have_count(0)
+        page.click(".list li a")
+        assert answered(page) == ["One."]
+        page.click(".list li button")
+        expect(page.locator(".list li")).to_have_count(0)
+        expect(page.locator(".turn")).to_have_count(0)
 
 
 def test_the_banner_says_it_in_words(browser: Browser, story_server: Server) -> None:

@@ -4,9 +4,9 @@ import * as conversations from "../store/conversations.js";
 import { hear, tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
 import { signal } from "../vendor/signals-core.js";
-import { blank, readPlace, revive, titleOf, unblank } from "./place.js";
+import { blank, readPlace, revive, titleOf, unblank, unkept } from "./place.js";
 import { runIn, running, stopOf } from "./running.js";
-import { keeping } from "./session.js";
+import { keeping, storageProblem } from "./session.js";
 import { deepest, head, path, siblingsOf, turns } from "./tree.js";
 import { waiting } from "./waiting.js";
 
@@ -67,6 +67,7 @@ export async function show(id) {
 
 /** Puts it on the screen; nothing begins a chat. @param {Place | undefined} place */
 function put(place) {
+  if (storageProblem.value && open.value.updated && open.value.id !== gone.value) unkept.set(open.value.id, here());
   open.value = place?.conversation ?? blank();
   turns.value = place?.turns ?? new Map();
   head.value = place?.head ?? null;
@@ -109,7 +110,9 @@ export async function add(added, known = open.value) {
   const names = known.title ? {} : { title: titleOf(text), preview: text.slice(0, 80) };
   const changed = { ...known, ...names, head: added[added.length - 1].id, updated: Date.now() };
   enlist(changed);
+  const left = unkept.get(changed.id);
   if (changed.id === open.value.id) join(added, changed.head);
+  else if (left) unkept.set(changed.id, { conversation: changed, turns: new Map([...left.turns, ...pairs(added)]), head: changed.head });
   await keeping(() => stored.saveAll(added.map((turn) => turn.record), changed));
   tell({ kind: "turns", chat: changed, records: added.map((turn) => turn.record) });
 }
@@ -140,9 +143,10 @@ export function forget(id) {
   for (const run of running.value.values()) if (run.turn.record.conversation === id) run.stop();
   list.value = list.value.filter((each) => each.id !== id);
   waiting.value = waiting.value.filter((record) => record.conversation !== id);
+  unkept.delete(id);
   if (id !== open.value.id) return;
-  put(undefined);
   gone.value = id;
+  put(undefined);
 }
 
 /** A turn and all that follows it are kept no more; what is shown then is beside or before it. @param {string[]} ids the turn's first */
@@ -176,9 +180,12 @@ export function enlist(chat) {
   list.value = [...others, chat].sort((one, other) => other.updated - one.updated);
 }
 
+/** @param {Turn[]} added @returns {[string, Turn][]} */
+const pairs = (added) => added.map((turn) => [turn.id, turn]);
+
 /** @param {Turn[]} added @param {string | null} newHead */
 export function join(added, newHead) {
-  turns.value = new Map([...turns.value, ...added.map((turn) => /** @type {[string, Turn]} */ ([turn.id, turn]))]);
+  turns.value = new Map([...turns.value, ...pairs(added)]);
   if (newHead) head.value = newHead;
 }
 

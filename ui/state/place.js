@@ -16,12 +16,14 @@ import { hold, OLD_MS, waiting } from "./waiting.js";
 
 const TITLE_LENGTH = 60;
 const BLANK = "ignis.blank";
+/** Chats that were shown while the browser keeps nothing: they last as long as the page. @type {Map<string, Place>} */
+export const unkept = new Map();
 
 // --- Actions
 
 /** One that is kept; undefined: there is none. @param {string} id @returns {Promise<Place | undefined>} */
-export function readPlace(id) {
-  return keeping(async () => {
+export async function readPlace(id) {
+  return unkept.get(id) ?? keeping(async () => {
     const conversation = await conversations.read(id);
     if (!conversation) return undefined;
     const records = await stored.readAll(id);
