@@ -245,6 +245,15 @@ def test_tasks_of_a_call_stop_as_an_answer_does(page: Page, how: str) -> None:
 
 def test_a_task_that_was_removed_is_told_as_removed(page: Page) -> None:
     asked = agents_called(page, ["One", "Two", "Three"], "It is so.")
+    # What opens the list and what stops it are words of one line.
+    tops = page.locator(".tool-card .tasks .link").evaluate_all(
+        """(links) => links.map((link) => {
+          const words = document.createRange();
+          words.selectNodeContents(link);
+          return Math.round(words.getBoundingClientRect().top);
+        })"""
+    )
+    assert tops[0] == tops[1]
     page.click(".tool-card .tasks a")
     page.click("[aria-label='Stop task 1']")
     page.click("[aria-label='Remove task 1']")
