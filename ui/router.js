@@ -17,8 +17,24 @@ export function go(...parts) {
   read();
 }
 
-/** What is shown has this name now: the place before is not one to come back to. @param {string[]} parts */
+/**
+ * What is shown has this name now: the place before is not one to come back to. Nothing where another view was asked for
+ * since it was drawn: what follows a drawing comes late.
+ * @param {string[]} parts the view first
+ */
 export function rename(...parts) {
+  read();
+  if (route.value.view === parts[0]) replace(parts);
+}
+
+/** Leads to the first of the views from an address that is none of theirs. @param {string[]} names */
+export function leadHome(names) {
+  read();
+  if (!names.includes(route.value.view)) replace([names[0]]);
+}
+
+/** @param {string[]} parts */
+function replace(parts) {
   location.replace(`#/${parts.map(encodeURIComponent).join("/")}`);
 }
 

@@ -20,7 +20,7 @@ STAGES = {
     "before the part is opened": "from ignis import transfer; transfer.locked = kill\n",
     "before the first byte": "from ignis.hub import HubClient; HubClient.open = kill\n",
     "in the middle of a file": (
-        "from ignis import transfer; attempt, wait = transfer._Transfer._attempt, transfer.Halt.check\n"
+        "from ignis import transfer; attempt, wait = transfer.Transfer._attempt, transfer.Halt.check\n"
         "def check(halt, seen=[]):\n"
         "    seen.append(1)\n"
         "    len(seen) < 5 or kill()\n"

@@ -57,3 +57,25 @@ def test_an_address_of_what_is_not_there_is_replaced(page: Page) -> None:
     expect(page).to_have_url(address)
     expect(page.locator(".rail a[aria-current=page]")).to_have_text("Chat")
     assert answered(page) == ["One."]
+
+
+def test_whoever_goes_on_at_once_is_not_led_back(page: Page) -> None:
+    led = page.evaluate(
+        """async () => {
+        const places = [];
+        const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+        for (let time = 0; time < 12; time += 1) {
+          location.hash = "#/compare";
+          await new Promise((resolve) => {
+            addEventListener("hashchange", resolve, { once: true });
+            setTimeout(resolve, 200);
+          });
+          // Drawn by then, and what follows a drawing is not done yet.
+          for (let turn = 0; turn < time; turn += 1) await Promise.resolve();
+          location.hash = "#/monitor";
+          await wait(150);
+          places.push(location.hash);
+        }
+        return places; }"""
+    )
+    assert led == ["#/monitor"] * 12

@@ -170,7 +170,7 @@ def test_an_answer_cut_by_the_death_of_the_server_goes_on_with_the_same_text(
     first.wait_ready()
     page = browser.new_context().new_page()
     page.goto(f"http://127.0.0.1:{first.port}/ui/")
-    cap(page, 100)
+    cap(page, 400)
     ask(page, LONG)
     expect(page.locator(".turn.answer .prose")).to_have_text(re.compile(r".{80}", re.DOTALL))
     page.type("#prompt", "typed meanwhile")
@@ -181,7 +181,7 @@ def test_an_answer_cut_by_the_death_of_the_server_goes_on_with_the_same_text(
     with start_server(port=first.port):
         expect(page.locator(".banner")).to_have_count(0, timeout=LIMIT_MS)
         page.click(".resume")
-        expect(page.locator(".ending")).to_contain_text("Reached the limit of 100 tokens", timeout=LIMIT_MS)
+        expect(page.locator(".ending")).to_contain_text("Reached the limit of 400 tokens", timeout=LIMIT_MS)
         (resumed,) = answered(page)
         page.click(".turn.answer .same")
         expect(page.locator(".branches")).to_contain_text("2 / 2")

@@ -35,7 +35,7 @@ export function ChatView() {
     // Without a name in the address the open chat stays; its first message names it.
     if ((!id || id === NEW) && open.value.updated) rename("chat", open.value.id);
     else if (id && id === gone.value) rename("chat", NEW);
-  }, [id, open.value.id, open.value.updated, gone.value]);
+  }, [route.value.view, id, open.value.id, open.value.updated, gone.value]);
   const [isPanelShown, isListShown] = [isBeside("panel"), isBeside("list")];
   const togglePanel = () => showBeside("panel");
   const press = (/** @type {KeyboardEvent} */ event) => {

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { later, patient } from "../parts/later.js";
-import { rename } from "../router.js";
+import { leadHome } from "../router.js";
 import { isConnected, isKeyWanted, route, undoable } from "../state/session.js";
 import { Banner } from "./banner.js";
 import { Fence } from "./fence.js";
@@ -23,7 +23,7 @@ export function Frame({ views, first }) {
   const place = views.find(({ name }) => name === route.value.view) ?? views[0];
   const isChat = place === views[0];
   useEffect(() => {
-    if (route.value.view !== place.name) rename(place.name);
+    leadHome(views.map(({ name }) => name));
   }, [route.value.view]);
   return html`<a class="skip" href=${isChat ? "#prompt" : "#view"} onClick=${toContent}>${isChat ? "To the message field" : "To the content"}</a>
     <${Rail} views=${views} />
