@@ -67,7 +67,8 @@ function useCount(draft, files, before, room) {
       const texts = [...said.map((turn) => turn.record), record].map(({ text, attachments }) => contentOf({ ...record, text, attachments: attachments?.filter((/** @type {any} */ file) => !file.url) }));
       const count = await countTokens(texts.join("\n\n"), controller.signal);
       setFound({ count, isExact: false });
-      if (before + count < NEARLY_FULL * room) return;
+      // What is asked again as it stands was refused already, or never could be: the server need not be asked of it.
+      if ((!draft && !files.length) || before + count < NEARLY_FULL * room) return;
       const messages = [...path.value.map((turn) => turn.record), record].flatMap(messagesOf);
       if (settings.value.system?.trim()) messages.unshift({ role: "system", content: settings.value.system });
       setFound({ count: (await countTokens({ messages }, controller.signal)) - before, isExact: true });
