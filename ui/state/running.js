@@ -28,6 +28,11 @@ export function stopOf(ids) {
   for (const run of running.value.values()) if (ids.includes(run.turn.id)) run.stop();
 }
 
+/** Stops what that turn called; its own answer may go on beside another one. @param {string} id */
+export function stopCallsOf(id) {
+  for (const run of running.value.values()) if (run.series && run.turn.id === id) run.stop();
+}
+
 /** The key of a call. @param {import("./turn.js").Turn} turn @param {number} index its place in the turn */
 export function keyOf(turn, index) {
   return `${turn.id}/${index}`;

@@ -6,7 +6,7 @@ import { isWhole } from "./content.js";
 import { measure } from "./filling.js";
 import { newId, newSeed } from "./ids.js";
 import { Run } from "./run.js";
-import { stopOf } from "./running.js";
+import { stopCallsOf, stopOf } from "./running.js";
 import { hasNoModel } from "./server.js";
 import { isConnected } from "./session.js";
 import { requestFor } from "./settings.js";
@@ -100,7 +100,8 @@ export async function goOn(turn, room = Infinity) {
 
 /** What runs there goes out of sight with that turn. @param {Turn} turn */
 function stopBelow(turn) {
-  stopOf([turn, ...below(turns.value, turn.id)].map(({ id }) => id));
+  stopCallsOf(turn.id);
+  stopOf(below(turns.value, turn.id).map(({ id }) => id));
 }
 
 /** Whether there is a server, and something on it that can answer. */
