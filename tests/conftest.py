@@ -1,6 +1,5 @@
 """Fixtures that every kind of test may use: the real model, the frozen executable, a free port."""
 
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ import hypothesis
 import pytest
 
 from ignis.catalog import load_catalog
+from tests import ports
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -43,7 +43,5 @@ def executable() -> Path:
 
 @pytest.fixture
 def free_port() -> int:
-    """A TCP port of the loopback interface that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A TCP port that nobody listens on."""
+    return ports.free_port()

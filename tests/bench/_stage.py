@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 
 from ignis.catalog import load_catalog
-from tests.e2e.conftest import free_port
 from tests.e2e.mirrored import offer
 from tests.e2e.server import Server
 from tests.e2e.small_folder import write_small_folder
 from tests.fakes.mirror import Handler, Mirror, serving
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL, LARGE = "small-llama", "story-teller"

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from tests.abi import leaf
-from tests.e2e.conftest import free_port
 from tests.e2e.server import Server
 from tests.e2e.small_folder import write_small_folder
 from tests.models.tiny import TinyConfig
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK_BYTES = 8 << 20

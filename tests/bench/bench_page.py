@@ -18,8 +18,8 @@ from playwright.sync_api import Page
 
 from tests.bench.long_chat import KEEP, long_text
 from tests.e2e.browser import opened_page, started_browser
-from tests.e2e.conftest import free_port
 from tests.e2e.server import Server
+from tests.ports import free_port
 
 CHARACTERS_A_TOKEN = 4.2
 

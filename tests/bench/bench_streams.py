@@ -29,6 +29,7 @@ from ignis.models.registry import open_checkpoint
 from ignis.scheduler.plan import CopyPage, DecodeRound, PrefillSpan
 from ignis.tokenizer import load_tokenizer
 from tests.fakes.leaf import ScriptedLeaf
+from tests.ports import free_port
 from tests.wire.frames import TEXT, frame, opening
 
 STORY = (
@@ -194,9 +195,7 @@ def main() -> None:
     parser.add_argument("--tokens-s", type=float, default=200.0)
     parser.add_argument("--route", choices=ROUTES, default="chat")
     options = parser.parse_args()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(options.model, port, options.tokens_s, theirs), daemon=True)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.client import Answer
-from tests.e2e.conftest import free_port
 from tests.e2e.server import Server
+from tests.ports import free_port
 
 NUM_CLIENTS = 8
 PAGE_TOKENS = 64

@@ -5,7 +5,6 @@ import importlib.util
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -20,6 +19,7 @@ from ignis import bundle
 from tests.cuda import card
 from tests.e2e.client import Answer, Client
 from tests.e2e.server import Server, parse_events
+from tests.ports import free_port
 
 EXECUTABLE = bundle.ROOT / "dist" / "ignis-server"
 MODELS = sorted((bundle.ROOT / "models").glob("SmolLM2*.gguf"))
@@ -62,12 +62,6 @@ pytestmark = [
         reason="neither dist/ignis-server nor the packages that the server needs are there",
     ),
 ]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")

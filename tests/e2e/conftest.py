@@ -1,7 +1,6 @@
 """The running server, on the real model."""
 
 import os
-import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,12 +14,7 @@ from tests.e2e.axe import fetch_axe
 from tests.e2e.browser import started_browser
 from tests.e2e.playground import paced
 from tests.e2e.server import Server
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from tests.ports import free_port
 
 
 @pytest.fixture(scope="session")

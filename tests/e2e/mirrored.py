@@ -7,10 +7,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.e2e.conftest import free_port
 from tests.e2e.server import Server
 from tests.e2e.small_folder import write_small_folder
 from tests.fakes.mirror import Mirror
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 

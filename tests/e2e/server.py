@@ -113,7 +113,12 @@ class Server:
         return self.process.returncode
 
     def __enter__(self) -> "Server":
-        self._wait()
+        try:
+            self._wait()
+        except BaseException:
+            self.process.kill()
+            self.stop()
+            raise
         return self
 
     def __exit__(

@@ -13,10 +13,10 @@ from typing import Any
 import openai
 import pytest
 
-from tests.e2e.conftest import free_port
 from tests.e2e.mirrored import ROOT, environment, fill, serve
 from tests.e2e.server import Server, parse_events
 from tests.fakes.mirror import Handler, Mirror, serving
+from tests.ports import free_port
 
 FIRST = "/owner/first/resolve/v1/first.gguf"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import free_port
 from tests.e2e.server import Server, parse_events
+from tests.ports import free_port
 from tests.unit.test_catalog_file import JSON, TOML, YAML
 
 

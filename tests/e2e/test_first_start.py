@@ -20,10 +20,10 @@ from typing import Any
 import pytest
 
 from tests.e2e.client import Client
-from tests.e2e.conftest import free_port
 from tests.e2e.mirrored import environment, fill, serve
 from tests.e2e.server import Server, parse_events
 from tests.fakes.mirror import Handler, Mirror, serving
+from tests.ports import free_port
 
 HI = [{"role": "user", "content": "Hi"}]
 QUESTION = "There is no model in {folder}/models yet. Fetch second ("

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import free_port
 from tests.e2e.mirrored import environment, fill
 from tests.e2e.server import Server
 from tests.fakes.mirror import Mirror, serving
+from tests.ports import free_port
 
 KILL = "import os, signal; kill = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
 STAGES = {

@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.e2e.browser import CHROMIUM, opened_page
-from tests.e2e.conftest import free_port
 from tests.e2e.playground import answered, ask, cap, open_page
 from tests.e2e.server import Server
 from tests.e2e.test_page_turns import keep
+from tests.ports import free_port
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.e2e.conftest import free_port
 from tests.e2e.playground import CHROMIUM, answered, ask, open_page
 from tests.e2e.server import Server
 from tests.fakes.mirror import Handler, Mirror, reply, serving
+from tests.ports import free_port
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 ROOT = Path(__file__).resolve().parents[2]

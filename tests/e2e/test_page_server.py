@@ -16,11 +16,11 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.e2e.axe import findings
 from tests.e2e.browser import CHROMIUM, opened_page
-from tests.e2e.conftest import free_port
 from tests.e2e.playground import paced
 from tests.e2e.server import Server
 from tests.e2e.small_folder import write_small_folder
 from tests.fakes.mirror import Handler, Mirror, serving
+from tests.ports import free_port
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import free_port
 from tests.e2e.server import Server
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 _LISTENS_WITHIN_S = 10.0

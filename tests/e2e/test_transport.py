@@ -16,8 +16,8 @@ import websockets.exceptions
 from openai import DefaultHttpxClient, OpenAI
 from websockets.sync.client import connect
 
-from tests.e2e.conftest import free_port
 from tests.e2e.server import Server, parse_events
+from tests.ports import free_port
 
 TLS = Path(__file__).parents[1] / "data" / "tls"
 ASK = {"type": "response.create", "input": "Count", "max_output_tokens": 40}
