@@ -56,6 +56,24 @@ def test_all_buttons_of_a_bar_can_be_reached_at_each_width(page: Page, text: int
     expect(page.locator(".lane .prose").first).to_have_text("Here.")
 
 
+@pytest.mark.parametrize("text", [100, 130])
+def test_the_models_name_has_room_in_each_bar_and_is_whole_where_it_is_pointed_at(page: Page, text: int) -> None:
+    name = page.locator("#model-name")
+    expect(name).to_be_visible()
+    page.evaluate("async (text) => (await import('/ui/state/session.js')).setLook({ textSize: text })", text)
+    for view in ("compare", "agents", "server"):
+        page.click(f".rail a[href='#/{view}']")
+        expect(page.locator("#view .bar")).to_be_visible()
+        if view == "agents":
+            page.fill("#prompt", "Say exactly: A list with a name that is long enough for every bar.")
+            page.click("#run")
+            expect(page.locator("#view h1")).to_have_text(re.compile("A list"))
+        for width in (820, 721):
+            size(page, width)
+            assert name.evaluate("(name) => name.clientWidth") > 44, f"{view} at {width}"
+        expect(page.locator("#model")).to_have_attribute("title", name.inner_text())
+
+
 def test_at_two_hundred_per_cent_the_whole_rail_can_be_reached(page: Page) -> None:
     size(page, 720, 450)
     last = page.locator(".rail button.minor").last

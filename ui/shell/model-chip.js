@@ -51,7 +51,7 @@ export function ModelChip() {
   const known = loaded.value ?? (status.value === "unloaded" ? models.value[0] : undefined);
   const word = inWords();
   return html`<div class="chip" ref=${root} onKeyDown=${close}>
-    <button type="button" id="model" data-state=${status.value} aria-expanded=${isOpen} aria-haspopup="true" onClick=${() => setOpen(!isOpen)}>
+    <button type="button" id="model" data-state=${status.value} aria-expanded=${isOpen} aria-haspopup="true" title=${known?.id} onClick=${() => setOpen(!isOpen)}>
       <span class="dot" data-state=${status.value} aria-hidden="true"></span>
       ${known ? html`<span class="name" id="model-name">${known.id}</span>` : html`<span class="name">${word ?? status.value}</span>`}
       ${known && word && html`<span class="about">${word}</span>`}
