@@ -103,6 +103,10 @@ def test_the_page_asks_at_once_for_every_module_of_its_first_view() -> None:
     assert not {"markdown-it.js", "katex.js", "core.js"} & {file.name for file in needed}
 
 
+def test_no_library_names_a_map_that_is_not_here() -> None:
+    assert not [file.name for file in (UI / "vendor").rglob("*.js") if "sourceMappingURL" in file.read_text()]
+
+
 def test_all_assets_together_are_under_600_kb() -> None:
     files = [file for file in UI.rglob("*") if file.suffix in {".js", ".css", ".html", ".svg", ".woff2"}]
     own = [file for file in files if "node_modules" not in file.parts]

@@ -2765,4 +2765,3 @@ D($, "Token", z), D($, "Ruler", B), D($, "Renderer", Ze), D($, "ParserCore", Et)
 var vr = Ae($);
 export { vr as default };
 
-//# sourceMappingURL=markdown-it.esm.min.mjs.map

@@ -1,4 +1,3 @@
-/*! `cpp` grammar compiled for Highlight.js 11.12.0 */
 var hljsGrammar=(()=>{"use strict";return e=>{
 const t=e.regex,a=e.COMMENT("//","$",{contains:[{begin:/\\\n/}]
 }),n="decltype\\(auto\\)",r="[a-zA-Z_]\\w*::",i="(?!struct)("+n+"|"+t.optional(r)+"[a-zA-Z_]\\w*"+t.optional("<[^<>]+>")+")",s={

@@ -1,4 +1,3 @@
-/*! `dockerfile` grammar compiled for Highlight.js 11.12.0 */
 var hljsGrammar=(()=>{"use strict";return e=>({name:"Dockerfile",
 aliases:["docker"],case_insensitive:!0,
 keywords:["from","maintainer","expose","env","arg","user","onbuild","stopsignal"],

@@ -1,4 +1,3 @@
-/*! `ini` grammar compiled for Highlight.js 11.12.0 */
 var hljsGrammar=(()=>{"use strict";return e=>{const n=e.regex,a={
 className:"number",relevance:0,variants:[{begin:/([+-]+)?[\d]+_[\d_]+/},{
 begin:e.NUMBER_RE}]},s=e.COMMENT();s.variants=[{begin:/;/,end:/$/},{begin:/#/,

@@ -1,4 +1,3 @@
-/*! `java` grammar compiled for Highlight.js 11.12.0 */
 var hljsGrammar=(()=>{"use strict"
 ;var e="[0-9](_*[0-9])*",a=`\\.(${e})`,s="[0-9a-fA-F](_*[0-9a-fA-F])*",n={
 className:"number",variants:[{

@@ -1,4 +1,3 @@
-/*! `json` grammar compiled for Highlight.js 11.12.0 */
 var hljsGrammar=(()=>{"use strict";const e={scope:"number",
 match:"([-+]?)(\\b0[xX][a-fA-F0-9]+|(\\b\\d+(\\.\\d*)?|\\.\\d+)([eE][-+]?\\d+)?)|NaN|[-+]?Infinity",
 relevance:0};return a=>{const n=["true","false","null"],r={scope:"literal",

@@ -1,4 +1,3 @@
-/*! `kotlin` grammar compiled for Highlight.js 11.12.0 */
 var hljsGrammar=(()=>{"use strict"
 ;var e="[0-9](_*[0-9])*",n=`\\.(${e})`,a="[0-9a-fA-F](_*[0-9a-fA-F])*",i={
 className:"number",variants:[{

@@ -1,4 +1,3 @@
-/*! `lua` grammar compiled for Highlight.js 11.12.0 */
 var hljsGrammar=(()=>{"use strict";return e=>{
 const t="\\[=*\\[",a="\\]=*\\]",n={begin:t,end:a,contains:["self"]
 },o=[e.COMMENT("--(?!"+t+")","$"),e.COMMENT("--"+t,a,{contains:[n],relevance:10

@@ -1,4 +1,3 @@
-/*! `powershell` grammar compiled for Highlight.js 11.12.0 */
 var hljsGrammar=(()=>{"use strict";return e=>{const n={
 $pattern:/-?[A-z\.\-]+\b/,
 keyword:"if else foreach return do while until elseif begin for trap data dynamicparam end break throw param continue finally in switch exit filter try process catch hidden static parameter",

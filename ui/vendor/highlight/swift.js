@@ -1,4 +1,3 @@
-/*! `swift` grammar compiled for Highlight.js 11.12.0 */
 var hljsGrammar=(()=>{"use strict";function e(e){
 return e?"string"==typeof e?e:e.source:null}function n(e){return a("(?=",e,")")}
 function a(...n){return n.map(n=>e(n)).join("")}function t(...n){const a=(e=>{

@@ -1,4 +1,3 @@
-/*! `yaml` grammar compiled for Highlight.js 11.12.0 */
 var hljsGrammar=(()=>{"use strict";return e=>{
 const n="true false yes no null",a="[\\w#;/?:@&=+$,.~*'()[\\]]+",s={
 className:"string",relevance:0,variants:[{begin:/"/,end:/"/},{begin:/\S+/}],
