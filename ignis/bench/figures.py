@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ignis.engine.leaf import Ceilings
-from ignis.engine.loop import TurnTimes
+from ignis.engine.turn import TurnTimes
 from ignis.engine.vram import LoadPlan
 from ignis.models.base import Checkpoint
 

@@ -1,6 +1,6 @@
 """Keeps what turns of the step loop took, as the engine shows them."""
 
-from ignis.engine.loop import Delivery, TurnTimes
+from ignis.engine.turn import Delivery, TurnTimes
 from ignis.scheduler.plan import DecodeRound, PrefillSpan
 
 

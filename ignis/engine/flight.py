@@ -1,6 +1,5 @@
 """One request in flight as the event loop's thread sees it, and what the log and the metrics are told of it."""
 
-from ignis.engine.loop import TurnTimes
 from ignis.engine.mailbox import Mailbox
 from ignis.log import Log
 from ignis.metrics import Metrics
@@ -15,7 +14,6 @@ from ignis.scheduler.request import (
     TokenEvent,
     Usage,
 )
-from ignis.scheduler.reuse_counts import ReuseCounts
 
 
 class Flight:
@@ -79,8 +77,8 @@ class Account:
         self._log = log
         self._metrics = metrics
 
-    def accepted(self, count: int) -> None:
-        self._metrics.count("ignis_requests_accepted", count)
+    def accepted(self) -> None:
+        self._metrics.count("ignis_requests_accepted")
 
     def rejected(self, submission: Submission, reason: str, code: str, retry_after_s: int | None) -> None:
         """reason: one of the label values of ignis_requests_rejected."""
@@ -92,30 +90,6 @@ class Account:
             code=code,
             retry_after_s=retry_after_s,
         )
-
-    def round(self, times: TurnTimes) -> None:
-        """A round was run."""
-        self._metrics.observe("ignis_decode_host_seconds", times.host_s)
-        self._metrics.observe("ignis_decode_gap_seconds", max(0.0, times.gap_s))
-        self._metrics.count("ignis_decode_seconds", times.plan_s, label="plan")
-        self._metrics.count("ignis_decode_seconds", times.deliver_s, label="deliver")
-        self._metrics.count("ignis_decode_seconds", times.leaf.launch_s, label="launch")
-        self._metrics.count("ignis_decode_seconds", times.leaf.wait_s, label="wait")
-        self._metrics.count("ignis_decode_seconds", times.commit_s, label="commit")
-        self._metrics.count("ignis_decode_seconds", times.leaf.device_s, label="device")
-
-    def reuse(self, counts: ReuseCounts, before: ReuseCounts) -> None:
-        """What became of retained pages since the last call."""
-        count = self._metrics.count
-        count("ignis_kv_cache_evictions", counts.evictions - before.evictions)
-        count("ignis_retained_state_hits", counts.device_hits - before.device_hits, label="device")
-        count("ignis_retained_state_misses", counts.device_misses - before.device_misses, label="device")
-        count("ignis_retained_state_spills", counts.spills - before.spills, label="device")
-        count("ignis_retained_state_discards", counts.discards - before.discards, label="device")
-        count("ignis_retained_state_hits", counts.host_hits - before.host_hits, label="kv_ram")
-        count("ignis_retained_state_misses", counts.host_misses - before.host_misses, label="kv_ram")
-        count("ignis_retained_state_discards", counts.host_discards - before.host_discards, label="kv_ram")
-        count("ignis_retained_state_restores", counts.restores - before.restores, label="kv_ram")
 
     def admitted(self, event: Admitted, flight: Flight) -> None:
         """The request left the queue."""
@@ -175,6 +149,14 @@ class Account:
             tokens=prefilled,
             tok_s=_rate(prefilled, usage.prefill_s),
         )
+
+    def went_on(self, flight: Flight) -> None:
+        """Another token is there."""
+        self._metrics.observe("ignis_inter_token_seconds", flight.gap_s)
+
+    def drawn(self, count: int) -> None:
+        """So many tokens came of one step, of all requests."""
+        self._metrics.count("ignis_decoded_tokens", count)
 
     def ended(self, request_id: int, flight: Flight, event: TokenEvent, now_s: float) -> None:
         """The last event is there."""

@@ -4,7 +4,6 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import trio
 
@@ -12,10 +11,11 @@ from ignis._core import Draw
 from ignis.clock import Clock
 from ignis.engine.constraint_work import ConstraintWorkers, Worked
 from ignis.engine.cut_off import LOOP_BROKE, MODEL_FAILED
-from ignis.engine.leaf import Leaf, StepTimes
+from ignis.engine.leaf import Leaf
+from ignis.engine.turn import Delivery, Stamps, Turn
 from ignis.errors import EngineError, InternalError
-from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, MovePages, PrefillSpan, Step
-from ignis.scheduler.request import Event, FinishReason, Submission
+from ignis.scheduler.plan import CopyPage, DecodeRound, Idle, MovePages, PrefillSpan
+from ignis.scheduler.request import FinishReason, Submission
 from ignis.scheduler.scheduler import Scheduler
 
 SWITCH_INTERVAL_S = 0.0005
@@ -73,80 +73,6 @@ _LATE_LIMIT_S = 1.0
 """So long nothing happens where every lane is late, before deadlines are looked at again."""
 
 
-class TurnTimes(NamedTuple):
-    """Where a turn that ran a span or a round spent its time, in seconds of the host."""
-
-    plan_s: float
-    """Commands applied and the step planned."""
-    run_s: float
-    """In the leaf: launch, wait, the draws made into objects, and between launch and wait deliver_s."""
-    deliver_s: float
-    """What the turn before did handed to the event loop; of a round, beside the device's work."""
-    commit_s: float
-    leaf: StepTimes
-
-    @property
-    def host_s(self) -> float:
-        """The turn without its waiting for the device and without what is done beside the device's work."""
-        return self.plan_s + self.run_s - self.deliver_s - self.leaf.wait_s + self.commit_s
-
-    @property
-    def gap_s(self) -> float:
-        """The part of the turn in which the device does none of the step's work."""
-        return self.plan_s + self.run_s + self.commit_s - self.leaf.device_s
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """What one turn of the loop did, for the event loop's thread. Times are of the engine's clock."""
-
-    events: Sequence[Event]
-    step: Step
-    started_at_s: float
-    ended_at_s: float
-    failure: EngineError | None = None
-    """The device is lost, or the loop itself broke."""
-    times: TurnTimes | None = None
-    """Of a span or a round that the leaf ran."""
-    work_s: Sequence[float] = ()
-    """What each constraint took that was worked out since the last turn that was told."""
-    num_late: int = 0
-    """Lanes that a round went without."""
-
-
-class _Stamps(NamedTuple):
-    """When the parts of a turn began, by the engine's clock."""
-
-    turning: float
-    planning: float
-    running: float
-    committing: float
-    done: float
-
-
-class _Turn(NamedTuple):
-    """A turn that nobody was told of yet."""
-
-    events: Sequence[Event]
-    step: Step
-    is_run: bool
-    """The leaf did it."""
-    failure: EngineError | None
-    stamps: _Stamps
-    deliver_s: float
-    num_late: int
-
-    def times(self, leaf: StepTimes) -> TurnTimes:
-        stamps = self.stamps
-        return TurnTimes(
-            plan_s=stamps.running - stamps.turning,
-            run_s=stamps.committing - stamps.running,
-            deliver_s=self.deliver_s,
-            commit_s=stamps.done - stamps.committing,
-            leaf=leaf,
-        )
-
-
 class StepLoop:
     """The thread. `post` may be called from any other; everything else here belongs to the thread, but for reading the
     plain numbers."""
@@ -160,7 +86,7 @@ class StepLoop:
         self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
         self._scheduler: Scheduler | None = None
         self._leaf: Leaf | None = None
-        self._pending: _Turn | None = None
+        self._pending: Turn | None = None
         self._deliver_s = 0.0
         """What the last delivery took."""
         self._is_running = True
@@ -251,8 +177,8 @@ class StepLoop:
             self._scheduler = self._leaf = None
         if events or not isinstance(step, Idle):
             self._flush()
-            stamps = _Stamps(self._turned_at_s, started, planned, ran, self._clock())
-            self._pending = _Turn(events, step, is_run, failure, stamps, self._deliver_s, num_late)
+            stamps = Stamps(self._turned_at_s, started, planned, ran, self._clock())
+            self._pending = Turn(events, step, is_run, failure, stamps, self._deliver_s, num_late)
         if isinstance(step, Idle):
             if scheduler.num_late:
                 self._wait_for_work()

@@ -20,7 +20,8 @@ import trio
 from ignis.config_fields import DeviceKind
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
-from ignis.engine.loop import SWITCH_INTERVAL_S, Delivery
+from ignis.engine.loop import SWITCH_INTERVAL_S
+from ignis.engine.turn import Delivery
 from ignis.grammar.forms import Form, Freedom, JsonForm, RegexForm
 from ignis.grammar.grammar import compile_grammar
 from ignis.grammar.vocabulary import Vocabulary

@@ -3,7 +3,7 @@
 from ignis._core import SamplingTable
 from ignis.bench.recorder import Recorder
 from ignis.engine.leaf import StepTimes
-from ignis.engine.loop import Delivery, TurnTimes
+from ignis.engine.turn import Delivery, TurnTimes
 from ignis.scheduler.live import Live
 from ignis.scheduler.plan import DecodeRound, PrefillSpan, Step
 from ignis.scheduler.request import SamplingParams, Submission
