@@ -17,10 +17,12 @@ from collections.abc import Sequence
 
 from ignis import machine
 from ignis.stream.dialects import CallForm, OutputDialect
+from ignis.stream.json_calls import JsonBody, JsonCall
 from ignis.stream.parts import Content, Part, Reasoning
 from ignis.stream.stop import StopMatcher
 from ignis.stream.tags import find_tag, held_length
-from ignis.stream.tool_calls import CallBody, CallWriter, JsonBody, JsonCall, Schemas, XmlBody
+from ignis.stream.tool_calls import CallBody, CallWriter, Schemas
+from ignis.stream.xml_calls import XmlBody
 
 _MAX_BARE_HEAD_CHARACTERS = 1 << 16
 _LEAST_HALF_TAG = 4
