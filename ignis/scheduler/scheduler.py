@@ -66,8 +66,6 @@ class Scheduler:
         """What happened outside a commit; the next one tells it."""
         self._late: list[Live] = []
         """Whose constraint became late since `take_late`."""
-        self._no_victims: tuple[int, int, int, int] | None = None
-        """Of the last look for victims that found too few: it stands until something changes."""
         self._standing: DecodeRound | None = None
         """The round that comes again unless something happens: nobody waits, no prompt runs, no lane is late, and each
         row has room in its page. Planning and committing it touch as little memory as they can, which after the
@@ -248,7 +246,7 @@ class Scheduler:
         """Lets the head of the queue in; returns what has to go out to host memory before it may be."""
         live = self._admission.pop()
         if live is None:
-            victim = self._victim()
+            victim = self._admission.victim(self._lanes.decoding)
             return None if victim is None else self._park(victim, now)
         if live.is_parked:
             self._prefill.live = live
@@ -277,28 +275,6 @@ class Scheduler:
             live.advance(RequestEvent.SPAN)
         elif not live.returning:
             self._restore(live, now)
-
-    def _victim(self) -> Live | None:
-        """Who gives its room up for the head of the queue next: of a lower class, and decoding; the latest one first.
-        None where all of them together are not enough, or host memory does not take them."""
-        head = self._admission.head
-        if head is None:
-            return None
-        lower = [live for live in self._lanes.decoding if live.rank[0] > head.rank[0]]
-        looked = (head.request_id, self.residency.releases, len(lower), self.residency.kv_ram.room)
-        if not lower or looked == self._no_victims:
-            return None
-        missing, room = self.residency.missing, self.residency.kv_ram.room
-        lower.sort(key=lambda live: live.rank, reverse=True)
-        for live in lower:
-            missing -= self.residency.gain(live)
-            room -= pages_of(live.filled)
-            if room < 0:
-                break
-            if missing <= 0:
-                return lower[0]
-        self._no_victims = looked
-        return None
 
     def _park(self, live: Live, now: float) -> MovePages:
         live.advance(RequestEvent.PARK)
