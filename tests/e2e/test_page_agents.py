@@ -217,3 +217,17 @@ def test_axe_finds_nothing(
         page.click(".task-table .name >> nth=0")
         expect(page.locator(".detail .prose")).to_be_visible()
         assert findings(page, axe) == []
+
+
+def test_a_task_is_not_run_with_a_limit_that_is_no_number(page: Page) -> None:
+    cap(page, 4)
+    run(page, TASKS[:1])
+    ended(page)
+    again = page.get_by_role("button", name="Run task 1")
+    expect(again).to_be_enabled()
+    page.fill("#limit-temperature", "warm")
+    page.press("#limit-temperature", "Tab")
+    expect(page.locator("#limit-temperature-problem")).to_have_text("Not a number")
+    expect(again).to_be_disabled()
+    expect(again).to_have_attribute("title", "Temperature: Not a number")
+    expect(page.locator("#run-again")).to_be_disabled()

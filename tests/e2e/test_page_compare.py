@@ -264,14 +264,56 @@ def test_a_number_is_varied_from_one_value_to_another(page: Page) -> None:
     page.click("#vary")
     expect(page.get_by_role("dialog")).to_be_visible()
     page.check("[name=vary-kind][value=number]", force=True)
-    page.fill("#vary-start", "0")
-    page.fill("#vary-stop", "3")
-    expect(page.locator("#vary-says")).to_contain_text("temperature goes from 0 to 2")
+    page.fill("#vary-from", "0")
+    page.fill("#vary-to", "3")
+    expect(page.locator("#vary-says")).to_have_text("Temperature: From 0 to 2")
     assert page.locator("#vary-make").is_disabled()
-    page.fill("#vary-stop", "1.5")
+    page.fill("#vary-to", "1.5")
     page.click("#vary-make")
     tags = page.locator(".lane .tags").all_inner_texts()
     assert tags == ["temperature 0", "temperature 0.5", "temperature 1", "temperature 1.5"]
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "words"),
+    [
+        ("to", "1,5", "Decimals have a point: 1.5"),
+        ("from", "-1", "From 0 to 2"),
+        ("count", "abc", "Not a number"),
+        ("count", "9", "From 1 to 8"),
+        ("count", "2.5", "A whole number"),
+    ],
+)
+def test_what_cannot_be_varied_is_kept_as_it_was_typed_and_said_at_its_field(
+    page: Page, field: str, typed: str, words: str
+) -> None:
+    page.click("#vary")
+    page.check("[name=vary-kind][value=number]", force=True)
+    page.fill(f"#vary-{field}", typed)
+    page.press(f"#vary-{field}", "Enter")
+    expect(page.locator(f"#vary-{field}-problem")).to_have_text(words)
+    expect(page.locator(f"#vary-{field}")).to_have_value(typed)
+    expect(page.locator("#vary-make")).to_be_disabled()
+    page.fill(f"#vary-{field}", "2")
+    expect(page.locator("#vary-make")).to_be_enabled()
+    page.fill(f"#vary-{field}", "")
+    expect(page.locator("#vary-says")).to_contain_text("Not set")
+
+
+def test_a_lane_that_asks_what_is_no_number_is_not_run_alone(page: Page) -> None:
+    page.fill("#prompt", "Say hello")
+    choose(page, "B", "Values…")
+    page.fill("#value-temperature", "1,5")
+    page.press("#value-temperature", "Tab")
+    expect(page.locator("#value-temperature-problem")).to_have_text("Decimals have a point: 1.5")
+    page.click("dialog >> text=Done")
+    page.click("#lane-menu-B")
+    item = page.get_by_role("menuitem", name="Run this lane")
+    expect(item).to_be_disabled()
+    expect(item).to_contain_text("Temperature: Decimals have a point: 1.5")
+    page.keyboard.press("Escape")
+    page.click("#lane-menu-A")
+    expect(page.get_by_role("menuitem", name="Run this lane")).to_be_enabled()
 
 
 def test_lanes_of_other_models_run_a_model_at_a_time(

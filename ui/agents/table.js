@@ -4,8 +4,9 @@ import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { liveRate, seconds, stateOf } from "../parts/lane-words.js";
 import { Icon } from "../shell/icons.js";
-import { remove, resume, runOne } from "../state/agents.js";
+import { open, remove, resume, runOne } from "../state/agents.js";
 import { clock } from "../state/lane.js";
+import { problemIn } from "../state/range.js";
 import { rateOf } from "../state/turn.js";
 
 /** @typedef {import("../state/lane.js").Lane} Lane */
@@ -49,6 +50,7 @@ function Row({ lane, number, isChosen, onChoose }) {
   const end = isRunning ? clock() : (times?.last ?? null);
   const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0;
   const name = lane.prompt.value.split("\n", 1)[0];
+  const problem = problemIn(open.value.values.value);
   return html`<tr class=${isChosen ? "chosen" : ""} data-state=${turn?.state.value ?? "NEW"} onClick=${() => onChoose(lane.id)}>
     <th scope="row"><button type="button" class="name" aria-expanded=${isChosen} title=${lane.prompt.value}><span class="number">${number}</span><span class="words">${name}</span><span class="preview">${(record?.text ?? "").slice(0, PREVIEW_LENGTH)}</span></button></th>
     <td data-label="State"><span class=${`tag ${kind}`}>${words}</span><span class="about wait">${waitOf(lane)}</span></td>
@@ -60,7 +62,7 @@ function Row({ lane, number, isChosen, onChoose }) {
     <td class="row-actions">${isRunning
       ? html`<button type="button" class="icon-button" key="stop" aria-label=${`Stop task ${number}`} title="Stop" onClick=${act(() => lane.stop())}><${Icon} name="stop" /></button>`
       : html`${lane.canResume && html`<button type="button" class="icon-button" key="resume" aria-label=${`Resume task ${number} exactly`} title="Resume exactly" onClick=${act(() => resume([lane]))}><${Icon} name="play" /></button>`}
-          <button type="button" class="icon-button" key="again" aria-label=${`Run task ${number}`} title=${turn ? "Run again" : "Run"} onClick=${act(() => runOne(lane))}><${Icon} name="again" /></button>
+          <button type="button" class="icon-button" key="again" aria-label=${`Run task ${number}`} title=${problem || (turn ? "Run again" : "Run")} disabled=${problem !== ""} onClick=${act(() => runOne(lane))}><${Icon} name="again" /></button>
           <button type="button" class="icon-button" key="remove" aria-label=${`Remove task ${number}`} title="Remove" onClick=${act(() => remove(lane))}><${Icon} name="bin" /></button>`}
     </td>
   </tr>`;

@@ -11,11 +11,11 @@ import { Thoughts } from "../shell/thoughts.js";
 import { isStale, valuesOf } from "../state/asked.js";
 import { duplicate, open, removeLane, resume, runOne } from "../state/compare.js";
 import { OFFERED } from "../state/offered.js";
+import { problemIn } from "../state/range.js";
 import { MAX_LANES } from "../state/series.js";
 import { toChat } from "../state/to-chat.js";
 import { showAnswer } from "../text/live.js";
 import { Foot } from "./foot.js";
-
 
 /** @typedef {import("../state/lane.js").Lane} Lane */
 
@@ -114,10 +114,11 @@ function LaneMenu({ lane, letter, onValues }) {
     setTimeout(() => setSaid(""), 1500);
   };
   const isRunning = lane.isRunning;
+  const problem = problemIn(valuesOf(series, lane));
   const items = [
     isRunning
       ? { label: "Stop", act: () => lane.stop() }
-      : { label: turn ? "Run again" : "Run this lane", act: () => runOne(lane), isDisabled: !series.prompt.value.trim() },
+      : { label: turn ? "Run again" : "Run this lane", about: problem, act: () => runOne(lane), isDisabled: !series.prompt.value.trim() || problem !== "" },
     { label: "Values…", act: onValues, isDisabled: isRunning },
     { label: "Diff", about: isFirst ? "others against this" : "against A", act: () => (lane.isDiffShown.value = !lane.isDiffShown.value), isChecked: lane.isDiffShown.value, isDisabled: isFirst || !hasText },
     { label: "Open as chat", act: async () => go("chat", await toChat(series, lane)), isDisabled: !hasText || isRunning },

@@ -3,11 +3,13 @@
 import { useState } from "../vendor/hooks.js";
 import { Dialog } from "../parts/dialog.js";
 import { html } from "../parts/html.js";
+import { NumberBox, numberIn } from "../parts/number.js";
 import { Segments } from "../parts/segments.js";
 import { go } from "../router.js";
 import { valuesOf } from "../state/asked.js";
 import { open, vary } from "../state/compare.js";
 import { OFFERED } from "../state/offered.js";
+import { rangeProblem } from "../state/range.js";
 import { MAX_LANES } from "../state/series.js";
 import { answering, fields, models } from "../state/server.js";
 import { each, seeds, spread } from "../state/variants.js";
@@ -22,8 +24,8 @@ export function Vary({ onClose }) {
   const seed = valuesOf(open.value, first).seed;
   const [choice, setChoice] = useState({ seed, count: 4, name: "temperature", from: 0, to: 1.2, models: models.value.map(({ id }) => id), efforts: effortsOf() });
   const change = (/** @type {Partial<typeof choice>} */ changes) => setChoice({ ...choice, ...changes });
-  const variants = variantsOf(kind, choice).slice(0, MAX_LANES);
   const problem = problemOf(kind, choice);
+  const variants = problem ? [] : variantsOf(kind, choice).slice(0, MAX_LANES);
   const take = (/** @type {Event} */ event) => {
     event.preventDefault();
     if (problem) return;
@@ -36,28 +38,25 @@ export function Vary({ onClose }) {
     <form onSubmit=${take}>
       <${Segments} name="vary-kind" label="What to vary" options=${kinds} value=${kind} onPick=${setKind} />
       <div class="vary-fields">
-        ${kind === "seeds" && html`<${Box} id="vary-seed" label="From seed" value=${choice.seed} onSet=${(/** @type {number} */ value) => change({ seed: value })} />`}
-        ${kind === "number" &&
-        html`<${Choice} id="vary-name" label="Which" options=${NUMBERS.map(({ name, label }) => [name, label])} value=${choice.name} onPick=${(/** @type {string} */ name) => change(startOf(name))} />
-          <${Box} id="vary-start" label="From" value=${choice.from} onSet=${(/** @type {number} */ value) => change({ from: value })} />
-          <${Box} id="vary-stop" label="To" value=${choice.to} onSet=${(/** @type {number} */ value) => change({ to: value })} />`}
-        ${(kind === "seeds" || kind === "number") && html`<${Box} id="vary-count" label="Lanes" value=${choice.count} onSet=${(/** @type {number} */ value) => change({ count: value })} />`}
+        ${kind === "number" && html`<${Choice} id="vary-name" label="Which" options=${NUMBERS.map(({ name, label }) => [name, label])} value=${choice.name} onPick=${(/** @type {string} */ name) => change(startOf(name))} />`}
+        ${boxesOf(kind, choice.name).map((box) => html`<${Box} key=${box.field} ...${box} value=${choice[box.field]} onSet=${(/** @type {any} */ value) => change({ [box.field]: value })} />`)}
         ${kind === "thinking" && html`<${Boxes} label="Thinking" all=${effortsOf()} chosen=${choice.efforts} onSet=${(/** @type {string[]} */ efforts) => change({ efforts })} />`}
         ${kind === "models" && html`<${Boxes} label="Models" all=${models.value.map(({ id }) => id)} chosen=${choice.models} onSet=${(/** @type {string[]} */ chosen) => change({ models: chosen })} />`}
       </div>
       <p class=${problem ? "ending bad" : "about"} id="vary-says" role="status">${problem || says(kind, variants)}</p>
       <div class="actions">
         <button type="button" class="button" onClick=${onClose}>Cancel</button>
-        <button type="submit" class="button main" id="vary-make" disabled=${Boolean(problem)}>Make ${variants.length} lanes</button>
+        <button type="submit" class="button main" id="vary-make" disabled=${Boolean(problem)}>Make ${variants.length || ""} lanes</button>
       </div>
     </form>
   <//>`;
 }
 
-/** @param {{id: string, label: string, value: number, onSet: (value: number) => void}} properties */
-function Box({ id, label, value, onSet }) {
-  return html`<div><label class="title" for=${id}>${label}</label>
-    <input class="field" type="number" step="any" id=${id} value=${Number.isNaN(value) ? "" : value} onInput=${(/** @type {any} */ event) => onSet(event.target.valueAsNumber)} /></div>`;
+/** What is typed counts with each key: what it makes is said under it. @param {BoxOf & {value: any, onSet: (value: any) => void}} properties */
+function Box({ field, label, range, value, onSet }) {
+  const id = `vary-${field}`;
+  return html`<div onInput=${(/** @type {any} */ event) => onSet(numberIn(event.target.value))}><label class="title" for=${id}>${label}</label>
+    <${NumberBox} id=${id} value=${value} placeholder="" range=${range} onSet=${onSet} /></div>`;
 }
 
 /** @param {{label: string, all: string[], chosen: string[], onSet: (chosen: string[]) => void}} properties */
@@ -80,24 +79,31 @@ function startOf(name) {
 }
 
 /** @typedef {{seed: number, count: number, name: string, from: number, to: number, models: string[], efforts: string[]}} Picked */
+/** @typedef {{field: "seed" | "count" | "from" | "to", label: string, of: string, range: import("../state/range.js").Range | undefined}} BoxOf of: whose problem it is */
+
+/** The numbers that are asked for. @param {string} kind @param {string} name @returns {BoxOf[]} */
+function boxesOf(kind, name) {
+  const about = { of: NUMBERS.find((each) => each.name === name)?.label ?? "", range: fields.value.get(name) };
+  /** @type {BoxOf} */
+  const count = { field: "count", label: "Lanes", of: "Lanes", range: { minimum: 1, maximum: MAX_LANES, type: "integer" } };
+  if (kind === "seeds") return [{ field: "seed", label: "From seed", of: "Seed", range: fields.value.get("seed") }, count];
+  return kind === "number" ? [{ field: "from", label: "From", ...about }, { field: "to", label: "To", ...about }, count] : [];
+}
 
 /** @param {string} kind @param {Picked} choice */
 function variantsOf(kind, { seed, count, name, from, to, models: ids, efforts }) {
-  const inside = Math.min(MAX_LANES, Math.max(1, Math.round(count) || 1));
-  if (kind === "seeds") return seeds(seed, inside);
-  if (kind === "number") return spread(name, from, to, inside, fields.value.get(name)?.type === "integer");
+  if (kind === "seeds") return seeds(seed, count);
+  if (kind === "number") return spread(name, from, to, count, fields.value.get(name)?.type === "integer");
   return kind === "thinking" ? each("reasoning_effort", efforts) : each("model", ids);
 }
 
 /** Why no lanes can be made of it; "" where they can. @param {string} kind @param {Picked} choice */
-function problemOf(kind, { seed, count, name, from, to, models: ids, efforts }) {
-  if (kind === "models") return ids.length ? "" : "Choose at least one model";
-  if (kind === "thinking") return efforts.length ? "" : "Choose at least one";
-  if (!(count >= 1 && count <= MAX_LANES)) return `There can be 1 to ${MAX_LANES} lanes`;
-  if (kind === "seeds") return Number.isInteger(seed) ? "" : "A seed is a whole number";
-  const { minimum = -Infinity, maximum = Infinity } = fields.value.get(name) ?? {};
-  const isInside = [from, to].every((value) => value >= minimum && value <= maximum);
-  return isInside ? "" : `${name} goes from ${minimum} to ${maximum}`;
+function problemOf(kind, choice) {
+  for (const { field, of, range } of boxesOf(kind, choice.name)) {
+    const problem = choice[field] === undefined ? "Not set" : rangeProblem(choice[field], range);
+    if (problem) return `${of}: ${problem}`;
+  }
+  return { models: choice.models, thinking: choice.efforts }[kind]?.length === 0 ? "Choose at least one" : "";
 }
 
 /** @param {string} kind @param {Record<string, any>[]} variants */

@@ -16,13 +16,18 @@ export function NumberBox({ id, value, placeholder, range, onSet }) {
   const [typed, setTyped] = useState(/** @type {string | null} */ (null));
   const said = typed === null ? rangeProblem(value, range) : "";
   const take = (/** @type {any} */ event) => {
-    const text = event.target.value.trim();
     setTyped(null);
-    onSet(text === "" ? undefined : NUMBER.test(text) ? Number(text) : text);
+    onSet(numberIn(event.target.value));
   };
   // The keys that a phone has for decimals have no minus.
   return html`<input id=${id} class=${`field number ${value === undefined ? "unset" : ""}`} inputmode=${(range?.minimum ?? 0) < 0 ? "text" : "decimal"} autocomplete="off" min=${range?.minimum ?? range?.above} max=${range?.maximum}
       placeholder=${placeholder} value=${typed ?? value ?? ""} aria-invalid=${said ? "true" : undefined} aria-describedby=${said ? `${id}-problem` : undefined}
       onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} onChange=${take} onBlur=${() => setTyped(null)} />
     ${said && html`<span class="problem" id=${`${id}-problem`} role="alert">${said}</span>`}`;
+}
+
+/** What a text of the box stands for. @param {string} typed */
+export function numberIn(typed) {
+  const text = typed.trim();
+  return text === "" ? undefined : NUMBER.test(text) ? Number(text) : text;
 }
