@@ -25,11 +25,12 @@ from ignis.downloads import Downloads
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
 from ignis.engine.gate import KeeperSettings
-from ignis.engine.keeper import ModelKeeper, first_of
+from ignis.engine.keeper import ModelKeeper
 from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.load import Loaded
 from ignis.engine.loop import SWITCH_INTERVAL_S
 from ignis.engine.settings import EngineSettings, LoadSettings
+from ignis.error_body import first_of
 from ignis.errors import ConfigError, IgnisError
 from ignis.fetching import served_name
 from ignis.first_model import FirstModel

@@ -56,6 +56,19 @@ def headers(error: IgnisError) -> list[tuple[str, str]]:
     return found
 
 
+def first_of(error: BaseException) -> BaseException:
+    """The error that a person should read: of a group ours if there is one, else the first."""
+    leaves: list[BaseException] = []
+    pending = [error]
+    while pending:
+        inner = pending.pop(0)
+        if isinstance(inner, BaseExceptionGroup):
+            pending += inner.exceptions
+        else:
+            leaves.append(inner)
+    return next((inner for inner in leaves if isinstance(inner, IgnisError)), leaves[0])
+
+
 def _echo(text: str) -> str:
     """Text with a client's own words in it, which may hold what has no UTF-8: half a surrogate pair."""
     return text.encode(errors="replace").decode()

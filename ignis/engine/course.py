@@ -129,6 +129,8 @@ class Course:
         self.asked: Asked | None = None
         self.is_asked = False
         """What is under way was asked for so."""
+        self.first: LocalModel | None = None
+        """What the server was started on, once it is here."""
         self.missing: Missing | None = None
         """Until it has come by other ways."""
         self.expected: Expected | None = None
@@ -141,6 +143,8 @@ class Course:
         """Of it, one after the other."""
         self.has_served = False
         """A model was loaded since the server started."""
+        self.loaded_at_s = 0.0
+        """When the latest one was."""
         self.loads: dict[Path, LastLoad] = {}
         """Of each model that was loaded since the server started."""
         self._engine = engine
@@ -225,7 +229,10 @@ class Course:
         # No number of failures makes a number that no float holds.
         self._num_failures = min(self._num_failures + 1, 10)
 
-    def note_success(self) -> None:
+    def note_loaded(self, opened: Opened, model: LoadedModel) -> None:
+        """It serves."""
+        self.opened, self.model, self.home = opened, model, opened.local
+        self.has_served, self.loaded_at_s = True, self.clock()
         self.rested_at_s, self._num_failures = 0.0, 0
 
     def not_serving(self) -> BusyError:

@@ -20,7 +20,8 @@ from ignis.engine.engine import Engine
 from ignis.engine.lifecycle import EngineState, LoadedModel
 from ignis.engine.limits import not_serving
 from ignis.engine.wishes import Held, Wishes
-from ignis.errors import ModelNotFoundError, ModelSwitchingError, RequestTimeoutError
+from ignis.error_body import without_folders
+from ignis.errors import IgnisError, ModelNotFoundError, ModelSwitchingError, RequestTimeoutError, SwitchFailedError
 from ignis.models.local import LocalModel, LocalModels
 
 
@@ -112,6 +113,34 @@ class Gate:
         self.num_using -= 1
         self.used_at_s = self._course.clock()
         self._course.note_change()
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a request has the model, or its answer has."""
+        return self.num_using > 0 or self._engine.num_requests > 0
+
+    def let_in(self) -> int:
+        """Lets those in who wait for what serves; returns how many that are."""
+        course = self._course
+        opened, model = course.opened, course.model
+        if opened is None or model is None or not course.serves(opened.local):
+            return 0
+        num = self.wishes.grant(opened.local.path, model)
+        next_one = course.next_one()
+        if next_one is None or next_one.path == opened.local.path or not (course.is_asked or course.asked):
+            num += self.wishes.grant_nameless(model)
+        self.num_using += num
+        return num
+
+    def refuse(self, target: LocalModel, cause: BaseException, retry_after_s: int | None = None) -> int:
+        """Ends the wait of those who wanted this model, which could not be loaded; returns how many that were."""
+        reason = without_folders(cause.message if isinstance(cause, IgnisError) else "an internal error occurred")
+        return self.wishes.refuse(
+            target.path,
+            lambda: SwitchFailedError(
+                f"the model {target.name} could not be loaded: {reason}", "model", retry_after_s=retry_after_s
+            ),
+        )
 
     def _serving(self, name: str | None) -> LoadedModel | None:
         model = self._course.model

@@ -825,7 +825,7 @@ async def test_a_shutdown_ends_a_reload_that_has_not_begun(bench: Bench) -> None
 
 async def test_another_model_with_less_context_is_served_with_what_it_has(cold: Bench, nursery: trio.Nursery) -> None:
     tiny_gguf().with_keys(llama__context_length=u32(64)).write(cold.folder / "small.gguf")
-    cold.keeper._settings = LoadSettings(replace(cold.engine.settings, max_context=128))
+    assert cold.keeper.ask_reload(LoadSettings(replace(cold.engine.settings, max_context=128))).over.is_set()
     await cold.start(nursery)
     assert await cold.answer("a") == "a" and cold.engine.max_context == 128
     assert await cold.answer("small") == "small" and cold.engine.max_context == 64

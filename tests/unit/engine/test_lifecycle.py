@@ -126,9 +126,9 @@ async def play(operations: list[tuple[str, object]], folder: Path) -> None:
     def tell(what: str) -> None:
         """How it goes with the first model, as far as that can come next."""
         keeper = bench.keeper
-        if what == "expect" and keeper.course.expected is None and keeper._first is None:
+        if what == "expect" and keeper.course.expected is None and keeper.course.first is None:
             keeper.expect("first", lambda: 9.0)
-        elif what == "start_with" and keeper._first is None:
+        elif what == "start_with" and keeper.course.first is None:
             keeper.start_with(first)
         elif what in ("have_none", "fail_start") and keeper.course.expected is not None:
             getattr(keeper, what)("it was stopped")
