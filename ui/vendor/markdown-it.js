@@ -588,105 +588,8 @@ this.__rules__[r].enabled = !1, n.push(e);
 getRules(e) {
 return this.__cache__ || this.__compile__(), this.__cache__[e] || [];
 }
-}, V = {};
-V.code_inline = function(e, t, n, r, i) {
-let a = e[t];
-return `<code${i.renderAttrs(a)}>${M(a.content)}</code>`;
-}, V.code_block = function(e, t, n, r, i) {
-let a = e[t];
-return `<pre${i.renderAttrs(a)}><code>${M(e[t].content)}</code></pre>\n`;
-}, V.fence = function(e, t, n, r, i) {
-let a = e[t], o = a.info ? j(a.info).trim() : "", s = "", c = "";
-if (o) {
-let e = o.split(/(\s+)/g);
-s = e[0], c = e.slice(2).join("");
-}
-let l;
-if (l = n.highlight && n.highlight(a.content, s, c) || M(a.content), l.indexOf("<pre") === 0) return l + "\n";
-if (o) {
-let e = a.attrIndex("class"), t = a.attrs ? a.attrs.slice() : [];
-e < 0 ? t.push(["class", `${n.langPrefix}${s}`]) : (t[e] = [t[e][0], t[e][1]], t[e][1] += ` ${n.langPrefix}${s}`);
-let r = { attrs: t };
-return `<pre><code${i.renderAttrs(r)}>${l}</code></pre>\n`;
-}
-return `<pre><code${i.renderAttrs(a)}>${l}</code></pre>\n`;
-}, V.image = function(e, t, n, r, i) {
-let a = e[t];
-return a.attrs[a.attrIndex("alt")][1] = i.renderInlineAsText(a.children, n, r), i.renderToken(e, t, n);
-}, V.hardbreak = function(e, t, n) {
-return n.xhtmlOut ? "<br />\n" : "<br>\n";
-}, V.softbreak = function(e, t, n) {
-return n.breaks ? n.xhtmlOut ? "<br />\n" : "<br>\n" : "\n";
-}, V.text = function(e, t) {
-return M(e[t].content);
-}, V.html_block = function(e, t) {
-return e[t].content;
-}, V.html_inline = function(e, t) {
-return e[t].content;
 };
-var Ze = class {
-constructor() {
-D(this, "rules", Object.assign({}, V));
-}
-renderAttrs(e) {
-let t, n, r;
-if (!e.attrs) return "";
-for (r = "", t = 0, n = e.attrs.length; t < n; t++) r += ` ${M(e.attrs[t][0])}="${M(String(e.attrs[t][1]))}"`;
-return r;
-}
-renderToken(e, t, n) {
-let r = e[t], i = "";
-if (r.hidden) return "";
-let a = t - 1;
-for (; a >= 0 && e[a].hidden && e[a].nesting === 0;) a--;
-r.block && r.nesting !== -1 && a >= 0 && e[a].hidden && e[a].nesting === -1 && (i += "\n"), i += (r.nesting === -1 ? "</" : "<") + r.tag, i += this.renderAttrs(r), r.nesting === 0 && n.xhtmlOut && (i += " /");
-let o = !1;
-if (r.block && (o = !0, r.nesting === 1)) {
-let n = t + 1;
-for (; n < e.length && e[n].hidden && e[n].nesting === 0;) n++;
-if (n < e.length) {
-let t = e[n];
-(t.type === "inline" || t.hidden || t.nesting === -1 && t.tag === r.tag) && (o = !1);
-}
-}
-return i += o ? ">\n" : ">", i;
-}
-renderInline(e, t, n) {
-let r = "", i = this.rules;
-for (let a = 0, o = e.length; a < o; a++) {
-let o = e[a].type;
-i[o] === void 0 ? r += this.renderToken(e, a, t) : r += i[o](e, a, t, n, this);
-}
-return r;
-}
-renderInlineAsText(e, t, n) {
-let r = "";
-for (let i = 0, a = e.length; i < a; i++) switch (e[i].type) {
-case "text":
-case "code_inline":
-r += e[i].content;
-break;
-case "image":
-r += this.renderInlineAsText(e[i].children, t, n);
-break;
-case "html_inline":
-case "html_block":
-r += e[i].content;
-break;
-case "softbreak":
-case "hardbreak": r += "\n";
-}
-return r;
-}
-render(e, t, n) {
-let r = "", i = this.rules;
-for (let a = 0, o = e.length; a < o; a++) {
-let o = e[a].type;
-o === "inline" ? r += this.renderInline(e[a].children, t, n) : i[o] === void 0 ? r += this.renderToken(e, a, t) : r += i[o](e, a, t, n, this);
-}
-return r;
-}
-}, Qe = class {
+var Ze = class {}, Qe = class {
 constructor(e, t, n) {
 D(this, "tokens", []), D(this, "inlineMode", !1), D(this, "Token", z), this.src = e, this.env = n, this.md = t;
 }
@@ -775,113 +678,8 @@ t[n].children = a;
 }
 }
 }
-//#region src/rules_core/replacements.ts
-var ct = /\+-|\.\.|\?\?\?\?|!!!!|,,|--/, lt = /\((c|tm|r)\)/i, ut = /\((c|tm|r)\)/gi, dt = {
-c: "©",
-r: "®",
-tm: "™"
-};
-function ft(e, t) {
-return dt[t.toLowerCase()];
-}
-function pt(e) {
-let t = 0;
-for (let n = e.length - 1; n >= 0; n--) {
-let r = e[n];
-r.type === "text" && !t && (r.content = r.content.replace(ut, ft)), r.type === "link_open" && r.info === "auto" && t--, r.type === "link_close" && r.info === "auto" && t++;
-}
-}
-function mt(e) {
-let t = 0;
-for (let n = e.length - 1; n >= 0; n--) {
-let r = e[n];
-r.type === "text" && !t && ct.test(r.content) && (r.content = r.content.replace(/\+-/g, "±").replace(/\.{2,}/g, "…").replace(/([?!])…/g, "$1..").replace(/([?!]){4,}/g, "$1$1$1").replace(/,{2,}/g, ",").replace(/(^|[^-])---(?=[^-]|$)/gm, "$1—").replace(/(^|\s)--(?=\s|$)/gm, "$1–").replace(/(^|[^-\s])--(?=[^-\s]|$)/gm, "$1–")), r.type === "link_open" && r.info === "auto" && t--, r.type === "link_close" && r.info === "auto" && t++;
-}
-}
-function ht(e) {
-let t;
-if (e.md.options.typographer) for (t = e.tokens.length - 1; t >= 0; t--) e.tokens[t].type === "inline" && (lt.test(e.tokens[t].content) && pt(e.tokens[t].children), ct.test(e.tokens[t].content) && mt(e.tokens[t].children));
-}
-//#region src/rules_core/smartquotes.ts
-var gt = /['"]/, _t = /['"]/g, vt = "’", yt = 1e3;
-function bt(e, t, n) {
-for (; e.length > n;) {
-let n = e.pop();
-n.isSingleQuote ? t.single = n.prevSameQuoteIdx : t.double = n.prevSameQuoteIdx;
-}
-}
-function H(e, t, n, r) {
-e[t] || (e[t] = []), e[t].push({
-pos: n,
-ch: r
-});
-}
-function xt(e, t) {
-let n = "", r = 0;
-t.sort((e, t) => e.pos - t.pos);
-for (let i = 0; i < t.length; i++) {
-let a = t[i];
-n += e.slice(r, a.pos) + a.ch, r = a.pos + 1;
-}
-return n + e.slice(r);
-}
-function St(e, t) {
-let n, r = [], i = {
-single: -1,
-double: -1
-}, a = {};
-for (let o = 0; o < e.length; o++) {
-let s = e[o], c = e[o].level;
-for (n = r.length - 1; n >= 0 && !(r[n].level <= c); n--);
-if (bt(r, i, n + 1), s.type !== "text") continue;
-let l = s.content, u = 0, d = l.length;
-OUTER: for (; u < d;) {
-_t.lastIndex = u;
-let s = _t.exec(l);
-if (!s) break;
-let f = !0, p = !0;
-u = s.index + 1;
-let m = s[0] === "'", h = 32;
-if (s.index - 1 >= 0) h = l.charCodeAt(s.index - 1);
-else for (n = o - 1; n >= 0 && e[n].type !== "softbreak" && e[n].type !== "hardbreak"; n--) if (e[n].content) {
-h = e[n].content.charCodeAt(e[n].content.length - 1);
-break;
-}
-let g = 32;
-if (u < d) g = l.charCodeAt(u);
-else for (n = o + 1; n < e.length && e[n].type !== "softbreak" && e[n].type !== "hardbreak"; n++) if (e[n].content) {
-g = e[n].content.charCodeAt(0);
-break;
-}
-let _ = I(h) || F(h), v = I(g) || F(g), y = P(h), b = P(g);
-if (b ? f = !1 : v && (y || _ || (f = !1)), y ? p = !1 : _ && (b || v || (p = !1)), g === 34 && s[0] === "\"" && h >= 48 && h <= 57 && (p = f = !1), f && p && (f = _, p = v), !f && !p) m && H(a, o, s.index, vt);
-else {
-if (p && (n = m ? i.single : i.double, n >= 0 && r[n].level === c)) {
-let e = r[n], c, l;
-m ? (c = t.md.options.quotes[2], l = t.md.options.quotes[3]) : (c = t.md.options.quotes[0], l = t.md.options.quotes[1]), H(a, o, s.index, l), H(a, e.tokenIdx, e.contentPos, c), bt(r, i, n);
-continue OUTER;
-}
-if (f) {
-if (r.length >= yt) return;
-r.push({
-tokenIdx: o,
-contentPos: s.index,
-isSingleQuote: m,
-level: c,
-prevSameQuoteIdx: m ? i.single : i.double
-}), m ? i.single = r.length - 1 : i.double = r.length - 1;
-} else p && m && H(a, o, s.index, vt);
-}
-}
-}
-Object.keys(a).forEach(function(t) {
-let n = Number(t);
-e[n].content = xt(e[n].content, a[t]);
-});
-}
-function Ct(e) {
-if (e.md.options.typographer) for (let t = e.tokens.length - 1; t >= 0; t--) e.tokens[t].type === "inline" && gt.test(e.tokens[t].content) && St(e.tokens[t].children, e);
-}
+function ht() {}
+function Ct() {}
 //#region src/rules_core/text_join.ts
 function wt(e) {
 let t, n, r = e.length;
@@ -1328,63 +1126,8 @@ b.map = [t, o], b.hidden = !0;
 let x = Object.create(null);
 return x.label = y, b.meta = x, e.line = o, !0;
 }
-//#region src/common/html_blocks.ts
-var Ut = /* @__PURE__ */ "address.article.aside.base.basefont.blockquote.body.caption.center.col.colgroup.dd.details.dialog.dir.div.dl.dt.fieldset.figcaption.figure.footer.form.frame.frameset.h1.h2.h3.h4.h5.h6.head.header.hr.html.iframe.legend.li.link.main.menu.menuitem.nav.noframes.ol.optgroup.option.p.param.search.section.summary.table.tbody.td.tfoot.th.thead.title.tr.track.ul".split("."), Wt = "<[A-Za-z][A-Za-z0-9\\-]*(?:\\s+[a-zA-Z_:][a-zA-Z0-9:._-]*(?:\\s*=\\s*(?:[^\"'=<>`\\x00-\\x20]+|'[^']*'|\"[^\"]*\"))?)*\\s*\\/?>", Gt = "<\\/[A-Za-z][A-Za-z0-9\\-]*\\s*>";
-RegExp(`^(?:${Wt}|${Gt}|<!---?>|<!--(?:[^-]|-[^-]|--[^>])*-->|<[?][\\s\\S]*?[?]>|<![A-Za-z][^>]*>|<!\\[CDATA\\[[\\s\\S]*?\\]\\]>)`);
-var Kt = RegExp(`^(?:${Wt}|${Gt})`), K = [
-[
-/^<(script|pre|style|textarea)(?=(\s|>|$))/i,
-/<\/(script|pre|style|textarea)>/i,
-!0
-],
-[
-/^<!--/,
-/-->/,
-!0
-],
-[
-/^<\?/,
-/\?>/,
-!0
-],
-[
-/^<![A-Za-z]/,
-/>/,
-!0
-],
-[
-/^<!\[CDATA\[/,
-/\]\]>/,
-!0
-],
-[
-RegExp(`^</?(${Ut.join("|")})(?=(\\s|/?>|$))`, "i"),
-/^$/,
-!0
-],
-[
-RegExp(`${Kt.source}\\s*$`),
-/^$/,
-!1
-]
-];
-function qt(e, t, n, r) {
-let i = e.bMarks[t] + e.tShift[t], a = e.eMarks[t];
-if (e.sCount[t] - e.blkIndent >= 4 || !e.md.options.html || e.src.charCodeAt(i) !== 60) return !1;
-let o = e.src.slice(i, a), s = 0;
-for (; s < K.length && !K[s][0].test(o); s++);
-if (s === K.length) return !1;
-if (r) return K[s][2];
-let c = t + 1, l = K[s][1].test("");
-if (!K[s][1].test(o)) {
-for (; c < n && !(e.sCount[c] < e.blkIndent && (l || !e.isEmpty(c))); c++) if (i = e.bMarks[c] + e.tShift[c], a = e.eMarks[c], o = e.src.slice(i, a), K[s][1].test(o)) {
-o.length !== 0 && c++;
-break;
-}
-}
-e.line = c;
-let u = e.push("html_block", "", 0);
-return u.map = [t, c], u.content = e.getLines(t, c, e.blkIndent, !0), !0;
+function qt() {
+return !1;
 }
 //#region src/rules_block/heading.ts
 function Jt(e, t, n, r) {
@@ -1933,47 +1676,8 @@ return e.pos += a.length + 2, !0;
 }
 return !1;
 }
-//#region src/rules_inline/html_inline.ts
-function Cn(e) {
-return /^<a[>\s]/i.test(e);
-}
-function wn(e) {
-return /^<\/a\s*>/i.test(e);
-}
-function Tn(e) {
-let t = e | 32;
-return t >= 97 && t <= 122;
-}
-function En(e, t) {
-let n = e.src, r, i;
-if (n.startsWith("<!--", t)) {
-if (n.startsWith(">", t + 4)) return t + 5;
-if (n.startsWith("->", t + 4)) return t + 6;
-r = t + 4, i = "-->";
-} else if (n.startsWith("<![CDATA[", t)) r = t + 9, i = "]]>";
-else if (n.charCodeAt(t + 1) === 63) r = t + 2, i = "?>";
-else if (Tn(n.charCodeAt(t + 2))) r = t + 3, i = ">";
-else return -1;
-if (e.skipHtmlSpecial) return -1;
-let a = n.indexOf(i, r);
-return a < 0 ? (e.skipHtmlSpecial = !0, -1) : a + i.length;
-}
-function Dn(e, t) {
-if (!e.md.options.html) return !1;
-let n = e.posMax, r = e.pos;
-if (e.src.charCodeAt(r) !== 60 || r + 2 >= n) return !1;
-let i, a = e.src.charCodeAt(r + 1);
-if (a === 33 || a === 63) i = En(e, r);
-else if (a === 47 || Tn(a)) {
-let t = e.src.slice(r).match(Kt);
-i = t ? r + t[0].length : -1;
-} else return !1;
-if (i < 0) return !1;
-if (!t) {
-let t = e.push("html_inline", "", 0);
-t.content = e.src.slice(r, i), Cn(t.content) && e.linkLevel++, wn(t.content) && e.linkLevel--;
-}
-return e.pos = i, !0;
+function Dn() {
+return !1;
 }
 //#region src/rules_inline/entity.ts
 var On = /^&#((?:x[a-f0-9]{1,6}|[0-9]{1,7}));/i, kn = /^&([a-z][a-z0-9]{1,31});/i;
@@ -2577,86 +2281,6 @@ components: {
 core: {},
 block: {},
 inline: {}
-}
-},
-zero: {
-options: {
-html: !1,
-xhtmlOut: !1,
-breaks: !1,
-langPrefix: "language-",
-linkify: !1,
-typographer: !1,
-quotes: "“”‘’",
-highlight: null,
-maxNesting: 20
-},
-components: {
-core: { rules: [
-"normalize",
-"block",
-"strip_references",
-"inline",
-"text_join"
-] },
-block: { rules: ["paragraph"] },
-inline: {
-rules: ["text"],
-rules2: ["balance_pairs", "fragments_join"]
-}
-}
-},
-commonmark: {
-options: {
-html: !0,
-xhtmlOut: !0,
-breaks: !1,
-langPrefix: "language-",
-linkify: !1,
-typographer: !1,
-quotes: "“”‘’",
-highlight: null,
-maxNesting: 20
-},
-components: {
-core: { rules: [
-"normalize",
-"block",
-"strip_references",
-"inline",
-"text_join"
-] },
-block: { rules: [
-"blockquote",
-"code",
-"fence",
-"heading",
-"hr",
-"html_block",
-"lheading",
-"list",
-"reference",
-"paragraph"
-] },
-inline: {
-rules: [
-"autolink",
-"backticks",
-"emphasis",
-"entity",
-"escape",
-"html_inline",
-"image",
-"link",
-"newline",
-"text"
-],
-rules2: [
-"balance_pairs",
-"emphasis",
-"fragments_join"
-]
-}
 }
 }
 }, hr = /^(vbscript|javascript|file|data):/, gr = /^data:image\/(gif|png|jpeg|webp);/, _r = [
