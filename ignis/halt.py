@@ -41,7 +41,8 @@ class Halt:
                     socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
     def watch(self, connected: socket.socket) -> None:
-        """Has a stop end the connection, whoever waits for it. Raises StoppedError once it was stopped."""
+        """Has a stop end the connection, or the making of it, whoever waits for it. Raises StoppedError once it was
+        stopped."""
         with self._lock:
             self._sockets.add(connected)
         self.check()

@@ -11,7 +11,7 @@ from ignis.config_fields import DownloadConfig
 from ignis.errors import ConfigError
 from ignis.pinned import PinnedFile
 from ignis.version import VERSION
-from ignis.web import OnConnected, open_address, redact, split_credentials, verifying_context
+from ignis.web import OnSocket, open_address, redact, split_credentials, verifying_context
 
 TIMEOUT_S = 30.0
 _HUGGING_FACE = "huggingface.co"
@@ -42,19 +42,19 @@ class HubClient:
         authorization: str | None,
         certificates: str | None,
         timeout_s: float,
-        on_connected: OnConnected = lambda _socket: None,
+        on_socket: OnSocket = lambda _socket: None,
     ) -> None:
         """
         Args:
             authorization: goes to the endpoint alone, never where it redirects to.
-            on_connected: as web.open_address.
+            on_socket: as web.open_address.
 
         Raises:
             DownloadError: the certificates cannot be read.
         """
         self._endpoint, self._authorization = endpoint.rstrip("/"), authorization
         self._timeout_s = timeout_s
-        self._on_connected = on_connected
+        self._on_socket = on_socket
         self._context = verifying_context(certificates)
         self._proxies = urllib.request.ProxyHandler(urllib.request.getproxies())
 
@@ -64,7 +64,7 @@ class HubClient:
         download: DownloadConfig,
         environ: Mapping[str, str],
         timeout_s: float = TIMEOUT_S,
-        on_connected: OnConnected = lambda _socket: None,
+        on_socket: OnSocket = lambda _socket: None,
     ) -> "HubClient":
         """
         Raises:
@@ -84,7 +84,7 @@ class HubClient:
         if token is not None:
             authorization = f"Bearer {token}"
         certificates = None if download.certificates is None else str(download.certificates)
-        return cls(endpoint, authorization, certificates, timeout_s, on_connected)
+        return cls(endpoint, authorization, certificates, timeout_s, on_socket)
 
     def address(self, file: HubFile) -> str:
         revision, name = (urllib.parse.quote(text, safe="") for text in (file.revision, file.name))
@@ -102,5 +102,5 @@ class HubClient:
             proxies=self._proxies,
             context=self._context,
             timeout_s=self._timeout_s,
-            on_connected=self._on_connected,
+            on_socket=self._on_socket,
         )

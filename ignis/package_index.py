@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ignis.clock import Clock, monotonic_s
 from ignis.errors import DownloadError
-from ignis.web import FinalError, OnConnected, count_in, open_address, redact, split_credentials, verifying_context, why
+from ignis.web import FinalError, OnSocket, count_in, open_address, redact, split_credentials, verifying_context, why
 
 PYPI = "https://pypi.org/simple"
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
@@ -101,17 +101,17 @@ class IndexClient:
     def __init__(
         self,
         settings: IndexSettings,
-        on_connected: OnConnected = lambda _socket: None,
+        on_socket: OnSocket = lambda _socket: None,
         clock: Clock = monotonic_s,
     ) -> None:
         """
         Args:
-            on_connected: as web.open_address.
+            on_socket: as web.open_address.
 
         Raises:
             DownloadError: the certificate file cannot be read.
         """
-        self._on_connected = on_connected
+        self._on_socket = on_socket
         self._clock = clock
         self.settings = settings
         proxies = {"http": settings.proxy, "https": settings.proxy} if settings.proxy else urllib.request.getproxies()
@@ -147,7 +147,7 @@ class IndexClient:
             proxies=self._proxies,
             context=self._trusting if is_trusted else self._verifying,
             timeout_s=self.settings.timeout_s,
-            on_connected=self._on_connected,
+            on_socket=self._on_socket,
         )
 
     def _links_of(self, place: str, is_wanted: Callable[[str], bool]) -> Iterator[FileLink | DownloadError]:

@@ -31,7 +31,7 @@ HEAD_LIMIT_S = 60.0
 _MAX_DIGITS = 18
 _RETRIED = frozenset({408, 425, 429})
 
-OnConnected = Callable[[socket.socket], None]
+OnSocket = Callable[[socket.socket], None]
 
 
 class RefusedError(DownloadError):
@@ -85,12 +85,13 @@ def open_address(
     proxies: urllib.request.ProxyHandler,
     context: ssl.SSLContext,
     timeout_s: float,
-    on_connected: OnConnected,
+    on_socket: OnSocket,
 ) -> HTTPResponse:
     """Opens an address, after redirects; the caller closes what it returns.
 
     Args:
-        on_connected: called with each connection's socket before anything is asked on it. What it raises is passed on.
+        on_socket: called with each connection's socket before it connects, again once it has, and with that of TLS
+            before its handshake. What it raises is passed on.
         authorization: sent to the address' own origin alone, wherever that redirects to.
         timeout_s: for the connection, and then for every read.
 
@@ -105,7 +106,7 @@ def open_address(
     if authorization is not None:
         # Unredirected: urllib leaves it out of the next request, and the handler below puts it back at the same origin.
         request.add_unredirected_header("Authorization", authorization)
-    watch = _HeadWatch(on_connected)
+    watch = _HeadWatch(on_socket)
     opener = urllib.request.build_opener(proxies, _PlainHandler(watch), _TlsHandler(watch, context), _Redirects())
     try:
         with watch:
@@ -160,10 +161,11 @@ def redact(url: str) -> str:
 
 
 class _HeadWatch:
-    """Called with each connection that is made for an answer; ends them when its head does not come in time."""
+    """Called with the sockets of each connection that is made for an answer; ends them when its head does not come in
+    time."""
 
-    def __init__(self, on_connected: OnConnected) -> None:
-        self._on_connected = on_connected
+    def __init__(self, on_socket: OnSocket) -> None:
+        self._on_socket = on_socket
         self._timer = threading.Timer(HEAD_LIMIT_S, self._end)
         self._timer.daemon = True
         self._sockets: list[socket.socket] = []
@@ -178,7 +180,7 @@ class _HeadWatch:
 
     def __call__(self, connected: socket.socket) -> None:
         self._sockets.append(connected)
-        self._on_connected(connected)
+        self._on_socket(connected)
 
     def _end(self) -> None:
         self.is_late = True
@@ -189,45 +191,77 @@ class _HeadWatch:
 
 
 class _PlainHandler(urllib.request.HTTPHandler):
-    """Tells of each connection that it makes."""
+    """Tells of the sockets of each connection that it makes."""
 
-    def __init__(self, on_connected: OnConnected) -> None:
+    def __init__(self, on_socket: OnSocket) -> None:
         super().__init__()
-        self._on_connected = on_connected
+        self._on_socket = on_socket
 
     def http_open(self, req: urllib.request.Request) -> HTTPResponse:
-        return self.do_open(partial(_PlainConnection, self._on_connected), req)
+        return self.do_open(partial(_PlainConnection, self._on_socket), req)
 
 
 class _TlsHandler(urllib.request.HTTPSHandler):
-    """Tells of each connection that it makes."""
+    """Tells of the sockets of each connection that it makes."""
 
-    def __init__(self, on_connected: OnConnected, context: ssl.SSLContext) -> None:
+    def __init__(self, on_socket: OnSocket, context: ssl.SSLContext) -> None:
         super().__init__(context=context)
-        self._connection = partial(_TlsConnection, on_connected, context=context)
+        self._connection = partial(_TlsConnection, on_socket, context=context)
 
     def https_open(self, req: urllib.request.Request) -> HTTPResponse:
         return self.do_open(self._connection, req)
 
 
 class _PlainConnection(HTTPConnection):
-    def __init__(self, on_connected: OnConnected, host: str, **options: Any) -> None:
+    def __init__(self, on_socket: OnSocket, host: str, **options: Any) -> None:
         super().__init__(host, **options)
-        self._on_connected = on_connected
-
-    def connect(self) -> None:
-        super().connect()
-        self._on_connected(self.sock)
+        # What its connect calls in place of socket.create_connection.
+        self._create_connection = partial(_connected, on_socket)
 
 
 class _TlsConnection(HTTPSConnection):
-    def __init__(self, on_connected: OnConnected, host: str, **options: Any) -> None:
+    _context: ssl.SSLContext
+    _tunnel_host: str | None
+
+    def __init__(self, on_socket: OnSocket, host: str, **options: Any) -> None:
         super().__init__(host, **options)
-        self._on_connected = on_connected
+        self._on_socket = on_socket
+        self._create_connection = partial(_connected, on_socket)
 
     def connect(self) -> None:
-        super().connect()
-        self._on_connected(self.sock)
+        HTTPConnection.connect(self)
+        # The plain socket is an empty shell from here on: whoever would end the handshake needs the one of TLS.
+        self.sock = self._context.wrap_socket(
+            self.sock, server_hostname=self._tunnel_host or self.host, do_handshake_on_connect=False
+        )
+        self._on_socket(self.sock)
+        self.sock.do_handshake()
+
+
+def _connected(
+    on_socket: OnSocket, address: tuple[str, int], timeout_s: float | None, source: tuple[str, int] | None
+) -> socket.socket:
+    """Connects as socket.create_connection does, and tells of each socket before that, so that another thread may end
+    it: nobody may ever answer."""
+    failure = OSError("the name has no address")
+    for family, kind, protocol, _, place in socket.getaddrinfo(*address, 0, socket.SOCK_STREAM):
+        connected = socket.socket(family, kind, protocol)
+        try:
+            connected.settimeout(timeout_s)
+            on_socket(connected)
+            if source is not None:
+                connected.bind(source)
+            connected.connect(place)
+            # One that was ended just before seems to connect at once.
+            on_socket(connected)
+            return connected
+        except OSError as error:
+            connected.close()
+            failure = error
+        except BaseException:
+            connected.close()
+            raise
+    raise failure
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

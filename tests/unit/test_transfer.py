@@ -1,11 +1,13 @@
 """Fetching a file from a mirror that may be hostile: whole and verified, or not at all."""
 
 import concurrent.futures
+import contextlib
 import gzip
 import hashlib
 import itertools
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -447,7 +449,7 @@ def test_a_stop_ends_the_wait_for_a_silent_mirror_and_frees_the_part(
         handler.close_connection = True
 
     mirror.answers = [fall_silent]
-    client = HubClient.from_config(DownloadConfig(endpoint=mirror.url), {}, on_connected=halt.watch)
+    client = HubClient.from_config(DownloadConfig(endpoint=mirror.url), {}, on_socket=halt.watch)
     with concurrent.futures.ThreadPoolExecutor() as threads:
         fetching = threads.submit(fetch_file, FILE, tmp_path, client, lambda *_: None, halt)
         assert is_silent.wait(20)
@@ -457,6 +459,35 @@ def test_a_stop_ends_the_wait_for_a_silent_mirror_and_frees_the_part(
         # Nobody has the part locked any more, though the mirror is as silent as before.
         assert fetch(mirror, tmp_path).read_bytes() == CONTENT
         is_over.set()
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_stop_ends_the_making_of_a_connection_that_nobody_answers(tmp_path: Path, scheme: str) -> None:
+    halt, is_making = Halt(), threading.Event()
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        # With room for it the kernel answers the connection, and nobody the handshake.
+        listener.listen(0 if scheme == "http" else 8)
+        for _ in range(2 * (scheme == "http")):
+            filling = stack.enter_context(socket.socket())
+            filling.setblocking(False)
+            filling.connect_ex(listener.getsockname())
+
+        def watch(made: socket.socket) -> None:
+            halt.watch(made)
+            if scheme == "http" or isinstance(made, ssl.SSLSocket):
+                is_making.set()
+
+        endpoint = f"{scheme}://127.0.0.1:{listener.getsockname()[1]}"
+        client = HubClient.from_config(DownloadConfig(endpoint=endpoint), {}, on_socket=watch)
+        threads = stack.enter_context(concurrent.futures.ThreadPoolExecutor())
+        fetching = threads.submit(fetch_file, FILE, tmp_path, client, lambda *_: None, halt)
+        assert is_making.wait(20)
+        halt.stop()
+        with pytest.raises(StoppedError):
+            fetching.result(5)
+        assert left_in(tmp_path) == set()
 
 
 def test_a_stop_ends_a_wait(mirror: Mirror, tmp_path: Path) -> None:
