@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 import trio
 
 from ignis.api.batch import follow_in_turn
-from ignis.api.generation import Delta, OnDelta, Order, Outcome, follow, release, submissions_of
+from ignis.api.generation import Delta, OnDelta, Outcome, follow, release
+from ignis.api.order import Order, submissions_of
 from ignis.api.serving import Serving
 from ignis.api.thoughts import Thoughts
 from ignis.engine.mailbox import Mailbox

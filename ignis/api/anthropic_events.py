@@ -9,7 +9,8 @@ from ignis.api.answering import Event
 from ignis.api.anthropic_blocks import BlockWriter
 from ignis.api.error_shape import ANTHROPIC
 from ignis.api.figures import logprobs_of, timings_of
-from ignis.api.generation import Delta, DrawnToken, Order, Outcome
+from ignis.api.generation import Delta, DrawnToken, Outcome
+from ignis.api.order import Order
 from ignis.api.schema.anthropic_answer import (
     AnthropicMessage,
     BlockEvent,

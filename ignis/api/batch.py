@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import trio
 
-from ignis.api.generation import Delta, OnDelta, Order, Outcome, follow, release
+from ignis.api.generation import Delta, OnDelta, Outcome, follow, release
+from ignis.api.order import Order
 from ignis.api.serving import Serving
 from ignis.engine.mailbox import Mailbox
 

@@ -10,9 +10,10 @@ from ignis.api.body import opening, read_body
 from ignis.api.chunks import DONE, ChunkEncoder, new_call_id
 from ignis.api.conversation import chat_conversation
 from ignis.api.figures import logprobs_of, timings_of, usage_of
-from ignis.api.generation import Delta, DrawnToken, Order, Outcome
+from ignis.api.generation import Delta, DrawnToken, Outcome
 from ignis.api.held import held_form
-from ignis.api.order import Orders
+from ignis.api.order import Order
+from ignis.api.orders import Orders
 from ignis.api.schema.chat_completions import (
     AnsweredCall,
     AnsweredFunction,

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from ignis.api.generation import Delta, Order
+from ignis.api.generation import Delta
+from ignis.api.order import Order
 from ignis.api.schema.completions import CompletionChoice, CompletionFinish, CompletionPiece
 from ignis.api.text_logprobs import TextLogprobs, joined
 from ignis.scheduler.request import FinishReason

@@ -11,10 +11,12 @@ from ignis.api.body import opening, read_body
 from ignis.api.chunks import DONE, text_frame
 from ignis.api.completion_answer import CompletionAnswer, best_answers
 from ignis.api.figures import timings_of, usage_of
-from ignis.api.generation import Delta, Order, Outcome, fresh_seed
+from ignis.api.generation import Delta, Outcome
 from ignis.api.held import held_form
-from ignis.api.order import Orders
+from ignis.api.order import Order
+from ignis.api.orders import Orders
 from ignis.api.prompt import Prompts
+from ignis.api.sampling import fresh_seed
 from ignis.api.schema.completions import (
     DEFAULT_MAX_TOKENS,
     Completion,

@@ -12,7 +12,7 @@ from ignis.api.anthropic_events import MessageEvents, PrewarmEvents
 from ignis.api.body import opening, read_body
 from ignis.api.generation import Delta
 from ignis.api.held import json_schema_form, one_form
-from ignis.api.order import Orders
+from ignis.api.orders import Orders
 from ignis.api.schema.anthropic_answer import TokenCount
 from ignis.api.schema.anthropic_request import CountTokensRequest, MessagesFields, MessagesRequest
 from ignis.api.wish import Names, Wish

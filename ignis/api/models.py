@@ -10,7 +10,7 @@ import trio
 
 from ignis import bundle
 from ignis.api.body import read_body
-from ignis.api.order import Orders
+from ignis.api.orders import Orders
 from ignis.api.progress import progress_of
 from ignis.api.schema.models import (
     LoadProgress,

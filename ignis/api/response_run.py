@@ -12,9 +12,10 @@ import msgspec
 import trio
 
 from ignis.api.figures import logprobs_of
-from ignis.api.generation import DrawnToken, Order
+from ignis.api.generation import DrawnToken
 from ignis.api.held import json_schema_form, one_form, structured_outputs
-from ignis.api.order import Orders
+from ignis.api.order import Order
+from ignis.api.orders import Orders
 from ignis.api.response_input import plain_items, references, template_messages
 from ignis.api.response_shape import ResponseTale
 from ignis.api.response_store import Item, ResponseStore, StoredResponse, json_bytes

@@ -16,7 +16,7 @@ from ignis.api.answering import Answering, Event
 from ignis.api.auth import choose_subprotocol
 from ignis.api.body import check_body, parse_body
 from ignis.api.generation import release
-from ignis.api.order import Orders
+from ignis.api.orders import Orders
 from ignis.api.refusal import spell
 from ignis.api.response_run import Earlier, ResponseRun, ResponseRuns
 from ignis.api.response_shape import PrewarmShape, ResponseShape

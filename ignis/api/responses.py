@@ -7,7 +7,7 @@ import msgspec
 from ignis.api.answering import Answering, Event
 from ignis.api.body import opening, read_body
 from ignis.api.generation import Delta
-from ignis.api.order import Orders
+from ignis.api.orders import Orders
 from ignis.api.response_run import ResponseRun, ResponseRuns
 from ignis.api.response_shape import ResponseShape
 from ignis.api.response_store import StoredResponse

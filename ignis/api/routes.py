@@ -17,7 +17,7 @@ from ignis.api.log import LogPage
 from ignis.api.messages import Messages
 from ignis.api.metrics import MetricsPage
 from ignis.api.models import Models
-from ignis.api.order import Orders, OrderSettings
+from ignis.api.orders import Orders, OrderSettings
 from ignis.api.own_pages import OwnPages
 from ignis.api.prompt import Prompts
 from ignis.api.response_run import ResponseRuns

@@ -1,8 +1,8 @@
 """Fills in how tokens are drawn: what a body says, the model's defaults, and neutral values for the rest."""
 
+import secrets
 from collections.abc import Mapping
 
-from ignis.api.generation import fresh_seed
 from ignis.api.schema.sampling import SamplingFields
 from ignis.config_fields import SamplingConfig
 from ignis.engine.lifecycle import LoadedModel, ModelFacts
@@ -18,7 +18,8 @@ SAMPLING_FIELDS = (
     "presence_penalty",
     "frequency_penalty",
 )
-_SEED_MASK = 2**64 - 1
+_SEED_BITS = 53
+SEED_MASK = 2**64 - 1
 
 
 def defaults_of(config: SamplingConfig) -> dict[str, float]:
@@ -60,10 +61,15 @@ def sampling_params(
         repetition_penalty=value("repetition_penalty", fields.repetition_penalty),
         presence_penalty=value("presence_penalty", fields.presence_penalty),
         frequency_penalty=value("frequency_penalty", fields.frequency_penalty),
-        seed=(fresh_seed() if fields.seed is None else fields.seed) & _SEED_MASK,
+        seed=(fresh_seed() if fields.seed is None else fields.seed) & SEED_MASK,
         logit_bias=_logit_bias(fields.logit_bias, model.vocab_size),
         top_logprobs=top_logprobs,
     )
+
+
+def fresh_seed() -> int:
+    """Draws a seed for a request that names none. 53 bits, so that JavaScript clients can send it back unchanged."""
+    return secrets.randbits(_SEED_BITS)
 
 
 def _logit_bias(bias: dict[str, float] | None, vocab_size: int) -> tuple[tuple[int, float], ...]:

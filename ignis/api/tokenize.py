@@ -6,7 +6,7 @@ import msgspec
 
 from ignis.api.body import read_body
 from ignis.api.conversation import chat_conversation
-from ignis.api.order import Orders
+from ignis.api.orders import Orders
 from ignis.api.prompt import Prompts
 from ignis.api.schema.tokenize import DetokenizeAnswer, DetokenizeRequest, TokenizeAnswer, TokenizeRequest
 from ignis.api.wish import Names

@@ -1,7 +1,7 @@
 """What a generation route asks for, whatever its body looks like: the one way from a checked body to an order.
 
 A route checks its body, fits its conversation to plain dictionaries and says under which names its client knows the
-fields. `api/order.py` does the rest. Nothing here knows a wire format.
+fields. `api/orders.py` does the rest. Nothing here knows a wire format.
 """
 
 import enum
