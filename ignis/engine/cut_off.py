@@ -12,27 +12,26 @@ LOOP_BROKE = (
 
 def switched(drain_timeout_s: float) -> str:
     """Of an answer that another model did not wait for."""
-    return (
-        f"the answer was cut off, because another model was asked for and {_granted(drain_timeout_s)}; sent again with "
-        "its model's name, the request has that one loaded and is answered"
+    return _drained(
+        "another model was asked for",
+        drain_timeout_s,
+        "sent again with its model's name, the request has that one loaded and is answered",
     )
 
 
 def reloaded(drain_timeout_s: float) -> str:
     """Of an answer that its own model's other settings did not wait for."""
-    return (
-        f"the answer was cut off, because its model is loaded anew by other settings and {_granted(drain_timeout_s)}; "
-        "sent again, the request is answered"
+    return _drained(
+        "its model is loaded anew by other settings", drain_timeout_s, "sent again, the request is answered"
     )
 
 
 def unloaded(drain_timeout_s: float) -> str:
     """Of an answer whose model was sent away."""
-    return (
-        f"the answer was cut off, because its model was unloaded by order and {_granted(drain_timeout_s)}; sent again, "
-        "the request has it loaded and is answered"
+    return _drained(
+        "its model was unloaded by order", drain_timeout_s, "sent again, the request has it loaded and is answered"
     )
 
 
-def _granted(drain_timeout_s: float) -> str:
-    return f"running answers had {drain_timeout_s:g} s to end"
+def _drained(cause: str, drain_timeout_s: float, mend: str) -> str:
+    return f"the answer was cut off, because {cause} and running answers had {drain_timeout_s:g} s to end; {mend}"
