@@ -32,6 +32,13 @@ TENSOR_MIN_BYTES = 8 + 1 + 4 + 8 + 4 + 8
 STRING_MIN_BYTES = 8
 ARRAY_MIN_BYTES = 4 + 8
 
+WINDOW_BYTES = 1 << 20
+MAX_WINDOWS = 64
+"""Of one array. A file made to waste windows (every other string empty) is read string by string after that."""
+LENGTH_TAIL = bytes(7)
+_LAST_BYTE: Callable[[bytes], int] = operator.itemgetter(-1)
+_ALL_BUT_LAST_BYTE: Callable[[bytes], bytes] = operator.itemgetter(slice(-1))
+
 
 class ValueType(enum.IntEnum):
     """Types of metadata values, as the format numbers them."""
@@ -288,14 +295,6 @@ class _Reader:
         start = self.need(size_bytes, what)
         *dims, kind, offset = struct.unpack(f"<{num_dims}QIQ", self.part(start, size_bytes))
         return _TensorInfo(name, tuple(dims), kind, offset)
-
-
-LENGTH_TAIL = bytes(7)
-_LAST_BYTE: Callable[[bytes], int] = operator.itemgetter(-1)
-_ALL_BUT_LAST_BYTE: Callable[[bytes], bytes] = operator.itemgetter(slice(-1))
-WINDOW_BYTES = 1 << 20
-MAX_WINDOWS = 64
-"""Of one array. A file made to waste windows (every other string empty) is read string by string after that."""
 
 
 def _text(data: bytes) -> str | bytes:
