@@ -144,6 +144,51 @@ def test_a_result_that_comes_after_another_message_leaves_that_where_it_is(page:
     expect(page.locator(".turn.answer")).to_have_count(2)
 
 
+@pytest.mark.parametrize("how", ["hand", "error"])
+def test_a_malformed_call_says_what_is_wrong_and_can_be_answered(page: Page, how: str) -> None:
+    call = {"index": 0, "function": {"name": "agents", "arguments": '{"tasks": ["One"'}}
+    bodies = [streamed({"tool_calls": [call]}, reason="tool_calls"), streamed({"content": "It is so."})]
+    asked: list[Any] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        route.fulfill(body=bodies[len(asked) - 1], headers={"Content-Type": "text/event-stream"})
+
+    page.route("**/v1/chat/completions", answer)
+    page.click("#set-own-tools")
+    ask(page, "What now?")
+    card = page.locator(".tool-card")
+    expect(card.locator(".tag")).to_have_text("malformed")
+    expect(card.locator(".problem")).to_contain_text("The arguments are no JSON: ")
+    flaw = card.locator(".problem").inner_text()
+    if how == "hand":
+        page.get_by_label("Result of agents").fill("One is done.")
+        page.get_by_text("Give the result").click()
+    else:
+        page.get_by_text("Send the error").click()
+    expect(page.locator(".turn.answer .prose").last).to_have_text("It is so.")
+    expect(card.locator(".tag")).to_have_text("answered")
+    (said,) = (message for message in asked[1]["messages"] if "tool_calls" in message)
+    assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == {"malformed": '{"tasks": ["One"'}
+    assert results(asked[1]) == ["One is done." if how == "hand" else flaw]
+
+
+def test_an_empty_result_is_given_only_where_it_is_meant(page: Page) -> None:
+    ask(page, "The weather in Cologne?")
+    box = page.get_by_label("Result of weather")
+    expect(page.get_by_role("button", name="Give the result")).to_be_disabled()
+    box.press("Control+Enter")
+    box.fill(" ")
+    expect(page.get_by_role("button", name="Give the result")).to_be_disabled()
+    box.fill("Rain")
+    expect(page.get_by_text("Give nothing")).to_have_count(0)
+    box.fill("")
+    expect(page.locator(".tool-card .tag")).to_have_text("called")
+    page.get_by_text("Give nothing").click()
+    expect(page.locator(".tool-card .tag")).to_have_text("answered")
+    assert answered(page, 2)[1] == ANSWER
+
+
 # Agents whose answers a test ends by hand: the last message of each, and how it is let go.
 HELD = """import('/ui/api/socket.js').then(({ socket }) => {
   window.held = new Map();

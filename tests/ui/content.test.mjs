@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { asResponse } from "../../ui/api/beside.js";
-import { messagesOf } from "../../ui/state/content.js";
+import { flawIn, messagesOf } from "../../ui/state/content.js";
 
 const turn = (more) => ({ id: "0123456789abcdef", role: "assistant", text: "", reasoning: "", tools: [], ...more });
 
@@ -27,4 +27,17 @@ test("calls go out with their results, and only a chat completion can say them",
 test("a call that was cut off, and a turn with nothing in it, are left out", () => {
   assert.deepEqual(messagesOf(turn({ tools: [{ name: "weather", arguments: '{"ci' }] })), []);
   assert.deepEqual(messagesOf(turn({ text: "So:", tools: [{ name: "", arguments: "{}" }] })), [{ role: "assistant", content: "So:" }]);
+});
+
+test("a malformed call that was given a result goes out with it, and with what was written as an object", () => {
+  const [said, result] = messagesOf(turn({ tools: [{ name: "weather", arguments: '{"ci', result: "No" }, { name: "", arguments: "{", result: "No" }] }));
+  assert.deepEqual(said.tool_calls, [{ id: "0123456789ab-0", type: "function", function: { name: "weather", arguments: '{"malformed":"{\\"ci"}' } }]);
+  assert.equal(result.content, "No");
+});
+
+test("why a call cannot be done is said", () => {
+  assert.equal(flawIn({ name: "a", arguments: "" }), "");
+  assert.equal(flawIn({ name: "", arguments: "{}" }), "The call names no tool.");
+  assert.equal(flawIn({ name: "a", arguments: "[1]" }), "The arguments are no JSON object.");
+  assert.match(flawIn({ name: "a", arguments: '{"b' }), /^The arguments are no JSON: ./);
 });

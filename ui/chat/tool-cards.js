@@ -5,7 +5,7 @@ import { html } from "../parts/html.js";
 import { readPartial } from "../parts/partial-json.js";
 import { Tree, isTooDeep } from "../parts/tree.js";
 import { Icon } from "../shell/icons.js";
-import { isWhole } from "../state/content.js";
+import { flawIn, isWhole } from "../state/content.js";
 import { isOurs } from "../state/own.js";
 import { draftOf, keepDraft } from "../state/place.js";
 import { keyOf, running } from "../state/running.js";
@@ -37,36 +37,38 @@ export function ToolCards({ turn }) {
   const { tools, finish } = turn.record;
   const give = (/** @type {number} */ index) => (/** @type {string} */ result) => sending(() => giveResult(turn, index, result));
   const act = (/** @type {number} */ index) => async () => (await import("../state/own-tools.js")).doCall(turn, index);
-  const canGoOn = !turn.isRunning && tools.some(isWhole) && tools.every((call) => call.result !== undefined || !isWhole(call)) && !below(turns.value, turn.id).length;
+  const canGoOn = !turn.isRunning && tools.some(({ result }) => result !== undefined) && tools.every((call) => call.result !== undefined || !isWhole(call)) && !below(turns.value, turn.id).length;
   return html`${tools.map((call, index) => {
       const key = keyOf(turn, index);
       const series = running.value.get(key)?.series;
-      const draft = !turn.isRunning && call.result === undefined && isWhole(call) && !series ? key : "";
-      const onDo = isOurs(turn.record, call.name) ? act(index) : null;
-      return html`<${ToolCard} key=${index} call=${call} isWritten=${!turn.isRunning || index < tools.length - 1} isCut=${state !== "DONE" || finish === "length"} draft=${draft} series=${series} onDo=${onDo} onGive=${give(index)} />`;
+      const isCut = state !== "DONE" || finish === "length";
+      const flaw = call.result === undefined && (!turn.isRunning || index < tools.length - 1) ? flawIn(call) : "";
+      const draft = !turn.isRunning && call.result === undefined && call.name && !(flaw && isCut) && !series ? key : "";
+      const [doing, onDo] = flaw ? ["Send the error", () => give(index)(flaw)] : isOurs(turn.record, call.name) ? ["Do it", act(index)] : ["", null];
+      return html`<${ToolCard} key=${index} call=${call} isWritten=${!turn.isRunning || index < tools.length - 1} isCut=${isCut} flaw=${flaw} draft=${draft} series=${series} doing=${doing} onDo=${onDo} onGive=${give(index)} />`;
     })}
     ${canGoOn && html`<p class="ending"><button type="button" class="link carry-on" onClick=${() => sending(() => carryOn(turn))}>Go on with ${tools.length === 1 ? "this result" : "these results"}</button></p>`}`;
 }
 
 /**
- * @param {{call: ToolCall, isWritten: boolean, isCut: boolean, draft: string, series?: import("../state/series.js").Series, onDo: (() => void) | null,
- *   onGive: (result: string) => void}} properties isCut: the answer ended before its
- *   end; draft: where a result that is being written is kept; "": none is to be given; onDo: the page can do it
+ * @param {{call: ToolCall, isWritten: boolean, isCut: boolean, flaw: string, draft: string, series?: import("../state/series.js").Series, doing: string, onDo: (() => void) | null,
+ *   onGive: (result: string) => void}} properties isCut: the answer ended before its end; flaw: why it cannot be done;
+ *   draft: where a result that is being written is kept; "": none is to be given; doing, onDo: what the page can do itself
  */
-function ToolCard({ call, isWritten, isCut, draft, series, onDo, onGive }) {
+function ToolCard({ call, isWritten, isCut, flaw, draft, series, doing, onDo, onGive }) {
   const [isRaw, setRaw] = useState(false);
   const { value } = readPartial(call.arguments || "{}");
   // What no tree shows is shown as it was written.
   const isTree = value !== undefined && !isRaw && !isTooDeep(value);
-  const isBroken = isWritten && call.result === undefined && !isWhole(call);
-  const state = isBroken ? (isCut ? "cut off" : "malformed") : call.result !== undefined ? "answered" : isWritten ? "called" : "being written";
+  const state = flaw ? (isCut ? "cut off" : "malformed") : call.result !== undefined ? "answered" : isWritten ? "called" : "being written";
   return html`<section class="tool-card" aria-label=${`Call of ${call.name || "a tool"}`}>
-    <header><${Icon} name="tool" /><strong>${call.name || "tool"}</strong><span class=${`tag ${isBroken ? "warn" : ""}`}>${state}</span>
+    <header><${Icon} name="tool" /><strong>${call.name || "tool"}</strong><span class=${`tag ${flaw ? "warn" : ""}`}>${state}</span>
       <button type="button" class="link" aria-pressed=${isRaw} onClick=${() => setRaw(!isRaw)}>Raw</button></header>
     ${isTree ? html`<${Tree} value=${value} />` : html`<pre tabindex="0" role="region" aria-label="Arguments">${call.arguments}</pre>`}
+    ${flaw && !isCut && html`<p class="problem">${flaw}</p>`}
     ${call.result !== undefined && html`<${Result} text=${call.result} />`}
     ${series && html`<${Tasks} series=${series} />`}
-    ${draft && html`<${Give} name=${call.name} draft=${draft} onDo=${onDo} onGive=${onGive} />`}
+    ${draft && html`<${Give} name=${call.name} draft=${draft} doing=${doing} onDo=${onDo} onGive=${onGive} />`}
   </section>`;
 }
 
@@ -78,8 +80,8 @@ function Tasks({ series }) {
     <a class="link" href=${`#/agents/${series.id}`}>Open</a> <button type="button" class="link" onClick=${() => series.stop()}>Stop</button></p>`;
 }
 
-/** Where a person writes what the tool came to. @param {{name: string, draft: string, onDo: (() => void) | null, onGive: (result: string) => void}} properties */
-function Give({ name, draft, onDo, onGive }) {
+/** Where a person writes what the tool came to. @param {{name: string, draft: string, doing: string, onDo: (() => void) | null, onGive: (result: string) => void}} properties */
+function Give({ name, draft, doing, onDo, onGive }) {
   const [text, setText] = useState("");
   useEffect(() => {
     draftOf(draft).then((begun) => setText((typed) => typed || begun));
@@ -88,8 +90,10 @@ function Give({ name, draft, onDo, onGive }) {
     setText(typed);
     keepDraft(draft, typed);
   };
+  const isEmpty = !text.trim();
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
+    if (isEmpty) return;
     keepDraft(draft, "");
     onGive(text);
   };
@@ -98,7 +102,8 @@ function Give({ name, draft, onDo, onGive }) {
   };
   return html`<form class="result give" onSubmit=${submit}>
     <textarea class="field code" rows="2" aria-label=${`Result of ${name}`} placeholder="What this call comes to" value=${text} onKeyDown=${press} onInput=${(/** @type {any} */ event) => type(event.target.value)}></textarea>
-    <div class="actions">${onDo && html`<button type="button" class="button do" onClick=${onDo}>Do it</button>`}<button type="submit" class="button">Give the result</button></div>
+    <div class="actions">${isEmpty && html`<button type="button" class="link" title="An empty result" onClick=${() => onGive("")}>Give nothing</button>`}
+      ${onDo && html`<button type="button" class="button do" onClick=${onDo}>${doing}</button>`}<button type="submit" class="button" disabled=${isEmpty}>Give the result</button></div>
   </form>`;
 }
 

@@ -5,20 +5,27 @@
 /** A turn as the history of a request has it: what was said, what was called, and what came of each call. @param {TurnRecord} record @returns {any[]} */
 export function messagesOf(record) {
   const { id, role, text, reasoning, attachments } = record;
-  const calls = record.tools.map((call, at) => ({ ...call, id: `${id.slice(0, 12)}-${at}` })).filter(isWhole);
+  const calls = record.tools.map((call, at) => ({ ...call, id: `${id.slice(0, 12)}-${at}`, flaw: flawIn(call) })).filter(({ name, flaw, result }) => !flaw || (name && result !== undefined));
   if (!calls.length) return text || attachments?.length ? [{ role, content: contentOf(record) }] : [];
-  const asked = calls.map(({ id: call, name, arguments: words }) => ({ id: call, type: "function", function: { name, arguments: words || "{}" } }));
+  // The arguments of a call must be an object: what is none is told in one.
+  const asked = calls.map(({ id: call, name, arguments: words, flaw }) => ({ id: call, type: "function", function: { name, arguments: flaw ? JSON.stringify({ malformed: words }) : words || "{}" } }));
   const results = calls.filter(({ result }) => result !== undefined).map((call) => ({ role: "tool", tool_call_id: call.id, name: call.name, content: call.result }));
   return [{ role, content: text || null, ...(reasoning && { reasoning_content: reasoning }), tool_calls: asked }, ...results];
 }
 
-/** Whether a call can be answered: one that was cut off cannot. @param {import("../store/turns.js").ToolCall} call */
-export function isWhole({ name, arguments: words }) {
+/** Whether a call was written to its end. @param {import("../store/turns.js").ToolCall} call */
+export function isWhole(call) {
+  return !flawIn(call);
+}
+
+/** Why a call cannot be done, in words; "" where it can. @param {import("../store/turns.js").ToolCall} call */
+export function flawIn({ name, arguments: words }) {
+  if (!name) return "The call names no tool.";
   try {
     const value = JSON.parse(words || "{}");
-    return name !== "" && typeof value === "object" && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? "" : "The arguments are no JSON object.";
+  } catch (error) {
+    return `The arguments are no JSON: ${/** @type {Error} */ (error).message}`;
   }
 }
 
