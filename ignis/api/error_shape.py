@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import msgspec
 
 from ignis import error_body
-from ignis.api.schema.anthropic_answer import AnthropicErrorBody, AnthropicErrorCause, AnthropicErrorDetail
+from ignis.api.schema.anthropic_answer import (
+    AnthropicErrorBody,
+    AnthropicErrorCause,
+    AnthropicErrorDetail,
+    AnthropicErrorType,
+)
 from ignis.errors import (
     BusyError,
     ContextLengthExceededError,
@@ -20,16 +24,6 @@ from ignis.exchange import Exchange
 
 _ANTHROPIC_PATH = "/v1/messages"
 _VERSION_HEADER = "anthropic-version"
-
-AnthropicType = Literal[
-    "invalid_request_error",
-    "authentication_error",
-    "not_found_error",
-    "request_too_large",
-    "timeout_error",
-    "overloaded_error",
-    "api_error",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +67,7 @@ def _encode_anthropic(error: IgnisError, request_id: str) -> bytes:
     return msgspec.json.encode(body)
 
 
-def _anthropic_type(error: IgnisError) -> AnthropicType:
+def _anthropic_type(error: IgnisError) -> AnthropicErrorType:
     match error:
         case InvalidApiKeyError():
             return "authentication_error"

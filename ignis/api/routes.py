@@ -1,6 +1,5 @@
 """Puts endpoints and routes together: the handler of the API listener, and that of the metrics listener."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -25,14 +24,11 @@ from ignis.api.response_socket import ResponseSocket
 from ignis.api.response_store import ResponseStore
 from ignis.api.responses import Responses
 from ignis.api.router import Handler, Route, Router
-from ignis.api.sampling import defaults_of
 from ignis.api.schema import operations
 from ignis.api.schema.operations import Operation
 from ignis.api.serving import Serving
-from ignis.api.thinking import ThinkingDefaults
 from ignis.api.tokenize import Tokenize
 from ignis.api.ui import Document, Redirect, StaticFiles
-from ignis.chat.instructions import InstructionPolicies
 from ignis.clock import monotonic_s
 from ignis.config import ByFamily, Config
 from ignis.config_fields import ConfigFields
@@ -54,15 +50,7 @@ class ApiSettings:
     api_key: str | None
     """The key itself; None: every route is open."""
     max_body_bytes: int
-    default_max_tokens: int
-    """0: all that fits."""
-    request_timeout_s: float | None
-    """None: never."""
-    dialect: str
-    policies: InstructionPolicies
-    thinking: ThinkingDefaults
-    sampling: Mapping[str, float]
-    """What the operator chose, by field."""
+    orders: OrderSettings
     response_store_bytes: int
     response_store_ttl_s: float | None
     """None: for ever."""
@@ -77,12 +65,7 @@ class ApiSettings:
         return cls(
             api_key=api_key,
             max_body_bytes=config.server.max_body_bytes,
-            default_max_tokens=config.model.default_max_tokens,
-            request_timeout_s=config.server.request_timeout or None,
-            dialect=config.model.dialect.value,
-            policies=InstructionPolicies.from_config(config.server),
-            thinking=ThinkingDefaults.from_config(config.model),
-            sampling=defaults_of(config.sampling),
+            orders=OrderSettings.from_config(config),
             response_store_bytes=config.server.response_store_bytes,
             response_store_ttl_s=config.server.response_store_ttl or None,
             has_ui=config.server.ui,
@@ -103,16 +86,8 @@ def build_router(
     shipped: Path = bundle.ROOT,
 ) -> Router:
     """Makes the handler of the API listener. `shipped` holds spec/openapi.json and ui/."""
-    order_settings = OrderSettings(
-        settings.default_max_tokens,
-        settings.request_timeout_s,
-        settings.dialect,
-        settings.policies,
-        settings.thinking,
-        settings.sampling,
-    )
     own = {family: OrderSettings.from_config(fields) for family, fields in running.config.families.items()}
-    orders = Orders(serving, prompts, ByFamily(order_settings, own), metrics, log)
+    orders = Orders(serving, prompts, ByFamily(settings.orders, own), metrics, log)
     answering = Answering(serving, log)
     limit = settings.max_body_bytes
     messages = Messages(orders, answering, metrics, limit)

@@ -419,7 +419,7 @@ def test_what_the_parts_are_told_is_what_the_configuration_says() -> None:
     config = load_config(flags, {}, NOWHERE)
     assert ServerLimits.from_config(config.server).idle_timeout_s == 7
     assert EngineSettings.from_config(config).decode_lanes == 3
-    assert ApiSettings.from_config(config, "key").request_timeout_s is None
+    assert ApiSettings.from_config(config, "key").orders.request_timeout_s is None
     for settings in (ServerLimits, EngineSettings, ApiSettings):
         with pytest.raises(TypeError, match="required keyword-only"):
             settings()

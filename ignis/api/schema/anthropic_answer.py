@@ -156,18 +156,21 @@ class AnthropicErrorCause(msgspec.Struct, kw_only=True, omit_defaults=True):
     param: str | None = None
 
 
+AnthropicErrorType = Literal[
+    "invalid_request_error",
+    "authentication_error",
+    "not_found_error",
+    "request_too_large",
+    "timeout_error",
+    "overloaded_error",
+    "api_error",
+]
+
+
 class AnthropicErrorDetail(msgspec.Struct, kw_only=True):
     """What went wrong. `type` says what to do about it, `message` is for people."""
 
-    type: Literal[
-        "invalid_request_error",
-        "authentication_error",
-        "not_found_error",
-        "request_too_large",
-        "timeout_error",
-        "overloaded_error",
-        "api_error",
-    ]
+    type: AnthropicErrorType
     message: str
     details: AnthropicErrorCause
 

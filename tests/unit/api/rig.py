@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ignis.api.orders import OrderSettings
 from ignis.api.prompt import Prompts
 from ignis.api.router import Router
 from ignis.api.routes import ApiSettings, build_router
@@ -62,7 +63,9 @@ class Rig:
         self._options: dict[str, Any] = {} if shipped is None else {"shipped": shipped}
         self.running = RunningConfig(config or load_config([], {}, Path("/srv")), self.keeper, self.log)
         self.prompts = prompts
-        self._settings = replace(ApiSettings.from_config(ConfigFields(), None), **settings)
+        orders = {name: settings.pop(name) for name in OrderSettings.__dataclass_fields__ if name in settings}
+        plain = ApiSettings.from_config(ConfigFields(), None)
+        self._settings = replace(plain, orders=replace(plain.orders, **orders), **settings)
         self.serve_with(
             Downloads(load_catalog(), DownloadConfig(path=folder or Path("nowhere")), self.log, self.metrics)
         )
