@@ -1,7 +1,6 @@
 """Puts the server together: the only code that knows both ports. Starts it, loads the model, ends it in order."""
 
 import os
-import resource
 import sys
 import time
 from collections.abc import Sequence
@@ -38,6 +37,7 @@ from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
 from ignis.models.local import LocalModels, readable
 from ignis.on_disk import named_models, verified_models
+from ignis.process import age_ms, raise_file_limit, resident_bytes
 from ignis.running import RunningConfig
 from ignis.server.binding import Bound, Listen
 from ignis.server.limits import ServerLimits
@@ -61,7 +61,7 @@ def run(config: Config) -> int:
     """
     _check_artifact(config)
     sys.setswitchinterval(SWITCH_INTERVAL_S)
-    _raise_file_limit()
+    raise_file_limit()
     log = open_log(sys.stderr, LogFormat(config.log.format.value), config.log.level.value)
     if config.file is not None:
         log.emit("ignis.config.source", path=str(config.file))
@@ -127,15 +127,15 @@ class _App:
             self._engine.give_up,
             lambda family, label: self._metrics.count(family, label=label),
         )
-        self._metrics.read_gauge_from("ignis_process_resident_bytes", _resident_bytes)
-        started_unix_s = time.time() - (_age_ms() or 0.0) / 1e3
+        self._metrics.read_gauge_from("ignis_process_resident_bytes", resident_bytes)
+        started_unix_s = time.time() - (age_ms() or 0.0) / 1e3
         self._metrics.read_gauge_from("ignis_process_start_seconds", lambda: started_unix_s)
         self._metrics.read_gauge_from("ignis_http_connections", lambda: self._server.statistics().num_connections)
         self._metrics.read_gauge_from("ignis_http_websockets", lambda: self._server.statistics().num_websockets)
 
     async def serve(self) -> None:
         """Runs everything in one nursery; the server's end is the end of all."""
-        self._log.emit("ignis.process.started", version=VERSION, pid=os.getpid(), started_ms=_age_ms())
+        self._log.emit("ignis.process.started", version=VERSION, pid=os.getpid(), started_ms=age_ms())
         developer = InstructionPolicies.from_config(self._config.server).developer
         if developer.moves_text:
             self._log.emit("ignis.config.moves_instructions", policy=developer.value)
@@ -213,7 +213,7 @@ class _App:
             url = url_of(bind, has_tls=bound.listen.tls is not None)
             if bound.fault is not None:
                 self._log.emit("ignis.process.metrics_moved", url=url, error=bound.fault)
-            self._log.emit("ignis.process.listening", url=url, started_ms=_age_ms())
+            self._log.emit("ignis.process.listening", url=url, started_ms=age_ms())
         metrics = binds.pop() if server.metrics else None
         assert metrics is None or isinstance(metrics, Address)
         for bind in binds:
@@ -230,7 +230,7 @@ class _App:
         self._is_ready = True
         load_ms, warm_up_ms = round(loaded.weights_s * 1e3, 1), round(loaded.warm_up_s * 1e3, 1)
         self._log.emit(
-            "ignis.process.ready", id=model.name, load_ms=load_ms, warm_up_ms=warm_up_ms, started_ms=_age_ms()
+            "ignis.process.ready", id=model.name, load_ms=load_ms, warm_up_ms=warm_up_ms, started_ms=age_ms()
         )
         plan = loaded.plan
         text = summary(
@@ -302,29 +302,3 @@ def _say(text: str) -> None:
     except OSError:
         # What could not be written stays in the buffer, and would fail again at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _raise_file_limit() -> None:
-    """Takes all the descriptors that the system allows: two listeners at their cap need more than the usual 1,024."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def _resident_bytes() -> float:
-    """Of this process, by the kernel; 0 where /proc is not mounted."""
-    try:
-        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-    except OSError:
-        return 0
-    return int(pages) * resource.getpagesize()
-
-
-def _age_ms() -> float | None:
-    """Milliseconds since the process began, by the kernel's clock; None where /proc is not mounted."""
-    try:
-        stat = Path("/proc/self/stat").read_text(encoding="ascii")
-    except OSError:
-        return None
-    started_ticks = int(stat.rpartition(")")[2].split()[19])
-    started_s = started_ticks / os.sysconf("SC_CLK_TCK")
-    return round((time.clock_gettime(time.CLOCK_BOOTTIME) - started_s) * 1e3, 1)

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import trio
 
-from ignis.app import _resident_bytes
 from ignis.config_fields import ConfigFields
 from ignis.engine.course import LastLoad
 from ignis.engine.engine import Engine
@@ -39,6 +38,7 @@ from ignis.errors import (
 from ignis.log import LogFormat, open_log
 from ignis.metrics import Metrics
 from ignis.models.local import LocalModel, LocalModels
+from ignis.process import resident_bytes
 from ignis.scheduler.request import FinishReason
 from tests.fakes.leaf import ScriptedLeaf
 from tests.settings import engine_settings
@@ -683,10 +683,10 @@ async def test_an_unload_lets_go_of_all_and_gives_the_memory_back(bench: Bench) 
         cell = weakref.ref(Cell())
         assert cell() is not None
         blocks.clear()
-        before_bytes = _resident_bytes()
+        before_bytes = resident_bytes()
         await slept(bench)
         assert cell() is None and len(kept) == 2000
-        assert _resident_bytes() < before_bytes - (50 << 20)
+        assert resident_bytes() < before_bytes - (50 << 20)
         assert bench.num_forgotten == 1
         # A switch as well, but not one that comes to nothing.
         assert await bench.answer("a") == "a" and await bench.answer("b") == "b"
