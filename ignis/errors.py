@@ -407,8 +407,16 @@ class ConnectionsFullError(BusyError):
     default_retry_after_s = 1
 
 
+class CutOffError(BusyError):
+    """The answer was cut off, because its model was sent away or loaded anew. The message says what to do."""
+
+    status = 500
+    type = "engine_error"
+    code = "engine_error"
+
+
 class EngineError(Fault):
-    """The answer was cut off. The message says why, and what to do; the log has a fault's reason."""
+    """The answer was cut off by a fault. The message says what to do; the log has the reason."""
 
     status = 500
     type = "engine_error"

@@ -425,6 +425,7 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
                 "lane",
                 "class",
                 "finish_reason",
+                "reason",
                 "prompt_tokens",
                 "cached_tokens",
                 "completion_tokens",

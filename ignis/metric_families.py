@@ -62,7 +62,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "ignis_requests_completed": Family(
         kind="counter",
-        text="Requests that ended on their own: stop, length, expired or fault.",
+        text="Requests whose client stayed to their end: stop, length, expired, blocked, cut_off or fault.",
     ),
     "ignis_requests_cancelled": Family(
         kind="counter",

@@ -75,7 +75,7 @@ class Answering:
 
         Raises:
             EngineFullError, RequestTooLargeError: it was not taken.
-            RequestTimeoutError, EngineError, DrainingError: an answer did not end on its own.
+            RequestTimeoutError, EngineError, CutOffError, DrainingError: an answer did not end on its own.
         """
 
         async def pass_on(delta: Delta) -> None:

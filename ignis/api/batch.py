@@ -24,7 +24,7 @@ async def follow_in_turn(
 
     Raises:
         EngineFullError, RequestTooLargeError: an order was not taken.
-        RequestTimeoutError, EngineError, DrainingError: an answer did not end on its own.
+        RequestTimeoutError, EngineError, CutOffError, DrainingError: an answer did not end on its own.
     """
     started = trio.current_time()
     outcomes: list[Outcome] = []

@@ -15,6 +15,7 @@ from ignis.api.schema.anthropic_answer import (
 from ignis.errors import (
     BusyError,
     ContextLengthExceededError,
+    CutOffError,
     IgnisError,
     InvalidApiKeyError,
     RequestError,
@@ -73,6 +74,9 @@ def _anthropic_type(error: IgnisError) -> AnthropicErrorType:
             return "authentication_error"
         case RequestTimeoutError():
             return "timeout_error"
+        case CutOffError():
+            # Nothing is overloaded, and a wait is not needed.
+            return "api_error"
         case BusyError():
             return "overloaded_error"
         case RequestError(status=404):

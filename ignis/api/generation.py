@@ -11,7 +11,7 @@ import trio
 
 from ignis.api.order import Order
 from ignis.engine.mailbox import Mailbox
-from ignis.errors import DrainingError, EngineError, InvalidRequestError, RequestTimeoutError
+from ignis.errors import CutOffError, DrainingError, EngineError, InvalidRequestError, RequestTimeoutError
 from ignis.scheduler.request import FinishReason, TokenEvent, TokenLogprob, Usage
 from ignis.stream.delta import TextOut
 from ignis.stream.parts import Part
@@ -84,7 +84,7 @@ async def follow(orders: Sequence[Order], mailboxes: Sequence[Mailbox], on_delta
         mailboxes: one for each answer, those of the first order first. `Delta.answer` counts through them.
 
     Raises:
-        RequestTimeoutError, EngineError, DrainingError: an answer did not end on its own.
+        RequestTimeoutError, EngineError, CutOffError, DrainingError: an answer did not end on its own.
     """
     asked = [(order, number) for order in orders for number in range(order.num_answers)]
     answers = [
@@ -214,6 +214,8 @@ class _Answer:
             raise RequestTimeoutError(f"the request was not done within {self._timeout_s or 0:g} s")
         if event.finish is FinishReason.BLOCKED:
             raise InvalidRequestError(f"{self._held_param} cannot be held: {event.fault}", self._held_param)
+        if event.finish is FinishReason.CUT_OFF:
+            raise CutOffError(event.told or event.fault)
         if event.finish is FinishReason.FAULT:
             raise EngineError(event.fault, told=event.told)
         if event.finish is FinishReason.CANCELLED:

@@ -163,8 +163,8 @@ class Engine:
         self._advance(EngineEvent.STAY)
 
     async def unload(self, told: str | None = None) -> None:
-        """Ends what is in flight with FAULT, and tells its clients so, and frees the model. Is not broken off: there is
-        nothing to go back to."""
+        """Ends what is in flight with CUT_OFF, and tells its clients so, and frees the model. Is not broken off: there
+        is nothing to go back to."""
         self._advance(EngineEvent.UNLOAD)
         with trio.CancelScope(shield=True):
             await self._detach("the model was unloaded before the answer was done", told)
@@ -289,15 +289,15 @@ class Engine:
         self._log.emit("ignis.engine.fault", error=failure.__cause__ or failure)
         self._flights.end_all(FinishReason.FAULT, failure.message, failure.told or MODEL_FAILED)
 
-    async def _detach(self, fault: str | None = None, told: str | None = None) -> None:
-        """Ends every request and takes the leaf from the loop; it is not called again."""
+    async def _detach(self, why: str | None = None, told: str | None = None) -> None:
+        """Ends every request and takes the leaf from the loop; it is not called again. why, told: as Detach."""
         loop = self._loop
         if loop is not None and not loop.has_ended:
             done = trio.Event()
-            loop.post(Detach(done.set, fault, told))
+            loop.post(Detach(done.set, why, told))
             await done.wait()
         # Submissions that crossed it.
-        self._flights.end_all(FinishReason.CANCELLED if fault is None else FinishReason.FAULT, fault or "", told)
+        self._flights.end_all(FinishReason.CANCELLED if why is None else FinishReason.CUT_OFF, why or "", told)
         self._scheduler = None
         self._loaded = None
 

@@ -186,6 +186,7 @@ class Account:
             lane=flight.lane,
             class_=_name(flight.submission.request_class),
             finish_reason=reason.value,
+            reason=(event.told or event.fault) if reason is FinishReason.CUT_OFF else None,
             prompt_tokens=len(flight.submission.prompt),
             cached_tokens=None if usage is None else usage.cached_tokens,
             completion_tokens=flight.num_drawn,

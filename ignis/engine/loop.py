@@ -36,8 +36,8 @@ class Detach:
     """The model goes: what runs is ended, then `done` is delivered, and the leaf is not called again."""
 
     done: Callable[[], None]
-    fault: str | None = None
-    """Why, for those who are ended: with FAULT. None: with CANCELLED."""
+    why: str | None = None
+    """For those who are ended: with CUT_OFF. None: with CANCELLED."""
     told: str | None = None
     """The same, for their clients."""
 
@@ -280,12 +280,14 @@ class StepLoop:
         elif isinstance(command, Detach):
             self._flush()
             if scheduler is not None:
-                if command.fault is None:
+                if command.why is None:
                     for request_id in scheduler.request_ids():
                         scheduler.cancel(request_id, now)
                     ended = scheduler.commit(Idle(), (), now)
                 else:
-                    ended = scheduler.fail(scheduler.request_ids(), command.fault, now, command.told)
+                    ended = scheduler.fail(
+                        scheduler.request_ids(), command.why, now, command.told, FinishReason.CUT_OFF
+                    )
                 self._hand_over(Delivery(ended, Idle(), now, now))
             self._scheduler = self._leaf = None
             self._wake(command.done)

@@ -21,6 +21,7 @@ _FINISHERS = {
     FinishReason.CANCELLED: RequestEvent.CANCEL,
     FinishReason.EXPIRED: RequestEvent.EXPIRE,
     FinishReason.BLOCKED: RequestEvent.FAULT,
+    FinishReason.CUT_OFF: RequestEvent.CANCEL,
     FinishReason.FAULT: RequestEvent.FAULT,
 }
 

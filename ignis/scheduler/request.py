@@ -80,6 +80,8 @@ class FinishReason(enum.Enum):
     EXPIRED = "expired"
     BLOCKED = "blocked"
     """Its constraint has reached its bounds."""
+    CUT_OFF = "cut_off"
+    """Its model was unloaded before it was done."""
     FAULT = "fault"
 
 
@@ -214,9 +216,9 @@ class TokenEvent:
     """As many as tokens (plus one for a drawn stop token), or empty where not asked for."""
     finish: FinishReason | None = None
     fault: str = ""
-    """With FAULT: a line for the log. With BLOCKED: the line for the client."""
+    """With FAULT and CUT_OFF: a line for the log. With BLOCKED: the line for the client."""
     told: str | None = None
-    """With FAULT: the line for the client; None: the generic one."""
+    """With FAULT and CUT_OFF: the line for the client; None: the generic one, or that of the log."""
     usage: Usage | None = field(default=None)
     scores: tuple[TokenLogprob, ...] = ()
     """Of the prompt's tokens but the first, with the first drawn one; empty where not asked for."""

@@ -124,11 +124,21 @@ class Scheduler:
         if live is not None:
             self._end(live, reason if live.num_drawn else FinishReason.CANCELLED, now)
 
-    def fail(self, request_ids: Iterable[int], fault: str, now: float, told: str | None = None) -> list[Event]:
-        """Ends requests with FAULT, and what their clients are told; returns their events and those that waited for a
-        commit."""
+    def fail(
+        self,
+        request_ids: Iterable[int],
+        fault: str,
+        now: float,
+        told: str | None = None,
+        finish: FinishReason = FinishReason.FAULT,
+    ) -> list[Event]:
+        """Ends requests, and what their clients are told; returns their events and those that waited for a commit.
+
+        Args:
+            finish: FAULT or CUT_OFF.
+        """
         for request_id in request_ids:
-            self._end(self._lives[request_id], FinishReason.FAULT, now, fault, told)
+            self._end(self._lives[request_id], finish, now, fault, told)
         self.residency.forget_moves()
         return self._take_untold()
 

@@ -73,6 +73,7 @@ _GENERATION = (
     errors.ContextLengthExceededError,
     errors.EngineFullError,
     errors.RequestTimeoutError,
+    errors.CutOffError,
     errors.EngineError,
 )
 

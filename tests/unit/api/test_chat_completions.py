@@ -245,11 +245,19 @@ async def test_an_answer_that_does_not_end_on_its_own_is_an_error_in_both_forms(
     assert "[DONE]" not in events
 
 
-async def test_whose_answer_is_cut_off_is_told_what_to_do_where_the_engine_knows() -> None:
-    rig = Rig(replace(script("ab", FinishReason.FAULT), told="the model went; send it again"))
+@pytest.mark.parametrize("finish", [FinishReason.FAULT, FinishReason.CUT_OFF])
+async def test_whose_answer_is_cut_off_is_told_what_to_do_where_the_engine_knows(finish: FinishReason) -> None:
+    rig = Rig(replace(script("ab", finish), told="the model went; send it again"))
     events = await rig.stream()
     error = events[-1]["error"]
     assert (error["code"], error["message"]) == ("engine_error", "the model went; send it again")
+
+
+async def test_an_answer_that_another_model_cut_off_is_no_fault() -> None:
+    rig = Rig(replace(script("ab", FinishReason.CUT_OFF), told="the model went; send it again"))
+    assert (await rig.refusal())[:2] == (500, "engine_error")
+    await rig.stream()
+    assert not rig.logged("ignis.http.fault") and not rig.logged("ignis.request.fault")
 
 
 async def test_a_fault_is_logged_and_not_told() -> None:

@@ -366,8 +366,9 @@ async def test_log_probabilities_join_to_what_the_model_wrote(text: str) -> None
     assert "logprobs" not in await whole(asked)
 
 
-async def test_a_failure_inside_a_stream_is_an_error_event_and_no_end_follows() -> None:
-    asked = Rig(script("Hel", FinishReason.FAULT), model=model())
+@pytest.mark.parametrize("finish", [FinishReason.FAULT, FinishReason.CUT_OFF])
+async def test_a_failure_inside_a_stream_is_an_error_event_and_no_end_follows(finish: FinishReason) -> None:
+    asked = Rig(script("Hel", finish), model=model())
     exchange = await asked.call("POST", MESSAGES, body_of(stream=True))
     assert exchange.stream.is_closed
     assert exchange.events[-1].event == "error"

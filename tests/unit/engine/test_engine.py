@@ -329,7 +329,7 @@ async def test_an_unload_ends_what_runs_and_frees_the_leaf(bench: Bench) -> None
         await trio.testing.wait_all_tasks_blocked()
         bench.leaf.release()
     last = (await read(mailbox))[1]
-    assert last.finish is FinishReason.FAULT and "unloaded" in last.fault
+    assert last.finish is FinishReason.CUT_OFF and "unloaded" in last.fault
     assert not bench.leaf.is_loaded
     assert bench.engine.snapshot().kv_pages == 0
     assert bench.engine.state is EngineState.UNLOADED

@@ -453,8 +453,12 @@ async def test_what_runs_too_long_is_ended_and_told_why_and_what_to_do(
     await until(lambda: bench.engine.state is EngineState.UNLOADING)
     bench.leaf.release()
     last = (await read(mailbox))[1]
-    assert last.finish is FinishReason.FAULT and last.told is not None
+    assert last.finish is FinishReason.CUT_OFF and last.told is not None
     assert why in last.told and "running answers had 0 s to end; sent again" in last.told
+    # An end like another: an alert on faults is none of it.
+    done = bench.logged("ignis.request.done")[-1]
+    assert (done["finish_reason"], done["reason"]) == ("cut_off", last.told)
+    assert not bench.logged("ignis.request.fault")
 
 
 async def test_whoever_entered_keeps_the_model_until_it_leaves(bench: Bench, nursery: trio.Nursery) -> None:
