@@ -11,10 +11,10 @@ from ignis.engine.cut_off import MODEL_FAILED
 from ignis.engine.flight import Account
 from ignis.engine.flights import Flights
 from ignis.engine.leaf import Leaf
+from ignis.engine.leaf_loader import LeafLoader
 from ignis.engine.lifecycle import TABLE, EngineEvent, EngineState
 from ignis.engine.limits import REJECTIONS, check_bounds, check_state
 from ignis.engine.load import Loaded, LoadStatus
-from ignis.engine.loader import Loader
 from ignis.engine.loop import Attach, Command, Detach, Quit, StepLoop
 from ignis.engine.mailbox import Mailbox
 from ignis.engine.settings import EngineSettings
@@ -57,7 +57,7 @@ class Engine:
         self._log = log
         self._clock = clock
         self._watch = watch
-        self._loader = Loader(open_leaf, log, clock)
+        self._loader = LeafLoader(open_leaf, log, clock)
         self._loaded: Loaded | None = None
         self._scheduler: Scheduler | None = None
         self._loop: StepLoop | None = None

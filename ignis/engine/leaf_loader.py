@@ -27,7 +27,7 @@ _LOOK_INTERVAL_S = 0.01
 _MEMORY_LIMIT_S = 1.0
 
 
-class Loader:
+class LeafLoader:
     """The one leaf, and the load under way. Belongs to the event loop's thread, but for what says otherwise."""
 
     def __init__(self, open_leaf: Callable[[], Leaf], log: Log, clock: Clock) -> None:
