@@ -26,10 +26,16 @@ _OWN_MODE = 0o600
 """Of a new file: it may come to hold a token."""
 _INDENT = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 _BARE_END = re.compile(r"(?<!\r)\n")
-_HEAD = r"^[ \t]*\[[ \t]*{}[ \t]*\][ \t]*(?:\r?\n(?:[ \t]*\r?\n)*|\Z)"
-"""Of a table by its name, on a line of its own, with the empty lines that follow."""
+_HEAD = r"^[ \t]*\[[ \t]*{}[ \t]*\][ \t]*(?:\r?\n(?![ \t]*#)(?:[ \t]*\r?\n)*|\Z)"
+"""Of a table by its name, on a line of its own, with the empty lines that follow; none that a comment follows at once,
+for that may be a field of it."""
+_HEAD_LINE = r"^[ \t]*\[[ \t]*{}[ \t]*\][ \t]*(?:#.*)?\n"
 _LAST_LINES = re.compile(r"(?:(\r?\n)|\A)(?:[ \t]*\r?\n)+\Z")
 """Empty ones at the end, and the end of the line before."""
+_NEXT_HEAD = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_LEAD = re.compile(r"(?<=\n)(?:[ \t]*\r?\n)*(?:[ \t]*#.*\n)*[ \t]*\Z")
+"""What stands right before a head: the comment that belongs to it, and the empty lines that part it from the rest."""
+_FAMILY_DEPTH = 2
 
 
 class ConfigStore:
@@ -101,6 +107,9 @@ class ConfigStore:
 
 def merge_toml(text: str, values: Mapping[str, Any]) -> str:
     """Returns the text with these values. A group whose last value is taken out goes with it; comments stay."""
+    for key, value in values.items():
+        if value is not None:
+            text = _placed(text, key, value)
     document = tomlkit.parse(text)
     for key, value in values.items():
         *path, name = _path(SLOTS[key])
@@ -118,9 +127,7 @@ def merge_toml(text: str, values: Mapping[str, Any]) -> str:
                 table.pop(name, None)
                 _drop_empty(document, path, InlineTable)
             elif isinstance(value, dict) and (name not in table or is_flat or _is_flat(table, name)):
-                inline = tomlkit.inline_table()
-                inline.update(value)
-                table[name] = inline
+                table[name] = _inline(value)
             else:
                 table[name] = value
     merged = tomlkit.dumps(document)
@@ -129,6 +136,57 @@ def merge_toml(text: str, values: Mapping[str, Any]) -> str:
         for depth in range(len(path), 0, -1) if value is None else ():
             merged = _without_head(merged, path[:depth])
     return merged
+
+
+def _placed(text: str, key: str, value: Any) -> str:
+    """Returns the text with a value that its table lacks: below the line that has it as a comment, as a generated file
+    has one for each field, else before the comment of the next head. The text as it is, where that is not to be had:
+    tomlkit adds to the end of a table, which is below that comment."""
+    *path, name = _path(SLOTS[key])
+    written = _inline(value) if isinstance(value, dict) else tomlkit.item(value)
+    line = f"{name} = {written.as_string()}\n"
+    body = _body_of(text, path)
+    if body is None and len(path) == _FAMILY_DEPTH:
+        body, line = _body_of(text, path[:1]), f"\n[{'.'.join(path)}]\n{line}"
+    if body is None:
+        return text
+    start, stop = body
+    own = re.compile(rf"^[ \t]*#[ \t]*{re.escape(name)}[ \t]*=.*\n", re.MULTILINE).search(text, start, stop)
+    lead = _LEAD.search(text, start, stop) if stop < len(text) else None
+    if line.startswith(name) and own is not None:
+        place = own.end()
+    elif lead is not None:
+        place = lead.start()
+    else:
+        return text
+    placed = text[:place] + line + text[place:]
+    expected = tomllib.loads(text)
+    _set(expected, {key: value})
+    try:
+        # What looks like a head or a comment may be text, and the value may be there in another spelling.
+        return placed if tomllib.loads(placed) == expected else text
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _body_of(text: str, path: Sequence[str]) -> tuple[int, int] | None:
+    """Where what stands below a table's head begins and ends; None where the table has none."""
+    head = re.search(_HEAD_LINE.format(_spelled(path)), text, re.MULTILINE)
+    if head is None:
+        return None
+    following = _NEXT_HEAD.search(text, head.end())
+    return head.end(), len(text) if following is None else following.start()
+
+
+def _spelled(path: Sequence[str]) -> str:
+    """A pattern of a table's name."""
+    return r"[ \t]*\.[ \t]*".join(map(re.escape, path))
+
+
+def _inline(value: Mapping[str, Any]) -> InlineTable:
+    inline = tomlkit.inline_table()
+    inline.update(value)
+    return inline
 
 
 def merge_json(text: str, values: Mapping[str, Any]) -> str:
@@ -180,9 +238,9 @@ def _drop_empty(document: Any, path: Sequence[str], kind: type) -> None:
 
 
 def _without_head(text: str, path: Sequence[str]) -> str:
-    """Returns the text without the head of a table that holds nothing, else as it is. A comment beside the head keeps
-    it, one below it stays."""
-    head = _HEAD.format(r"[ \t]*\.[ \t]*".join(map(re.escape, path)))
+    """Returns the text without the head of a table that holds nothing, else as it is. A comment beside the head or
+    right below it keeps it, one that an empty line parts from it stays."""
+    head = _HEAD.format(_spelled(path))
     shorter = re.sub(head, "", text, count=1, flags=re.MULTILINE)
     if shorter == text:
         return text

@@ -39,7 +39,42 @@ def test_a_changed_value_keeps_its_place_its_comment_and_all_the_rest() -> None:
     assert merge_toml(TEXT, {"model.decode_lanes": None}) == TEXT.replace("decode_lanes = 2\n", "")
 
 
-@pytest.mark.parametrize("key", ["cpu.threads", "model.llama.max_context", "log.level"])
+GENERATED = """\
+# What clients may do.
+[server] # mine
+# the Playground (true or false)
+#ui = true
+
+# What the model is.
+[model]
+# seconds
+# idle_unload = 300
+#id =
+
+# What it runs on.
+[device]
+kind = "cpu"
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "before", "added"),
+    [
+        ("server.ui", False, "#ui = true\n", "ui = false\n"),
+        ("model.idle_unload", 0, "# idle_unload = 300\n", "idle_unload = 0\n"),
+        ("model.decode_lanes", 4, "#id =\n", "decode_lanes = 4\n"),
+        ("model.qwen3.max_context", 64, "#id =\n", "\n[model.qwen3]\nmax_context = 64\n"),
+    ],
+)
+def test_a_new_value_stands_below_its_own_comment_and_never_below_that_of_the_next_table(
+    key: str, value: Any, before: str, added: str
+) -> None:
+    merged = merge_toml(GENERATED, {key: value})
+    assert merged == GENERATED.replace(before, before + added)
+    assert merge_toml(merged, {key: None}) == GENERATED
+
+
+@pytest.mark.parametrize("key", ["cpu.threads", "model.llama.max_context", "log.level", "server.idle_timeout"])
 def test_a_value_that_is_set_and_taken_out_again_leaves_the_file_as_it_was(key: str) -> None:
     value = "debug" if key == "log.level" else 64
     for text in (TEXT, "", "# mine\n"):
