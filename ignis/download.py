@@ -26,6 +26,7 @@ from ignis.errors import DownloadError
 from ignis.halt import Halt, StoppedError
 from ignis.package_index import FileLink, IndexClient, is_wheel_of
 from ignis.pinned import BLOCK_BYTES, PinnedFile, locked, settle, verified
+from ignis.regular_file import clear_odd
 from ignis.transfer import ATTEMPTS, Moved, Source, Transfer, Wait, again_in, backoff_s
 from ignis.units import shown_file_size
 from ignis.web import is_passing, redact
@@ -188,6 +189,7 @@ def _unpack(wanted: WantedFile, folder: Path, wheel: BinaryIO, place: str) -> Pa
     digest = hashlib.sha256()
     size_bytes = 0
     try:
+        clear_odd(part)
         with part.open("wb") as output:
             for block in _member_blocks(wanted, wheel, place):
                 digest.update(block)

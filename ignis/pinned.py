@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from ignis.errors import ModelFileError
 from ignis.halt import Halt
-from ignis.regular_file import read_regular
+from ignis.regular_file import clear_odd, read_regular
 
 BLOCK_BYTES = 1 << 20
 _LOCK_LOOK_S = 0.1
@@ -122,6 +122,7 @@ def locked(path: Path, halt: Halt) -> Iterator[BinaryIO]:
     """
     has_said = False
     while True:
+        clear_odd(path)
         with path.open("a+b") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -179,6 +180,7 @@ class _Stamp:
         try:
             # One name for all who write at once: they write the same, and half of it is no stamp.
             part = self.place.with_name(f"{self.place.name}.part")
+            clear_odd(part)
             part.write_text(json.dumps(written))
             part.replace(self.place)
             _FORGOTTEN.discard(self.place.absolute())

