@@ -17,9 +17,8 @@ from ignis.api.thinking import ThinkingDefaults
 from ignis.banner import banner, page_of, summary, url_of
 from ignis.catalog import load_catalog
 from ignis.chat.instructions import InstructionPolicies
-from ignis.config import Config
+from ignis.config import Config, check_artifact
 from ignis.config_slots import Source
-from ignis.config_values import nearest
 from ignis.downloads import Downloads
 from ignis.engine.device import open_leaf
 from ignis.engine.engine import Engine
@@ -59,7 +58,7 @@ def run(config: Config) -> int:
             asked of all.
         LoadPlanError: what a load may take does not do for the model.
     """
-    _check_artifact(config)
+    check_artifact(config)
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     raise_file_limit()
     log = open_log(sys.stderr, LogFormat(config.log.format.value), config.log.level.value)
@@ -283,16 +282,6 @@ class _App:
         """A second signal: nothing is waited for. The kernel takes back what the process holds."""
         self._log.emit("ignis.process.stopped", reason="second signal")
         os._exit(_QUIT_STATUS)
-
-
-def _check_artifact(config: Config) -> None:
-    """A path that leads nowhere is a slip of whoever typed it, and is told before anything is begun."""
-    path = config.model.artifact
-    if path is None or os.path.exists(path):
-        return
-    place = config.origins["model.artifact"].place
-    beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
-    raise ConfigError(f"{place} {path}: there is no such file or folder{nearest(path.name, beside)}")
 
 
 def _say(text: str) -> None:

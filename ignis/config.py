@@ -7,6 +7,7 @@ allowed.
 """
 
 import dataclasses
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from ignis.config_file import FileContent, find_file, read_file
 from ignis.config_flags import read_environment, read_flags
 from ignis.config_profile import read_profile
 from ignis.config_slots import Given, Layers, Origin, Slot, Source
-from ignis.config_values import parse_value, port_hint, rule
+from ignis.config_values import nearest, parse_value, port_hint, rule
 from ignis.errors import ConfigError
 
 Settings = TypeVar("Settings")
@@ -105,6 +106,20 @@ def resolve(layers: Layers) -> Config:
     return Config(
         **{group: getattr(fields, group) for group in GROUPS}, origins=origins, families=families, layers=layers
     )
+
+
+def check_artifact(config: Config) -> None:
+    """A path that leads nowhere is a slip of whoever typed it, and is told before anything is begun.
+
+    Raises:
+        ConfigError: `model.artifact` is not there.
+    """
+    path = config.model.artifact
+    if path is None or os.path.exists(path):
+        return
+    place = config.origins["model.artifact"].place
+    beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+    raise ConfigError(f"{place} {path}: there is no such file or folder{nearest(path.name, beside)}")
 
 
 def _own_values(family: str, layers: Layers, origins: dict[str, Origin]) -> dict[str, dict[str, object]]:

@@ -51,18 +51,28 @@ def test_an_output_is_made_again_only_when_an_input_has_other_content(build: Mod
     assert copy_with(build, tmp_path, "two") == 1
 
 
-def test_a_bad_option_is_refused_before_anything_is_compiled(
-    build: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--port", "9000"], "unknown option --port; did you mean --server-bind 127.0.0.1:9000?"),
+        (["--model-artifact", "/no.gguf"], "--model-artifact /no.gguf: there is no such file or folder"),
+    ],
+)
+def test_what_is_mistyped_is_refused_before_anything_is_compiled(
+    words: list[str],
+    says: str,
+    build: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setattr(build, "PYTHON", Path("/nowhere"))
     monkeypatch.setattr(build, "install", lambda groups: pytest.fail("it installed"))
     monkeypatch.setattr(build, "native", lambda: pytest.fail("it compiled"))
     with pytest.raises(SystemExit) as ended:
-        build.serve(["--port", "9000"])
+        build.serve(words)
     assert ended.value.code == 2
-    told = capfd.readouterr().err
-    assert told == "ignis-server: unknown option --port; did you mean --server-bind 127.0.0.1:9000?\n"
+    assert capfd.readouterr().err == f"ignis-server: {says}\n"
 
 
 def test_the_configuration_is_read_without_any_package() -> None:
