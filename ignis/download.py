@@ -66,13 +66,13 @@ def fetch(
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / f"{wanted.name}.wheel.part", halt) as wheel:
+        share = _Share(wanted.size_bytes, moved)
+        with locked(folder / f"{wanted.name}.wheel.part", halt, lambda here: share(here, 0, None)) as wheel:
             is_done = False
             try:
                 path = verified(wanted, folder)
                 if path is None:
                     _check_space(wanted, folder, wheel)
-                    share = _Share(wanted.size_bytes, moved)
                     path = _Fetch(wanted, folder, client, wheel, share, halt, wait or halt.wait, clock).from_any()
                     share.end()
                 else:

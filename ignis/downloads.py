@@ -52,7 +52,9 @@ class Download:
     done_bytes: int = 0
     total_bytes: int = 0
     rate: Rate | None = None
-    """Once it runs."""
+    """Once it runs; of what it brings itself."""
+    growth: Rate | None = None
+    """Likewise, of what is here, whoever brings it: another process may, which is waited for."""
     reason: str = ""
     """Why it failed, or waits just now."""
     error: IgnisError | None = None
@@ -69,6 +71,12 @@ class Download:
     @property
     def bytes_per_second(self) -> float:
         return 0.0 if self.rate is None or self.is_over else self.rate.now()
+
+    @property
+    def seconds_left(self) -> float:
+        """As far as one can tell; infinite where nothing moves."""
+        rate = self.bytes_per_second or (0.0 if self.growth is None else self.growth.now())
+        return max(0, self.total_bytes - self.done_bytes) / rate if rate else math.inf
 
 
 class Downloads:
@@ -210,7 +218,8 @@ class Downloads:
                     download.state = DownloadState.RUNNING
                     self._on_change()
                     download.rate = Rate(self._clock)
-                    note = Note(download, self._metrics, progress, download.rate)
+                    download.growth = Rate(self._clock)
+                    note = Note(download, self._metrics, progress, download.rate, download.growth)
                     # Abandoned by a stop and by a shutdown: its part is gone on with by the next one.
                     download.path = await trio.to_thread.run_sync(
                         fetch_model, download.entry, self.config, note, download.halt, abandon_on_cancel=True
@@ -246,12 +255,14 @@ class Note:
     metrics: Metrics
     progress: Progress | None
     rate: Rate
+    growth: Rate
     came_bytes: int = 0
 
     def __call__(self, done_bytes: int, total_bytes: int, came_bytes: int) -> None:
         download = self.download
         download.done_bytes, download.total_bytes = done_bytes, total_bytes
         self.rate(came_bytes)
+        self.growth(done_bytes)
         if came_bytes > self.came_bytes:
             self.metrics.count("ignis_model_download_bytes", came_bytes - self.came_bytes)
             self.came_bytes = came_bytes

@@ -133,10 +133,7 @@ class FirstModel:
 
         def seconds_left() -> float:
             download = self._downloads.known.get(entry.id)
-            rate = 0.0 if download is None else download.bytes_per_second
-            if download is None or not rate:
-                return math.inf
-            return max(0, download.total_bytes - download.done_bytes) / rate
+            return math.inf if download is None else download.seconds_left
 
         self._keeper.expect(self._name, seconds_left)
 

@@ -114,8 +114,11 @@ def remove(wanted: PinnedFile, folder: Path) -> list[Path]:
 
 
 @contextlib.contextmanager
-def locked(path: Path, halt: Halt) -> Iterator[BinaryIO]:
+def locked(path: Path, halt: Halt, look: Callable[[int], None] = lambda _size_bytes: None) -> Iterator[BinaryIO]:
     """Opens a file for reading and writing that nobody else has open this way; waits for one who has.
+
+    Args:
+        look: called now and then meanwhile, with the bytes that the other has brought.
 
     Raises:
         StoppedError: it was stopped meanwhile.
@@ -131,6 +134,7 @@ def locked(path: Path, halt: Halt) -> Iterator[BinaryIO]:
                 if not has_said:
                     halt.on_wait(f"{path.name} is being written by somebody else, who is waited for")
                 has_said = True
+                look(os.fstat(file.fileno()).st_size)
                 halt.wait(_LOCK_LOOK_S)
                 continue
             # Whoever held it may have removed it meanwhile; a lock on a nameless file keeps nobody out.

@@ -76,7 +76,7 @@ def fetch_file(
     )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(part, halt) as output:
+        with locked(part, halt, lambda here: moved(min(here, file.size_bytes), 0)) as output:
             is_kept = True
             try:
                 if verified(file, folder) is None:

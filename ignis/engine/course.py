@@ -26,12 +26,14 @@ _USUAL_LOAD_S = 2.0
 _CHANGES_KEPT = 20
 _MOST_RETRY_S = 600
 UNKNOWN_RETRY_S = 30
-"""Where a person has to do something first."""
+"""Where a person has to do something first, or nobody can tell."""
 _FIRST_REST_S, _LONGEST_REST_S = 5.0, 60.0
 
 
 def retry_after_s(seconds: float) -> int:
-    """What a client is told that is to come back after so long, as far as one can tell."""
+    """What a client is told that is to come back after so long, as far as one can tell; infinite: nobody can."""
+    if seconds == math.inf:
+        return UNKNOWN_RETRY_S
     return math.ceil(min(_MOST_RETRY_S, max(1.0, seconds)))
 
 

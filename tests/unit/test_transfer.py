@@ -22,6 +22,7 @@ from ignis.config_fields import DownloadConfig
 from ignis.errors import ConfigError, DownloadError, ModelFileError
 from ignis.halt import Halt, StoppedError
 from ignis.hub import HubClient, HubFile, is_repository
+from ignis.pinned import locked
 from ignis.transfer import fetch_file
 from ignis.web import UnfitAddressError
 from tests.fakes.mirror import Handler, Mirror, reply, serving
@@ -227,6 +228,23 @@ def test_of_two_that_fetch_one_file_one_waits(mirror: Mirror, tmp_path: Path) ->
 
 
 # --- another content
+
+
+def test_who_waits_for_another_sees_how_far_that_one_is(mirror: Mirror, tmp_path: Path) -> None:
+    halt, seen = Halt(), list[tuple[int, int]]()
+    client = HubClient.from_config(DownloadConfig(endpoint=mirror.url), {})
+    with locked(tmp_path / "tiny.gguf.part", Halt()) as other:
+
+        def moved(here: int, came: int) -> None:
+            seen.append((here, came))
+            other.write(CONTENT[:1000])
+            other.flush()
+            if len(seen) == 3:
+                halt.stop()
+
+        with pytest.raises(StoppedError):
+            fetch_file(FILE, tmp_path, client, moved, halt)
+    assert seen == [(0, 0), (1000, 0), (2000, 0)]
 
 
 def test_a_bit_that_flips_on_the_way_costs_one_more_transfer(mirror: Mirror, tmp_path: Path) -> None:

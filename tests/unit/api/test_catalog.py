@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import json
+import math
 import re
 import shutil
 import threading
@@ -318,12 +319,26 @@ def test_the_rate_and_the_count_are_of_what_came_not_of_what_was_there() -> None
     catalog = load_catalog()
     download = Download(catalog.models[catalog.default], rate=Rate(lambda: next(times)))
     assert download.rate is not None
-    note = Note(download, metrics, None, download.rate)
+    note = Note(download, metrics, None, download.rate, Rate(lambda: 1.0))
     note(100, 2000, 100)
     # A file that was there is found to be right meanwhile.
     note(1900, 2000, 700)
     assert (download.done_bytes, download.bytes_per_second) == (1900, 300.0)
     assert "ignis_model_download_bytes_total 700.0" in metrics.expose().decode()
+
+
+def test_the_time_left_is_by_what_comes_whoever_brings_it() -> None:
+    now_s = 0.0
+    catalog, rate, growth = load_catalog(), Rate(lambda: now_s), Rate(lambda: now_s)
+    download = Download(catalog.models[catalog.default], rate=rate, growth=growth)
+    note = Note(download, Metrics("1"), None, rate, growth)
+    # Another process fetches it, and is waited for.
+    note(100, 2000, 0)
+    now_s = 2.0
+    note(300, 2000, 0)
+    assert (download.bytes_per_second, download.seconds_left) == (0.0, 17.0)
+    now_s = 20.0
+    assert download.seconds_left == math.inf
 
 
 async def test_of_three_models_two_come_at_a_time(mirror: Mirror, tmp_path: Path) -> None:

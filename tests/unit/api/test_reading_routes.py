@@ -128,7 +128,9 @@ async def test_health_says_what_is_wrong(state: EngineState, is_turning: bool, c
     [
         (None, "the model first is being looked for", "1"),
         (90.2, "the model first is being fetched", "91"),
-        (math.inf, "the model first is being fetched", "600"),
+        (4000.0, "the model first is being fetched", "600"),
+        # Nothing moves: that is no reason to stay away for long.
+        (math.inf, "the model first is being fetched", "30"),
     ],
 )
 async def test_health_and_the_list_say_that_the_first_model_is_on_its_way(
