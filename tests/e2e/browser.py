@@ -1,7 +1,8 @@
 """A Chromium for tests of the page, and a page in it that fails its test when it complains or asks another host."""
 
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,9 +38,12 @@ def opened_page(
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: complaints.append(request.url) if is_foreign(request.url, origin) else None)
-    page.goto(origin + path)
-    yield page
-    context.close()
+    try:
+        page.goto(origin + path)
+        yield page
+    finally:
+        # Of a test that failed too: its page would go on asking the server.
+        context.close()
     unknown = [complaint for complaint in complaints if known not in complaint]
     assert unknown == [], unknown
 
@@ -55,6 +59,14 @@ def wait_until(page: Page, ask: str) -> None:
           }}
         }}"""
     )
+
+
+def comes_to(read: Callable[[], object], wanted: object) -> None:
+    """Waits until what is read is what is wanted."""
+    end = time.perf_counter() + LIMIT_MS / 1000
+    while (found := read()) != wanted:
+        assert time.perf_counter() < end, f"it stays {found!r}, and is never {wanted!r}"
+        time.sleep(0.03)
 
 
 def origin(server: Server) -> str:

@@ -4,8 +4,12 @@
 
 Another seed is another story. To a last message `Say exactly: ...` it answers just that. Tokenizer, template, scheduler
 and routes are the real ones, with the real model's file.
+
+Two files in the folder where it runs command it, so that no test has to hurry: while HELD is there, no answer gets
+longer than the number of tokens in it, and no load comes to its end; while ENDED is there, each answer ends.
 """
 
+import math
 import os
 import sys
 import time
@@ -38,6 +42,8 @@ WORDS = (
 )
 VERBS = ("finds", "forgets", "carries", "follows", "hears", "paints", "opens", "answers")
 EXACTLY = "Say exactly: "
+HELD, ENDED = Path("held"), Path("ended")
+LOOK_S = 0.01
 
 
 def story(seed: int) -> str:
@@ -68,6 +74,8 @@ class PacedLeaf(ScriptedLeaf):
         self._tokenizer = load_tokenizer(checkpoint.vocabulary, checkpoint.special, shape.vocab_size)
         self._end = min(checkpoint.special.stop_ids)
         time.sleep(self._load_s)
+        while HELD.exists():
+            time.sleep(LOOK_S)
         super().load(checkpoint, layout, progress)
 
     def copy_page(self, step: CopyPage) -> None:
@@ -82,6 +90,8 @@ class PacedLeaf(ScriptedLeaf):
 
     def decode(self, step: DecodeRound, meanwhile: Callable[[], None] = lambda: None) -> Sequence[Draw]:
         meanwhile()
+        while longest_held() <= max(len(row.tokens) - row.tokens.num_prompt for row in step.rows):
+            time.sleep(LOOK_S)
         now = time.perf_counter()
         self._next_at = max(self._next_at + self._period_s, now - self._period_s)
         if self._next_at > now:
@@ -99,7 +109,15 @@ class PacedLeaf(ScriptedLeaf):
 
     def _draw_at(self, row: Row, num_tokens: int) -> Draw:
         answer, at = self._answers[row.lane], num_tokens - row.tokens.num_prompt
-        return Draw(answer[at] if at < len(answer) else self._end)
+        return Draw(answer[at] if at < len(answer) and not ENDED.exists() else self._end)
+
+
+def longest_held() -> float:
+    """Tokens of the longest answer that may be drawn now."""
+    try:
+        return int(HELD.read_text())
+    except FileNotFoundError:
+        return math.inf
 
 
 def main() -> int:

@@ -2,12 +2,15 @@
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from playwright.sync_api import Page, expect
 
 from tests.e2e.browser import CHROMIUM as CHROMIUM
+from tests.e2e.paced import ENDED, HELD
+from tests.e2e.server import Server
 
 LIMIT_MS = 20_000
 # A network that lets no WebSocket through.
@@ -17,6 +20,31 @@ NO_SOCKET = "window.WebSocket = class { constructor() { queueMicrotask(() => thi
 def paced(tokens_s: float, *options: str) -> list[str]:
     """The command of a server that tells its story at that pace."""
     return [sys.executable, "-m", "tests.e2e.paced", str(tokens_s), *options]
+
+
+@contextmanager
+def held(server: Server, tokens: int = 40) -> Iterator[None]:
+    """Meanwhile no answer of that paced server gets longer than so many tokens, and no load comes to its end."""
+    # One that was left by a page before would hold all others.
+    server.wait_metric("ignis_scheduler_requests", 0, state="running")
+    file, new = server.folder / HELD, server.folder / "new"
+    new.write_text(str(tokens))
+    new.replace(file)
+    try:
+        yield
+    finally:
+        file.unlink()
+
+
+@contextmanager
+def ended(server: Server) -> Iterator[None]:
+    """Meanwhile each answer of that paced server comes to its end."""
+    file = server.folder / ENDED
+    file.touch()
+    try:
+        yield
+    finally:
+        file.unlink()
 
 
 def open_page(context: Any, port: int, address: str = "#/chat") -> Page:

@@ -30,6 +30,7 @@ class Server:
         """Starts it. log: what it writes, in a folder where it runs unless told another; also_bind: further addresses
         of the API."""
         self.port, self.metrics_port, self.log_path = port, metrics_port, log
+        self.folder = folder or log.parent
         self.client = Client("127.0.0.1", port)
         self.base_url = f"http://127.0.0.1:{port}/v1"
         addresses = ",".join([f"127.0.0.1:{port}", *also_bind])
@@ -38,7 +39,7 @@ class Server:
         self.started = time.perf_counter()
         self._log = log.open("wb")
         self.process = subprocess.Popen(
-            [*command, *bind], stdout=self._log, stderr=subprocess.STDOUT, env=environment, cwd=folder or log.parent
+            [*command, *bind], stdout=self._log, stderr=subprocess.STDOUT, env=environment, cwd=self.folder
         )
 
     def at_once(self) -> "Server":

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.e2e.browser import wait_until
+from tests.e2e.browser import comes_to, wait_until
 from tests.e2e.playground import CHROMIUM, NO_SOCKET, answered, ask, cap, grown, open_page
 from tests.e2e.server import Server
 
@@ -178,13 +178,13 @@ def test_a_chat_deleted_while_it_answers_leaves_nothing(page: Page) -> None:
     page.click(".list li button")
     expect(page.locator(".list li")).to_have_count(0)
     expect(page.locator("#suggestions")).to_be_visible()
-    kept = """async () => { const { open } = await import("/ui/store/database.js");
+    is_empty = """async () => { const { open } = await import("/ui/store/database.js");
         const count = (store, database) => new Promise((resolve) => {
           const request = database.transaction(store).objectStore(store).count();
           request.onsuccess = () => resolve(request.result); });
         const database = await open();
         return await count("turns", database) + await count("pieces", database) === 0; }"""
-    page.wait_for_function(kept)
+    wait_until(page, is_empty)
 
 
 def test_turns_are_walked_and_worked_by_keys_alone(page: Page) -> None:
@@ -199,7 +199,7 @@ def test_turns_are_walked_and_worked_by_keys_alone(page: Page) -> None:
     expect(page.locator(".turn.user[data-keyed]").last).to_be_focused()
     assert focused(page) == "A story"
     page.keyboard.press("Alt+ArrowUp")
-    assert focused(page) == "One."
+    comes_to(lambda: focused(page), "One.")
     for key, place in (("s", "2 / 2"), ("Alt+ArrowLeft", "1 / 2"), ("Alt+ArrowRight", "2 / 2")):
         page.keyboard.press(key)
         expect(page.locator(".branches")).to_contain_text(place)

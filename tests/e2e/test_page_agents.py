@@ -1,7 +1,6 @@
 """Agents in a browser: tasks that run beside each other, and what they took."""
 
 import re
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.axe import findings
 from tests.e2e.browser import CHROMIUM, opened_page, origin, wait_until
+from tests.e2e.playground import held, paced
 from tests.e2e.server import Server, parse_events
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -118,37 +118,41 @@ def test_more_tasks_than_eight_wait_in_line_and_each_can_be_stopped(paced_page: 
     expect(row(page, 10)).to_contain_text("not run yet")
     page.click("#stop-all")
     ended(page)
-    assert page.locator(".task-table tr[data-state=STOPPED]").count() == 9
+    expect(page.locator(".task-table tr[data-state=STOPPED]")).to_have_count(9)
 
 
 def test_a_full_server_is_waited_for_and_the_page_says_so(browser: Browser, start_server: Any) -> None:
     # The browser itself writes each refusal into the console, so this page may complain.
     page = browser.new_context().new_page()
-    with start_server("--model-decode-lanes", "1", command=[sys.executable, "-m", "tests.e2e.paced", "40"]) as server:
+    with start_server("--model-decode-lanes", "1", command=paced(40)) as server:
         page.goto(f"{origin(server)}/ui/#/agents")
         cap(page, 60)
-        run(page, ["One", "Two"])
-        expect(page.locator(".task-table .wait:not(:empty)")).to_have_text(re.compile(r"full, again in \d+ s|place \d"))
+        with held(server):
+            run(page, ["One", "Two"])
+            waits = page.locator(".task-table .wait:not(:empty)")
+            expect(waits).to_have_text(re.compile(r"full, again in \d+ s|place \d"))
         assert all(ended(page))
         expect(page.locator(".totals")).to_contain_text("2 of 2 done")
         page.context.close()
 
 
-def test_tasks_are_kept_with_what_came_when_the_page_died_and_go_on(paced_page: Page) -> None:
+def test_tasks_are_kept_with_what_came_when_the_page_died_and_go_on(paced_page: Page, paced_server: Server) -> None:
     page = paced_page
     cap(page, 120)
-    run(page, ["One", "Two"])
-    expect(row(page, 1)).to_contain_text("writing")
-    wait_until(
-        page,
-        """async () => { const { open } = await import("/ui/state/agents.js");
-        const { readPieces } = await import("/ui/store/turns.js");
-        const kept = open.value.lanes.value.map((lane) => readPieces(lane.turn.value.id));
-        return (await Promise.all(kept)).every((pieces) => pieces.map(({ text }) => text).join("").length > 30); }""",
-    )
-    page.reload()
-    expect(row(page, 1)).to_contain_text("cut off")
-    before = ended(page)
+    with held(paced_server):
+        run(page, ["One", "Two"])
+        expect(row(page, 1)).to_contain_text("writing")
+        wait_until(
+            page,
+            """async () => { const { open } = await import("/ui/state/agents.js");
+            const { readPieces } = await import("/ui/store/turns.js");
+            const kept = open.value.lanes.value.map((lane) => readPieces(lane.turn.value?.id ?? ""));
+            const texts = (await Promise.all(kept)).map((pieces) => pieces.map(({ text }) => text).join(""));
+            return texts.every((text) => text.length > 30); }""",
+        )
+        page.reload()
+        expect(row(page, 1)).to_contain_text("cut off")
+        before = ended(page)
     assert all(len(text) > 30 for text in before)
     page.click("[aria-label='Resume task 2 exactly']")
     expect(row(page, 2)).to_contain_text("at limit")

@@ -1,7 +1,7 @@
 """The Monitor in a browser: what it shows is what the server's metrics say, over one clock."""
 
+import concurrent.futures
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
 from tests.e2e.browser import CHROMIUM, opened_page
-from tests.e2e.playground import paced
+from tests.e2e.playground import ended, paced
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -44,15 +44,18 @@ def page(browser: Browser, story: Server) -> Iterator[Page]:
 
 
 @contextmanager
-def answering(server: Server, count: int, tokens: int) -> Iterator[None]:
-    """So many answers are under way meanwhile; at the end they are whole."""
-    body = {"messages": [{"role": "user", "content": "Tell me."}], "max_tokens": tokens}
-    threads = [threading.Thread(target=lambda: server.client.chat(**body)) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    yield
-    for thread in threads:
-        thread.join()
+def answering(server: Server, count: int) -> Iterator[None]:
+    """So many answers are under way meanwhile, however long it takes; at the end they are whole."""
+    body = {"messages": [{"role": "user", "content": "Tell me."}], "max_tokens": 4000}
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        answers = [pool.submit(server.client.chat, **body) for _ in range(count)]
+        try:
+            server.wait_metric("ignis_scheduler_requests", count, state="running")
+            yield
+        finally:
+            with ended(server):
+                concurrent.futures.wait(answers)
+    assert [answer.result().finish for answer in answers] == ["stop"] * count
 
 
 def wait_samples(page: Page, more: int = 1) -> None:
@@ -65,7 +68,7 @@ def figure(page: Page, title: str) -> Any:
 
 def test_the_figures_say_what_the_server_does(page: Page, story: Server) -> None:
     expect(figure(page, "Lanes")).to_contain_text("0 of 8")
-    with answering(story, 3, 160):
+    with answering(story, 3):
         expect(figure(page, "Lanes")).to_contain_text("3 of 8")
         expect(page.locator(".slot.decode")).to_have_count(3)
         expect(figure(page, "Decode").locator("b")).to_have_text(re.compile(r"[1-9]\d+"))
@@ -81,7 +84,9 @@ def test_the_figures_say_what_the_server_does(page: Page, story: Server) -> None
 def test_memory_is_drawn_as_the_plan_has_it(page: Page, story: Server) -> None:
     names = re.findall(r'line="(\w+)"', story.client.request("GET", "/ui/metrics")[2].decode())
     sizes = {name: story.metric("ignis_vram_reserved_bytes", line=name) for name in names}
+    wait_samples(page)
     page.get_by_label("Memory as a table", exact=True).click()
+    expect(page.locator(".memory tbody tr").first).to_be_visible()
     rows = [row.split("\t") for row in page.locator(".memory tbody tr").all_inner_texts()]
     shown = {row[0]: float(row[1].replace(",", "")) for row in rows}
     assert {name: shown[name] for name in shown if name in sizes} == {
@@ -96,7 +101,7 @@ def test_a_pause_freezes_the_pictures_and_collecting_goes_on(page: Page, story: 
     wait_samples(page)
     page.get_by_role("button", name="Pause").click()
     expect(page.locator(".shown")).to_contain_text("paused at")
-    with answering(story, 2, 360):
+    with answering(story, 2):
         wait_samples(page, 2)
         assert story.metric("ignis_scheduler_requests", state="running") == 2
         expect(figure(page, "Lanes")).to_contain_text("0 of 8")
@@ -109,7 +114,7 @@ def test_it_shows_what_was_before_it_was_opened(browser: Browser, story: Server)
     page.goto(f"http://127.0.0.1:{story.port}/ui/#/chat")
     expect(page.locator("#prompt")).to_be_visible()
     page.wait_for_function("() => performance.getEntriesByName('whole').length > 0")
-    with answering(story, 2, 200):
+    with answering(story, 2):
         wait_samples(page, 2)
     page.evaluate("location.hash = '#/monitor'")
     page.get_by_label("Requests as a table").click()
@@ -238,7 +243,7 @@ def test_on_a_phone_units_stand_at_their_numbers_and_figures_in_rows(browser: Br
     expect(figure(page, "Lanes")).to_contain_text("0 of 8")
     slots = page.locator("[role=img][aria-label$=free] > span")
     assert len({slot.evaluate("(slot) => slot.getBoundingClientRect().top") for slot in slots.all()}) == 1
-    with answering(story, 1, 200):
+    with answering(story, 1):
         expect(figure(page, "First token")).to_contain_text("p95")
         expect(figure(page, "Between tokens")).to_contain_text("p95")
         gaps: list[float] = page.locator(".big:has(span:last-child:not(:empty))").evaluate_all(
@@ -274,7 +279,7 @@ def test_axe_finds_nothing_and_nothing_moves(
     expect(figure(page, "Lanes")).to_contain_text("0 of 8")
     page.evaluate(SHIFTS)
     assert findings(page, axe) == []
-    with answering(story, 2, 120):
+    with answering(story, 2):
         wait_samples(page, 2)
     page.locator(".others").scroll_into_view_if_needed()
     expect(page.locator(".others tbody tr").first).to_be_visible()

@@ -5,7 +5,8 @@ import signal
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.e2e.playground import CHROMIUM, LIMIT_MS, Start, answered, ask, grown, open_page, paced
+from tests.e2e.browser import wait_until
+from tests.e2e.playground import CHROMIUM, LIMIT_MS, Start, answered, ask, grown, held, open_page, paced
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -19,15 +20,17 @@ def test_what_is_sent_while_an_answer_runs_goes_after_it_as_it_was_edited(
     context: BrowserContext, story_server: Server
 ) -> None:
     page = open_page(context, story_server.port)
-    ask(page, "Say exactly: " + "one two three " * 150)
-    grown(page, 4)
-    ask(page, "Say exactly: Wrong.")
-    ask(page, "Say exactly: Last.")
-    expect(page.locator(".queue li")).to_have_count(2)
-    expect(page.locator("#prompt")).to_have_value("")
-    page.click(".queue .edit >> nth=0")
-    page.fill(".queue textarea", "Say exactly: Right.")
-    page.press(".queue textarea", "Enter")
+    with held(story_server):
+        ask(page, "Say exactly: " + "one two three " * 60)
+        grown(page, 4)
+        ask(page, "Say exactly: Wrong.")
+        ask(page, "Say exactly: Last.")
+        expect(page.locator(".queue li")).to_have_count(2)
+        expect(page.locator("#prompt")).to_have_value("")
+        page.click(".queue .edit >> nth=0")
+        page.fill(".queue textarea", "Say exactly: Right.")
+        page.press(".queue textarea", "Enter")
+        expect(page.locator(".queue textarea")).to_have_count(0)
     expect(page.locator(".queue")).to_have_count(0, timeout=LIMIT_MS)
     assert [text.strip() for text in answered(page, 3)[1:]] == ["Right.", "Last."]
     assert said(page)[1:] == ["Say exactly: Right.", "Say exactly: Last."]
@@ -35,11 +38,12 @@ def test_what_is_sent_while_an_answer_runs_goes_after_it_as_it_was_edited(
 
 def test_a_message_that_waits_can_be_dropped(context: BrowserContext, story_server: Server) -> None:
     page = open_page(context, story_server.port)
-    ask(page, "Say exactly: " + "one two three " * 60)
-    grown(page, 4)
-    ask(page, "Never sent")
-    page.click(".queue .drop")
-    expect(page.locator(".queue")).to_have_count(0)
+    with held(story_server):
+        ask(page, "Say exactly: " + "one two three " * 60)
+        grown(page, 4)
+        ask(page, "Never sent")
+        page.click(".queue .drop")
+        expect(page.locator(".queue")).to_have_count(0)
     answered(page)
     page.reload()
     answered(page)
@@ -134,10 +138,12 @@ def test_what_is_typed_at_once_after_a_new_chat_was_asked_for_is_in_it(
 def test_what_is_typed_into_a_new_chat_survives_a_reload(context: BrowserContext, story_server: Server) -> None:
     page = open_page(context, story_server.port)
     page.type("#prompt", "not sent yet")
-    kept = """async () => { const { open } = await import("/ui/state/chats.js");
+    wait_until(
+        page,
+        """async () => { const { open } = await import("/ui/state/chats.js");
         const store = await import("/ui/store/database.js");
-        return (await store.get("drafts", open.value.id))?.text === "not sent yet"; }"""
-    page.wait_for_function(kept)
+        return (await store.get("drafts", open.value.id))?.text === "not sent yet"; }""",
+    )
     page.reload()
     expect(page.locator("#prompt")).to_have_value("not sent yet")
     ask(page, "Say exactly: Sent.")
@@ -206,6 +212,12 @@ def test_a_message_on_its_way_is_no_draft_and_what_is_typed_meanwhile_is(
         route.continue_()
     assert answered(page) == ["One."]
     expect(page.locator("#prompt")).to_have_value("Next")
+    wait_until(
+        page,
+        """async () => { const { open } = await import("/ui/state/chats.js");
+        const store = await import("/ui/store/database.js");
+        return (await store.get("drafts", open.value.id))?.text === "Next"; }""",
+    )
     page.reload()
     expect(page.locator("#prompt")).to_have_value("Next")
 

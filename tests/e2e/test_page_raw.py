@@ -22,7 +22,9 @@ def raw(page: Page) -> list[Any]:
     """The request and the answer, as they are shown as text."""
     page.click("#tab-raw")
     page.click("#raw-text")
-    return [json.loads(text) for text in page.locator("#panel-body pre").all_inner_texts()]
+    shown = page.locator("#panel-body pre")
+    expect(shown).to_have_count(2)
+    return [json.loads(text) for text in shown.all_inner_texts()]
 
 
 def test_the_panel_tells_of_the_answer_that_was_chosen(page: Page, axe: str) -> None:

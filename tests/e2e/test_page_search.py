@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
+from tests.e2e.browser import wait_until
 from tests.e2e.playground import CHROMIUM, open_page
 from tests.e2e.server import Server
 
@@ -86,11 +87,12 @@ def test_older_chats_come_into_the_list_when_asked_for(page: Page) -> None:
     # One that is not in the list is found, opened and renamed all the same.
     page.fill("#search-chats", "old 0")
     page.click(".list section li a")
+    expect(page.locator(".bar .title")).to_have_value("Old 0")
     page.fill("#search-chats", "")
     page.fill(".bar .title", "Renamed")
     page.press(".bar .title", "Tab")
-    page.wait_for_function(
-        """async () => (await (await import("/ui/store/conversations.js")).read("c0")).title === "Renamed" """
+    wait_until(
+        page, """async () => (await (await import("/ui/store/conversations.js")).read("c0")).title === "Renamed" """
     )
     page.fill("#search-chats", "renamed")
     expect(page.locator(".list section li .name")).to_have_text("Renamed")

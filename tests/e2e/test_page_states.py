@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,22 +10,20 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.e2e.playground import CHROMIUM, LIMIT_MS, NO_SOCKET, Start, answered, ask, grown, open_page, paced
+from tests.e2e.playground import CHROMIUM, LIMIT_MS, NO_SOCKET, Start, answered, ask, grown, held, open_page, paced
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
-SLOW_LOAD_S = 2.5
 
 
 @pytest.fixture(scope="module")
 def sleepy(start_server: Start, real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Two models of one file, each of which takes its time to load; one lane."""
+    """Two models of one file; one lane."""
     folder = tmp_path_factory.mktemp("models")
     for name in ("alpha", "beta"):
         os.link(real_model, folder / f"{name}.gguf")
     flags = ["--download-path", str(folder), "--model-decode-lanes", "1"]
-    command = paced(60, "--load-s", str(SLOW_LOAD_S))
-    with start_server(*flags, command=command, model=folder / "alpha.gguf") as server:
+    with start_server(*flags, command=paced(60), model=folder / "alpha.gguf") as server:
         yield server
 
 
@@ -37,9 +36,10 @@ def test_a_sleeping_model_is_woken_by_a_message_which_says_so(context: BrowserCo
     page.click("#model")
     expect(page.locator(".chip .menu")).to_contain_text("wakes with your next message")
     page.keyboard.press("Escape")
-    ask(page, "Say exactly: Awake.")
-    expect(page.locator(".turn .waiting")).to_contain_text("Loading the model")
-    expect(page.locator("#model")).to_contain_text("loading")
+    with held(sleepy):
+        ask(page, "Say exactly: Awake.")
+        expect(page.locator(".turn .waiting")).to_contain_text("Loading the model")
+        expect(page.locator("#model")).to_contain_text("loading")
     assert answered(page) == ["Awake."]
 
 
@@ -48,10 +48,11 @@ def test_a_switch_is_said_where_the_message_is_held(context: BrowserContext, sle
     expect(page.locator("#model-name")).to_be_visible()
     other = "beta" if page.locator("#model-name").inner_text() == "alpha" else "alpha"
     page.click("#model")
-    page.click(f".chip .menu .row:has-text('{other}')")
-    ask(page, "Say exactly: Other.")
-    expect(page.locator(".turn .waiting")).to_contain_text(f"Switching to {other}")
-    expect(page.locator(".turn .waiting")).to_contain_text("1 s")
+    with held(sleepy):
+        page.click(f".chip .menu .row:has-text('{other}')")
+        ask(page, "Say exactly: Other.")
+        expect(page.locator(".turn .waiting")).to_contain_text(f"Switching to {other}")
+        expect(page.locator(".turn .waiting .about")).to_have_text(re.compile(r"^\d+ s$"))
     assert answered(page) == ["Other."]
     expect(page.locator("#model-name")).to_have_text(other)
 

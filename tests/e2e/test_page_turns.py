@@ -62,7 +62,7 @@ def test_a_call_shows_its_arguments_as_a_tree_and_its_result_folded(page: Page) 
     keep(page, {"tools": [{"name": "weather", "arguments": json.dumps(arguments), "result": result}]})
     card = page.locator(".tool-card")
     expect(card.locator("strong")).to_have_text("weather")
-    assert card.locator(".tree .key").all_inner_texts() == ["city", "days", "0", "1", "options", "unit"]
+    expect(card.locator(".tree .key")).to_have_text(["city", "days", "0", "1", "options", "unit"])
     expect(card.locator(".tree summary").first).to_contain_text("2 items")
     expect(card.locator(".result pre")).to_have_text("line 0\nline 1\nline 2 …")
     card.locator(".more").click()
@@ -217,7 +217,7 @@ def cap(page: Page, tokens: int) -> None:
 def test_tokens_show_what_else_they_could_have_been(page: Page) -> None:
     cap(page, 8)
     page.click("#tab-turn")
-    assert not page.locator("#logprobs").is_checked()
+    expect(page.locator("#logprobs")).not_to_be_checked()
     page.check("#logprobs")
     page.fill("#prompt", "Write a long story about a lighthouse.")
     page.press("#prompt", "Enter")
@@ -225,12 +225,14 @@ def test_tokens_show_what_else_they_could_have_been(page: Page) -> None:
     expect(tokens).to_have_count(8)
     page.click("#tab-raw")
     page.click("#raw-text")
-    pres = page.locator("#panel-body pre").all_inner_texts()
-    request, answer = json.loads(pres[0]), json.loads(pres[1])
+    shown = page.locator("#panel-body pre")
+    expect(shown).to_have_count(2)
+    request, answer = (json.loads(text) for text in shown.all_inner_texts())
     assert (request["logprobs"], request["top_logprobs"]) == (True, 5)
     assert "".join(tokens.all_text_contents()) == answer["choices"][0]["message"]["content"]
     tokens.nth(2).hover()
     rows = page.locator(".choices tr")
+    expect(rows.first).to_be_visible()
     assert rows.count() in {5, 6}
     shares = [
         float(text.removesuffix(" %").removeprefix("< ")) for text in rows.locator("td:last-child").all_inner_texts()
