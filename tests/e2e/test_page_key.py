@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
-from tests.e2e.browser import opened_page, origin
-from tests.e2e.playground import CHROMIUM, Start, answered, ask, paced
+from tests.e2e.browser import comes_to, opened_page, origin
+from tests.e2e.playground import CHROMIUM, Start, answered, ask, open_page, paced
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -43,4 +43,31 @@ def test_such_a_key_that_an_older_page_kept_is_dropped(browser: Browser, locked:
         assert page.evaluate("sessionStorage.getItem('ignis.key')") is None
         page.fill("#key-input", "sk-right")
         page.press("#key-input", "Enter")
+        expect(page.locator("#model-name")).to_be_visible()
+
+
+def test_a_refusal_of_what_was_asked_before_asks_for_no_key_again(browser: Browser, locked: Server) -> None:
+    late: list[Route] = []
+    # The browser writes each refusal into the console, so this page may complain.
+    with browser.new_context() as context:
+        page = open_page(context, locked.port)
+        page.route("**/v1/config/origins", lambda route: late.append(route))
+        for leave in ("Escape", "Enter"):
+            expect(page.get_by_role("dialog")).to_be_visible()
+            page.evaluate(
+                """() => { window.late = import("/ui/api/client.js").then(async ({ client }) => {
+                await client.get("/v1/config/origins").catch(() => {});
+                await new Promise((next) => requestAnimationFrame(() => setTimeout(next))); }); }"""
+            )
+            comes_to(lambda: page.evaluate("1") * len(late), 1)
+            if leave == "Enter":
+                page.fill("#key-input", "sk-right")
+            page.keyboard.press(leave)
+            expect(page.get_by_role("dialog")).to_have_count(0)
+            late.pop().continue_()
+            page.evaluate("window.late")
+            expect(page.get_by_role("dialog")).to_have_count(0)
+            if leave == "Escape":
+                # What a person does asks for it anew.
+                ask(page, "Say exactly: Let in.")
         expect(page.locator("#model-name")).to_be_visible()

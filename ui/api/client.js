@@ -4,6 +4,8 @@ import { ApiError, isAbort } from "./errors.js";
 
 class Client {
   #key = "";
+  /** Counts up with each word of a person about the key. */
+  #words = 0;
   /** @type {(hasContact: boolean) => void} */
   #onContact = () => {};
   #onRefusedKey = () => {};
@@ -26,6 +28,12 @@ class Client {
   /** @param {string} key */
   useKey(key) {
     this.#key = key;
+    this.settleKey();
+  }
+
+  /** A person has decided about the key: a refusal of what was asked before says nothing new. */
+  settleKey() {
+    this.#words += 1;
   }
 
   /**
@@ -67,6 +75,7 @@ class Client {
   async open(path, options = {}, isAside = false) {
     const headers = new Headers(options.headers);
     if (this.#key) headers.set("Authorization", `Bearer ${this.#key}`);
+    const words = this.#words;
     let response;
     try {
       response = await fetch(path, { ...options, headers });
@@ -77,7 +86,7 @@ class Client {
     }
     this.#onContact(true);
     if (response.ok) return response;
-    if (response.status === 401) this.#onRefusedKey();
+    if (response.status === 401 && words === this.#words) this.#onRefusedKey();
     throw await refusal(response);
   }
 

@@ -58,7 +58,8 @@ export async function watch() {
   let retryMs = FIRST_RETRY_MS;
   while (!aborted.aborted) {
     await ask(aborted);
-    if (aborted.aborted) return;
+    // Without a key there is nothing to look for, and each look would ask a person for it once more.
+    if (aborted.aborted || status.value === "locked") return;
     let pauseMs = status.value === "loading" || status.value === "switching" ? BUSY_PAUSE_MS : CALM_PAUSE_MS;
     if (isConnected.value) retryMs = FIRST_RETRY_MS;
     else {

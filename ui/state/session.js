@@ -88,6 +88,7 @@ export function useKey(key) {
 }
 
 export function refuseKey() {
+  client.settleKey();
   isKeyWanted.value = false;
 }
 
