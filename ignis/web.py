@@ -129,6 +129,9 @@ def open_address(
         if isinstance(reason, FileNotFoundError):
             raise FinalError(f"{redact(url)}: is not there") from error
         told = f"no answer was whole after {HEAD_LIMIT_S:.0f} s" if watch.is_late else why(reason)
+        # urllib puts the proxy in the host's place. Whose connection failed is its, not the address' own.
+        if request.host and request.host != urllib.parse.urlsplit(url).netloc:
+            told += f" (by the proxy {request.host})"
         is_no_address = isinstance(reason, ValueError | OverflowError)
         kind = UnfitAddressError if is_no_address else FinalError if url.startswith("file:") else DownloadError
         raise kind(f"{redact(url)}: {told}") from error

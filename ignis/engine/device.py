@@ -29,7 +29,8 @@ def open_leaf(wanted: DeviceKind, log: Log) -> NativeLeaf:
 def _opened(kind: DeviceKind, log: Log, reason: str | None) -> NativeLeaf:
     path = bundle.library(_LIBRARIES[kind])
     if not path.exists():
-        raise ModelLoadError(f"this build has no {kind.upper()} leaf")
+        hint = "; build.py makes one where there are a card and CUDA 13's nvcc" if kind is DeviceKind.CUDA else ""
+        raise ModelLoadError(f"this build has no {kind.upper()} leaf{hint}")
     leaf = NativeLeaf(path)
     device = leaf.probe()
     if device.has_own_memory != (kind is DeviceKind.CUDA):

@@ -431,6 +431,11 @@ def test_an_error_of_the_index_is_named(index: Index, tmp_path: Path, status: in
         fetch(WANTED, tmp_path, index.client(), ignore, Halt())
 
 
+def test_that_there_is_no_place_to_ask_is_said(tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match="could not be fetched: pip is told of no index and of no folder of wheels"):
+        fetch(WANTED, tmp_path, IndexClient(IndexSettings(indexes=())), ignore, Halt())
+
+
 def test_nobody_listening_is_said(tmp_path: Path, free_port: int) -> None:
     client = IndexClient(IndexSettings(indexes=(f"http://127.0.0.1:{free_port}/simple",)))
     with pytest.raises(DownloadError, match="Connection refused"):

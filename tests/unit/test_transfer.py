@@ -641,6 +641,17 @@ def test_a_proxy_of_the_environment_is_asked(mirror: Mirror, tmp_path: Path, mon
     assert [asked.path for asked in mirror.asked] == ["http://hub.test" + ADDRESS]
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_is_not_there_is_named(free_port: int, monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+    monkeypatch.setenv(f"{scheme}_proxy", f"http://me:secret@127.0.0.1:{free_port}")
+    monkeypatch.setenv("no_proxy", "")
+    client = HubClient.from_config(DownloadConfig(endpoint=f"{scheme}://hub.test"), {})
+    with pytest.raises(DownloadError) as caught, client.open(FILE, 0):
+        pass
+    reason = f"Connection refused (by the proxy 127.0.0.1:{free_port})"
+    assert caught.value.message == f"{scheme}://hub.test{ADDRESS}: {reason}"
+
+
 @pytest.mark.parametrize(
     "text", ["owner", "a/b/c", "../b", "a/..", "a/b?c", "a b/c", "/b", "a/", "http://x/y", "a/b#c"]
 )
