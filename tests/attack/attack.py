@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.attack.calls import ask, ask_for, difference, short
+from tests.attack.calls import Outcome, ask, ask_for, difference, short
 from tests.attack.crowd import WAYS, Crowd, Tally
 from tests.attack.twin import write_twin
 from tests.attack.wants import Want, make
@@ -26,6 +26,8 @@ DRAIN_S = 10
 GROWTH_BYTES = 24 << 20
 AWAY = ("engine_full", "model_switching", "server_not_ready")
 """What requests may be told while models come and go."""
+CUT_EVENTS = ("ignis.model.load_failed", "ignis.model.switch_failed", "ignis.request.fault", "ignis.http.fault")
+"""Errors in the log that an order may cause."""
 ORDERED = ("greedy", "seeded", "shared greedy", "held", "call", "logprobs")
 """What the twin is asked, too."""
 
@@ -64,6 +66,8 @@ class Attack:
             ("stopped", 1.5, self.stopped),
             ("patches", 3, self.patches),
             ("switches", 4, self.switches),
+            ("cut", 1.5, self.cut),
+            ("damaged", 1.5, self.damaged),
             ("idle", 3, self.idle),
             ("terminated", 4, self.terminated),
             ("killed", 2, self.killed),
@@ -77,6 +81,9 @@ class Attack:
         for number, (name, share, deed) in enumerate(parts):
             left = sum(part[1] for part in parts[number:])
             now = time.monotonic()
+            if now > end - 1:
+                print(f"skip {', '.join(part[0] for part in parts[number:])}: the time is over", flush=True)
+                break
             self._guarded(name, deed, now + max(1.0, (end - now) * share / left))
         self._guarded("end", self.final, end)
 
@@ -280,6 +287,7 @@ class Attack:
     def storm(self, until: float) -> None:
         crowd = self.crowd()
         crowd.start(crowd.wanting, 5)
+        crowd.start(crowd.wanting_by_socket, 2)
         crowd.start_nuisances()
         time.sleep(max(1.0, until - time.monotonic()))
         tally = crowd.stop()
@@ -327,6 +335,7 @@ class Attack:
         """The process is halted for three seconds, as a suspended machine is, and goes on."""
         crowd = self.crowd()
         crowd.start(crowd.wanting, 6)
+        crowd.start(crowd.wanting_by_socket, 1)
         crowd.start(crowd.leaving_in_stream, 1)
         time.sleep(1)
         self.running.process.send_signal(signal.SIGSTOP)
@@ -352,6 +361,7 @@ class Attack:
         wants = [want for want in self.wants if want.lanes == 1]
         crowd = self.crowd(wants, AWAY)
         crowd.start(crowd.wanting, 4)
+        crowd.start(crowd.wanting_by_socket, 1)
         crowd.start(crowd.leaving_in_stream, 1, 0.3)
         crowd.start(crowd.watching, 1, 0.1)
         applied: Counter[str] = Counter()
@@ -405,6 +415,75 @@ class Attack:
         self.check("orders", is_right and made > 0, f"{dict(orders)}")
         self.settle(self.running, "switches")
 
+    def cut(self, until: float) -> None:
+        """Orders that have no patience: what runs is cut with a word, and what comes then is right."""
+        self.must_patch({"switch": {"drain_timeout": 0}})
+        crowd = self.crowd(allowed=(*AWAY, "engine_error"))
+        crowd.start(crowd.wanting_either, 5)
+        crowd.start(crowd.wanting_by_socket, 1)
+        orders: Counter[str] = Counter()
+        impossible: dict[str, dict[str, Any]] = {
+            "a pool of one page": {"vram": {"kv_pool_bytes": "64tok"}},
+            "a budget of nothing": {"vram": {"budget_bytes": 1 << 20}},
+            "another context": {"model": {"max_context": 1 << 20}},
+        }
+        while True:
+            choice = self.choose.random()
+            if choice < 0.4:
+                body = {"model": self.choose.choice(("first", "twin"))}
+                outcome = ask(self.running.port, "/v1/models/switch", body, self.limit_s)
+                orders[outcome.code or "switched"] += 1
+            elif choice < 0.6:
+                outcome = ask(self.running.port, "/v1/models/unload", {}, self.limit_s)
+                orders[outcome.code or "unloaded"] += 1
+            else:
+                what, document = self.choose.choice(list(impossible.items()))
+                orders[f"{what}: {self.patch(document)}"] += 1
+            if time.monotonic() > until - 1.5:
+                break
+            time.sleep(self.choose.random() * 0.4)
+        tally = crowd.stop()
+        self.must_patch({"switch": {"drain_timeout": 60}})
+        taken = [name for name in orders if name.endswith(("live", "reload"))]
+        self.check_tally("cut by orders", tally, f"; {dict(orders)}", least=0)
+        self.check("cut by orders, what cannot be", not taken, f"{taken or 'none of it was taken'}")
+        again = self.crowd()
+        for model in ("twin", "first"):
+            again.together([want for want in self.wants if model in want.known and want.lanes == 1][:4], model)
+        self.check_tally("cut by orders, then", again.stop(), least=8)
+        self.settle(self.running, "cut", CUT_EVENTS)
+
+    def damaged(self, until: float) -> None:
+        """The twin's file loses its end while it is read: its requests are told so, and the first model serves."""
+        twin = self.folder / "twin.gguf"
+        whole = twin.read_bytes()
+        told: Counter[str] = Counter()
+        crowd = self.crowd()
+        while True:
+            answers: list[Outcome] = []
+
+            def want(answers: list[Outcome] = answers) -> None:
+                answers.append(ask_for(self.running.port, self.wants[0], "stream", self.limit_s, model="twin"))
+
+            thread = threading.Thread(target=want, daemon=True)
+            thread.start()
+            time.sleep(self.choose.random() * 0.3)
+            os.truncate(twin, self.choose.choice((0, 1000, len(whole) // 5, len(whole) // 2, len(whole) - 1)))
+            thread.join(self.limit_s + 1)
+            (outcome,) = answers
+            told[outcome.code or outcome.lost or ("hung" if outcome.hung else "answered")] += 1
+            # The old file is no longer the one that is written.
+            twin.unlink()
+            twin.write_bytes(whole)
+            crowd.together([self.wants[0], self.wants[2]])
+            if time.monotonic() > until - 1:
+                break
+        is_right = set(told) <= {"model_load_failed", "answered", "model_not_found"}
+        self.check("damaged", is_right, f"the twin, cut while it is loaded: {dict(told)}")
+        crowd.together([self.wants[0]], "twin")
+        self.check_tally("damaged, the first", crowd.stop(), least=3)
+        self.settle(self.running, "damaged", CUT_EVENTS)
+
     def memory(self, server: Server) -> dict[str, int]:
         return {"resident": server.resident_bytes()}
 
@@ -415,6 +494,10 @@ class Attack:
         self.must_patch({"model": {"idle_unload": 1}})
         asleep: list[dict[str, int]] = []
         awake: list[dict[str, int]] = []
+        coming = self.crowd(single)
+        coming.start(lambda choose: self._come_as_it_leaves(coming, choose), 3)
+        time.sleep(min(6.0, max(0.0, until - time.monotonic()) / 3))
+        self.check_tally("coming as it is unloaded", coming.stop(), f"; {self._unloads(server):.0f} unloads so far")
         while len(asleep) < 2 or time.monotonic() < until - 3:
             crowd.together([self.choose.choice(single) for _ in range(8)])
             awake.append(self.memory(server))
@@ -431,6 +514,13 @@ class Attack:
             fell = all(up[kind] > down[kind] for up, down in zip(awake, asleep, strict=True))
             self.check(f"idle, {kind} memory", fell and grown < GROWTH_BYTES, figures)
         self.settle(server, "idle")
+
+    def _come_as_it_leaves(self, crowd: Crowd, choose: random.Random) -> None:
+        crowd.wanting(choose)
+        crowd.is_over.wait(choose.uniform(0.95, 1.1))
+
+    def _unloads(self, server: Server) -> float:
+        return server.metric("ignis_model_unloads_total", reason="idle")
 
     def terminated(self, until: float) -> None:
         """SIGTERM in the middle of everything: each request ends with a word, and the process with status 0."""
@@ -472,6 +562,7 @@ class Attack:
 
     def _load_it(self, crowd: Crowd) -> None:
         crowd.start(crowd.wanting, 5)
+        crowd.start(crowd.wanting_by_socket, 2)
         crowd.start_nuisances()
         time.sleep(2)
 

@@ -44,7 +44,7 @@ class _Chosen:
     logprobs: list[Any] = field(default_factory=list)
 
 
-class _Late(Exception):
+class Late(Exception):
     pass
 
 
@@ -60,7 +60,7 @@ class Line:
     def arm(self) -> None:
         left = self.end - time.monotonic()
         if left <= 0:
-            raise _Late
+            raise Late
         self.socket.settimeout(left)
 
     def lines(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
@@ -100,7 +100,7 @@ def ask(
         else:
             line.arm()
             _read_whole(response.read(), outcome)
-    except (_Late, TimeoutError):
+    except (Late, TimeoutError):
         outcome.hung = True
     except (OSError, http.client.HTTPException) as error:
         outcome.lost = f"{type(error).__name__}: {error}"
@@ -117,19 +117,19 @@ def _read_whole(content: bytes, outcome: Outcome) -> None:
     except ValueError:
         value = content.decode(errors="replace")
     if outcome.status >= 400:
-        _note_error(value["error"] if isinstance(value, dict) and "error" in value else {}, outcome)
+        note_error(value["error"] if isinstance(value, dict) and "error" in value else {}, outcome)
         if not outcome.code:
             outcome.lost = f"{outcome.status} without a code: {content[:200]!r}"
         return
-    outcome.answer = _answer_of(value) if isinstance(value, dict) else {"text": value}
+    outcome.answer = answer_of(value) if isinstance(value, dict) else {"text": value}
 
 
-def _note_error(error: Any, outcome: Outcome) -> None:
+def note_error(error: Any, outcome: Outcome) -> None:
     if isinstance(error, dict) and error.get("type") and error.get("code"):
         outcome.code, outcome.message = str(error["code"]), str(error.get("message"))
 
 
-def _answer_of(value: dict[str, Any]) -> dict[str, Any]:
+def answer_of(value: dict[str, Any]) -> dict[str, Any]:
     """What of a body has to be the same each time."""
     if value.get("object") == "chat.completion":
         chosen = {}
@@ -165,12 +165,13 @@ def _read_stream(line: Line, response: http.client.HTTPResponse, outcome: Outcom
         event = json.loads(data)
         kind = event.get("type", "")
         if event.get("error"):
-            _note_error(event["error"], outcome)
+            note_error(event["error"], outcome)
         elif kind in ("response.completed", "response.incomplete", "response.failed"):
             is_over = True
             if kind == "response.failed":
-                _note_error({"type": "in the stream", **event["response"]["error"]}, outcome)
-            outcome.answer = _answer_of(event["response"])
+                note_error({"type": "in the stream", **event["response"]["error"]}, outcome)
+                continue
+            outcome.answer = answer_of(event["response"])
         elif "choices" in event:
             model = event["model"]
             for choice in event["choices"]:

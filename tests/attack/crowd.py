@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from tests.attack.calls import Line, Outcome, ask, ask_for, difference, short
+from tests.attack.sockets import ask_by_socket, leave_socket
 from tests.attack.wants import Want
 
 WAYS = ("whole", "stream", "response")
@@ -53,7 +54,7 @@ class Tally:
             self.fault(f"{want.name}: no end after {outcome.seconds:.1f} s, status {outcome.status}")
         elif outcome.lost:
             if outcome.ended >= may_lose_after and not outcome.got_bytes:
-                self.note("lost while it ended")
+                self.note(f"{outcome.lost.partition(':')[0]} at the end")
             else:
                 since = (
                     "" if may_lose_after == float("inf") else f", {outcome.ended - may_lose_after:+.3f} s of the end"
@@ -145,6 +146,20 @@ class Crowd:
         model = choose.choice(("first", "twin"))
         wants = [want for want in self.wants if model in want.known]
         self._ask(choose.choice(wants), model, choose.choice(WAYS), choose.random() < 0.4)
+
+    def wanting_by_socket(self, choose: random.Random) -> None:
+        """One to four at once over one socket: they wait for a lane there, and none is told to come again."""
+        wants = choose.choices([want for want in self.wants if want.as_response], k=choose.randrange(1, 5))
+        for want, outcome in zip(wants, ask_by_socket(self.port, wants, "first", self.limit_s), strict=True):
+            allowed = [code for code in self.allowed if code != "engine_full"]
+            self.tally.judge(want, "first", outcome, allowed, self.may_lose_after)
+            if outcome.code or outcome.lost:
+                self.is_over.wait(0.1)
+
+    def leaving_socket(self, choose: random.Random) -> None:
+        want = next(want for want in self.wants if want.as_response)
+        leave_socket(self.port, want, self.limit_s, choose.random(), reset=choose.random() < 0.5)
+        self.tally.note("left a socket")
 
     def leaving_in_prefill(self, choose: random.Random) -> None:
         want = next(want for want in self.wants if want.name == "full")
@@ -252,6 +267,7 @@ class Crowd:
             self.leaving_in_stream,
             self.half_writing,
             self.reading_slowly,
+            self.leaving_socket,
             self.overlong,
         ):
             self.start(deed, pause_s=0.2)
