@@ -14,6 +14,8 @@ from ignis.catalog import Catalog, CatalogModel
 from ignis.config_fields import DownloadConfig, ModelConfig
 from ignis.downloads import Downloads, DownloadState
 from ignis.engine.keeper import ModelKeeper
+from ignis.engine.settings import LoadSettings
+from ignis.engine.vram import check_context
 from ignis.errors import IgnisError
 from ignis.fetching import ModelSource, locate_model, served_name, wanted_entry
 from ignis.halt import StoppedError
@@ -66,7 +68,7 @@ class FirstModel:
                 self._start(source, source.path)
 
     async def run(self) -> None:
-        """Has it loaded, as soon as it is here."""
+        """Has it loaded, as soon as it is here. Raises LoadPlanError: the configuration has to be mended."""
         try:
             source = await self._locate()
         except IgnisError as error:
@@ -95,7 +97,12 @@ class FirstModel:
 
     async def _have(self, entry: CatalogModel) -> Path | None:
         """Fetches it, where nobody at a terminal is against it, or waits until somebody else has. None: another model
-        was loaded meanwhile."""
+        was loaded meanwhile.
+
+        Raises:
+            LoadPlanError: it could not be loaded as the server is configured, by what the catalog says of it.
+        """
+        _check(entry, self._keeper.load_settings)
         try:
             await self._keeper.check_need(entry.id, entry.least_bytes)
         except IgnisError as error:
@@ -135,7 +142,7 @@ class FirstModel:
             download = self._downloads.known.get(entry.id)
             return math.inf if download is None else download.seconds_left
 
-        self._keeper.expect(self._name, seconds_left)
+        self._keeper.expect(self._name, seconds_left, partial(_check, entry))
 
     def _miss(self, entry: CatalogModel, error: IgnisError) -> None:
         """It was not fetched."""
@@ -208,6 +215,12 @@ class FirstModel:
             lines.append(f"  In a shell       ignis-server {words}, and the next request has it loaded")
         lines.append("  Of your own      ignis-server --model-artifact model.gguf (or a model's folder)")
         return "\n".join(lines)
+
+
+def _check(entry: CatalogModel, settings: LoadSettings) -> None:
+    """Raises LoadPlanError: it could not be loaded by them. What a download would show is known before it."""
+    if entry.context_tokens is not None:
+        check_context(settings.of(entry.architecture), entry.context_tokens)
 
 
 def _told(entry: CatalogModel) -> str:

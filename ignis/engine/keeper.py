@@ -121,7 +121,8 @@ class ModelKeeper:
         """Has the model loaded anew by other settings; where that fails, by the old ones again. An idle one is woken
         for it, for nobody knows otherwise whether they do. In turn as ask_switch.
 
-        Over at once where they are the same for this model, or where there is no model: the next load goes by them.
+        Over at once where they are the same for this model, or where there is no model: the next load goes by them;
+        and where the server's first model is on its way and could not be loaded by them.
 
         Args:
             param: what of the client's asks for it.
@@ -130,7 +131,15 @@ class ModelKeeper:
             SwitchInProgressError, DrainingError: as ask_switch.
         """
         self._check_turn(param)
-        reload = Reload(settings)
+        reload, expected = Reload(settings), self.course.expected
+        if expected is not None:
+            try:
+                expected.check(settings)
+            except LoadPlanError as error:
+                reload.settle(error)
+                return reload
+        # What a client has changed ends no server.
+        self._is_start = False
         if self.course.coming is not None or not self._settle_at_once(reload):
             self.course.asked = Asked(None, reload)
             self.course.note_change()
@@ -160,7 +169,17 @@ class ModelKeeper:
             course.asked = Asked(model)
         course.note_change()
 
-    def expect(self, name: str, seconds_left: Callable[[], float] | None = None) -> None:
+    @property
+    def load_settings(self) -> LoadSettings:
+        """What the next load goes by."""
+        return self._loader.settings
+
+    def expect(
+        self,
+        name: str,
+        seconds_left: Callable[[], float] | None = None,
+        check: Callable[[LoadSettings], None] = lambda _settings: None,
+    ) -> None:
         """The server's first model is on its way; `start_with`, `have_none` or `fail_start` follows.
 
         Requests for it are held until then, and any other model is served.
@@ -168,8 +187,9 @@ class ModelKeeper:
         Args:
             name: that clients will use.
             seconds_left: of its download, as far as one can tell; None: it is looked for on the disk.
+            check: as Expected.
         """
-        self.course.expected = Expected(name, seconds_left)
+        self.course.expected = Expected(name, seconds_left, check)
         self.course.note_change()
 
     def have_none(self, reason: str) -> None:

@@ -135,12 +135,17 @@ def context_of(checkpoint: Checkpoint, settings: EngineSettings) -> int:
         LoadPlanError: more is asked for than the model has.
     """
     trained = checkpoint.shape.context_tokens
-    if settings.max_context > trained:
+    check_context(settings, trained)
+    return settings.max_context or trained
+
+
+def check_context(settings: EngineSettings, trained_tokens: int) -> None:
+    """Raises LoadPlanError: more is asked for than a model of that context has."""
+    if settings.max_context > trained_tokens:
         raise LoadPlanError(
-            f"model.max_context is {settings.max_context}, and the model's context is {trained} tokens",
+            f"model.max_context is {settings.max_context}, and the model's context is {trained_tokens} tokens",
             "model.max_context",
         )
-    return settings.max_context or trained
 
 
 def plan_load(

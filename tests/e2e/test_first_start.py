@@ -274,6 +274,28 @@ def test_without_a_terminal_it_is_told_and_fetched(mirror: Mirror, tmp_path: Pat
     assert '"ignis.model.download"' not in text
 
 
+def test_a_context_that_the_catalog_denies_ends_the_start_before_anything_is_fetched(
+    mirror: Mirror, tmp_path: Path
+) -> None:
+    file = tmp_path / "catalog.json"
+    catalog = json.loads(file.read_text())
+    for entry in catalog["model"]:
+        entry["context_tokens"] = 4096
+    file.write_text(json.dumps(catalog))
+    bind = ["--server-bind", f"127.0.0.1:{free_port()}", "--server-metrics", "false"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "ignis", *bind, "--model-max-context", "8192"],
+        env=environment(mirror, tmp_path),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.returncode != 0
+    assert "model.max_context is 8192, and the model's context is 4096 tokens" in ended.stderr
+    assert mirror.asked == []
+
+
 @pytest.mark.parametrize(
     ("flags", "why"),
     [

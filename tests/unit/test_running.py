@@ -16,6 +16,7 @@ from ignis.engine.engine import Engine
 from ignis.engine.gate import KeeperSettings, Patience
 from ignis.engine.keeper import ModelKeeper
 from ignis.engine.settings import EngineSettings, LoadSettings
+from ignis.engine.vram import check_context
 from ignis.errors import (
     ConfigError,
     ConfigFieldNotPatchableError,
@@ -417,6 +418,15 @@ def _other_than(field: Any, value: Any) -> list[str]:
         "vram.allow_oversubscription": ["--vram-budget-bytes", "1G"],
     }
     return [f"{field.flag}={text}", *together.get(field.key, [])]
+
+
+async def test_a_context_that_the_first_model_has_not_is_refused_while_it_is_fetched(bench: Bench) -> None:
+    bench.keeper.expect("first", lambda: 90.0, lambda settings: check_context(settings.default, 64))
+    error = await bench.refused(model={"max_context": 128})
+    assert isinstance(error, ReloadFailedError) and error.param == "model.max_context"
+    assert "context is 64 tokens" in error.message and bench.loaded == ["a"]
+    await bench.patch(model={"max_context": 64})
+    assert bench.running.config.model.max_context == 64
 
 
 async def test_a_context_that_the_model_has_not_is_refused_while_it_serves(bench: Bench) -> None:

@@ -853,6 +853,16 @@ async def test_a_plan_that_cannot_be_ends_the_start(cold: Bench) -> None:
     assert ended.group_contains(LoadPlanError)
 
 
+async def test_what_a_client_has_changed_since_does_not_end_the_start(cold: Bench, nursery: trio.Nursery) -> None:
+    await cold.start_without(nursery)
+    cold.keeper.expect("a", lambda: 90.0)
+    assert cold.keeper.ask_reload(LoadSettings(replace(cold.engine.settings, max_context=1 << 20))).error is None
+    cold.find("a")
+    await until(lambda: cold.keeper.course.status is ModelStatus.FAILED)
+    with pytest.raises(ServerNotReadyError, match=r"model\.max_context"):
+        await cold.answer("a")
+
+
 async def test_a_shutdown_tells_those_who_wait(bench: Bench) -> None:
     bench.leaf.is_load_held = True
     ends: list[str] = []
