@@ -1,10 +1,10 @@
 """A browser that keeps nothing, or not as it should: the page goes on, and says once and in words what is not kept."""
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.e2e.browser import opened_page, origin
-from tests.e2e.playground import CHROMIUM, answered, ask
+from tests.e2e.playground import CHROMIUM, answered, ask, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -77,3 +77,23 @@ def test_a_database_that_never_opens_is_not_waited_for(browser: Browser, story_s
         )
         ask(page, "Say exactly: One.")
         assert answered(page) == ["One."]
+
+
+def test_the_open_chat_outlives_that_the_browser_clears_its_data(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    for number, word in enumerate(("One.", "Two."), start=1):
+        page.click("#new-chat")
+        ask(page, f"Say exactly: {word}")
+        assert answered(page) == [word]
+        expect(page.locator(".list li")).to_have_count(number)
+    other = context.new_page()
+    other.goto(f"{origin(story_server)}/ui/icon.svg")
+    other.evaluate(
+        "new Promise((done) => { indexedDB.deleteDatabase('ignis').onsuccess = () => done(); })",
+    )
+    ask(page, "Say exactly: Three.")
+    assert answered(page, 2) == ["Two.", "Three."]
+    expect(page.locator(".list li")).to_have_count(1)
+    expect(page.locator(".banner")).to_have_count(0)
+    page.reload()
+    assert answered(page, 2) == ["Two.", "Three."]

@@ -1,6 +1,7 @@
 // The conversations: their list, the open one, and every change to them; other tabs are told.
 
 import * as conversations from "../store/conversations.js";
+import { whenCleared } from "../store/database.js";
 import { hear, tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
 import { signal } from "../vendor/signals-core.js";
@@ -31,6 +32,7 @@ let wanted;
 
 export async function start() {
   hear(take);
+  whenCleared(keepAnew);
   await readList(PAGE);
 }
 
@@ -162,6 +164,14 @@ export function without(ids) {
 }
 
 // --- Internal
+
+/** The open chat outlives that the browser clears what it kept. */
+async function keepAnew() {
+  const records = [...[...turns.value.values()].map(({ record }) => record), ...waiting.value];
+  const own = records.filter(({ conversation }) => conversation === open.value.id);
+  if (open.value.updated) await keeping(() => stored.saveAll(own, open.value));
+  await readList(PAGE);
+}
 
 /** @param {number} limit */
 function readList(limit) {

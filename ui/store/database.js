@@ -7,6 +7,14 @@ const OPEN_MS = 10_000;
 
 /** @type {Promise<IDBDatabase> | null} */
 let opening = null;
+let isCleared = false;
+/** What keeps anew what the page still has. @type {() => unknown} */
+let renew = () => {};
+
+/** @param {() => unknown} work is done when a database that was cleared under the page is opened again, before anything else is */
+export function whenCleared(work) {
+  renew = work;
+}
 
 export function open() {
   opening ??= new Promise((resolve, reject) => {
@@ -15,15 +23,25 @@ export function open() {
     const timer = setTimeout(() => reject(new Error("it does not open its database")), OPEN_MS);
     request.onsuccess = () => {
       clearTimeout(timer);
+      const database = request.result;
       // A newer page in another tab wants to upgrade: it may, and this one is told at its next write.
-      request.result.onversionchange = () => request.result.close();
-      opening = Promise.resolve(request.result);
-      resolve(request.result);
+      database.onversionchange = ({ newVersion }) => (database.close(), newVersion === null && clear());
+      database.onclose = clear;
+      opening = Promise.resolve(database);
+      if (isCleared) renew();
+      isCleared = false;
+      resolve(database);
     };
     request.onerror = () => reject(request.error);
     request.onblocked = () => reject(new Error("another tab has an older page open"));
   });
   return opening;
+}
+
+/** What was in it is gone; the next that is kept goes into another one. */
+function clear() {
+  opening = null;
+  isCleared = true;
 }
 
 /** @param {IDBDatabase} database */
