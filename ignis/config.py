@@ -6,6 +6,7 @@ environment variable is not there. Every refusal is one line that names the flag
 allowed.
 """
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -112,14 +113,21 @@ def check_artifact(config: Config) -> None:
     """A path that leads nowhere is a slip of whoever typed it, and is told before anything is begun.
 
     Raises:
-        ConfigError: `model.artifact` is not there.
+        ConfigError: `model.artifact` is not there, or in a folder that may not be entered.
     """
     path = config.model.artifact
-    if path is None or os.path.exists(path):
+    if path is None:
         return
     place = config.origins["model.artifact"].place
-    beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
-    raise ConfigError(f"{place} {path}: there is no such file or folder{nearest(path.name, beside)}")
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        beside: list[str] = []
+        with contextlib.suppress(OSError):
+            beside = os.listdir(path.parent)
+        raise ConfigError(f"{place} {path}: there is no such file or folder{nearest(path.name, beside)}") from error
+    except OSError as error:
+        raise ConfigError(f"{place} {path}: {error.strerror}") from error
 
 
 def _own_values(family: str, layers: Layers, origins: dict[str, Origin]) -> dict[str, dict[str, object]]:

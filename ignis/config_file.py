@@ -43,8 +43,12 @@ def find_file(flag_file: str | None, environ: Mapping[str, str], folder: Path) -
     elif environ.get("IGNIS_CONFIG"):
         named = _read_place("IGNIS_CONFIG", environ["IGNIS_CONFIG"], folder)
     if named is not None:
-        if not os.path.isfile(named):
-            raise ConfigError(f"the configuration file {named} is not there")
+        try:
+            os.stat(named)
+        except FileNotFoundError as error:
+            raise ConfigError(f"the configuration file {named} is not there") from error
+        except OSError as error:
+            raise ConfigError(f"the configuration file {named} cannot be read: {error.strerror}") from error
         return named
     places = [folder / name for name in (*FILE_NAMES, "ignis.config.yaml", "ignis.config.yml")]
     home = environ.get("XDG_CONFIG_HOME") or (f"{environ['HOME']}/.config" if environ.get("HOME") else "")
@@ -69,7 +73,9 @@ def read_text(file: Path) -> str:
     try:
         # As it is, its ends of lines too: a change keeps them.
         return read_regular(file, _LIMIT_BYTES).decode()
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise ConfigError(f"the configuration file {file} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
         raise ConfigError(f"the configuration file {file} cannot be read: {error}") from error
 
 

@@ -29,7 +29,7 @@ from ignis.pinned import BLOCK_BYTES, PinnedFile, locked, settle, verified
 from ignis.regular_file import clear_odd
 from ignis.transfer import ATTEMPTS, Moved, Source, Transfer, Wait, again_in, backoff_s
 from ignis.units import shown_file_size
-from ignis.web import is_passing, redact
+from ignis.web import is_passing, redact, why
 
 # What a wheel may be larger than the file that is wanted of it: other members, and what does not compress.
 WHEEL_SLACK_BYTES = 16 << 20
@@ -85,7 +85,7 @@ def fetch(
                     (folder / f"{wanted.name}.wheel.part").unlink(missing_ok=True)
     except OSError as error:
         hint = "; free some disk space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-        raise DownloadError(f"{wanted.name} cannot be kept in {folder}: {error}{hint}") from error
+        raise DownloadError(f"{wanted.name} cannot be kept in {folder}: {why(error)}{hint}") from error
 
 
 @dataclass(slots=True)

@@ -66,7 +66,7 @@ def verified(wanted: PinnedFile, folder: Path) -> Path | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ModelFileError(f"{path} cannot be read: {error}") from error
+        raise ModelFileError(f"{path} cannot be read: {error.strerror or error}") from error
     if found != wanted.sha256:
         raise ModelFileError(
             f"{path} is not the catalog's file: it has SHA-256 {found}, not {wanted.sha256};"
@@ -109,7 +109,7 @@ def remove(wanted: PinnedFile, folder: Path) -> list[Path]:
                 file.unlink()
                 gone.append(file)
     except OSError as error:
-        raise ModelFileError(f"{path} cannot be removed: {error}") from error
+        raise ModelFileError(f"{path} cannot be removed: {error.strerror or error}") from error
     return gone
 
 

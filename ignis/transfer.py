@@ -20,7 +20,7 @@ from ignis.errors import DownloadError
 from ignis.halt import Halt
 from ignis.hub import HubClient, HubFile
 from ignis.pinned import BLOCK_BYTES, locked, settle, verified
-from ignis.web import FinalError, RefusedError, count_in, is_passing, redact
+from ignis.web import FinalError, RefusedError, count_in, is_passing, redact, why
 
 ATTEMPTS = 6
 """Without progress; with the waits between them, a mirror may be gone for half a minute."""
@@ -95,7 +95,7 @@ def fetch_file(
         return path
     except OSError as error:
         hint = "; free some disk space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-        raise DownloadError(f"{file.name} cannot be kept in {folder}: {error}{hint}") from error
+        raise DownloadError(f"{file.name} cannot be kept in {folder}: {why(error)}{hint}") from error
 
 
 def backoff_s(failures: int, failure: DownloadError) -> float:

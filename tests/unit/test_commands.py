@@ -133,6 +133,15 @@ def test_ctrl_c_before_anybody_listens_for_it_is_status_130(monkeypatch: pytest.
     assert set(EXIT_STATUSES) == {0, 1, 2, 130}
 
 
+def test_a_model_in_a_place_that_cannot_be_entered_is_refused_by_its_field(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "round").symlink_to("round")
+    assert main(["--model-artifact", f"{tmp_path}/round/a.gguf"]) == 2
+    reason = f"--model-artifact {tmp_path}/round/a.gguf: Too many levels of symbolic links"
+    assert capsys.readouterr().err == f"ignis-server: {reason}\n"
+
+
 def test_a_mistyped_model_is_refused_before_anything_listens_with_what_lies_there(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

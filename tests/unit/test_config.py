@@ -252,7 +252,7 @@ def test_a_place_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
         assert refusal("--config", name, folder=tmp_path) == f"--config {name!r}: must be path"
     assert "IGNIS_CONFIG '~nobody" in refusal(environ={"IGNIS_CONFIG": "~nobody-of-this-name/x"}, folder=tmp_path)
     assert "must be path" in refusal("--model-artifact", "~nobody-of-this-name/x.gguf")
-    assert "is not there" in refusal("--config", "x" * 5000, folder=tmp_path)
+    assert "x cannot be read: File name too long" in refusal("--config", "x" * 5000, folder=tmp_path)
     (tmp_path / "x.json").write_text('{"model": {"artifact": "\\ud800"}}')
     assert "must be path" in refusal("--config", "x.json", folder=tmp_path)
 

@@ -294,8 +294,9 @@ def test_a_full_disk_is_found_out_before(mirror: Mirror, tmp_path: Path, monkeyp
 def test_a_folder_that_cannot_be_made_is_told(mirror: Mirror, tmp_path: Path) -> None:
     entry = CatalogModel("full", (HubFile("one.gguf", 1, "0" * 64, "owner/one", "abc"),))
     (tmp_path / "models").write_bytes(b"a file where a folder should be")
-    with pytest.raises(DownloadError, match="cannot be kept in"):
+    with pytest.raises(DownloadError) as caught:
         fetch_model(entry, settings(mirror, tmp_path), lambda *_: None)
+    assert caught.value.message == f"one.gguf cannot be kept in {tmp_path}/models: File exists"
 
 
 def test_a_refusal_is_answered_in_the_end(mirror: Mirror, tmp_path: Path) -> None:
