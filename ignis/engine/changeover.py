@@ -58,7 +58,7 @@ class Changeover:
                 cause = await self._switch(before.local, target, watch, old_settings)
         finally:
             course.coming = course.watch = None
-            course.is_asked = False
+            course.is_asked = course.is_returning = False
             if cause is not None:
                 self._loader.settings = old_settings
             if reload is not None:
@@ -168,8 +168,6 @@ class Changeover:
             waited = self._gate.wishes.count(target.path)
             if not is_reload:
                 self._gate.refuse(target, cause)
-                course.coming = old
-                course.note_change()
             return_cause = await self._return_to(old, old_settings)
             if return_cause is not None:
                 self._note_failed(return_cause)
@@ -206,6 +204,8 @@ class Changeover:
     async def _return_to(self, old: LocalModel, old_settings: LoadSettings) -> BaseException | None:
         """Loads the model again that was given up for one that failed; returns why it could not be."""
         self._loader.settings = old_settings
+        self._course.coming, self._course.is_returning = old, True
+        self._course.note_change()
         try:
             await self._loader.load(await self._loader.open(old))
         except Exception as error:

@@ -125,6 +125,8 @@ class Course:
         """What a request means that names none: the model that serves, or that the next request wakes."""
         self.coming: LocalModel | None = None
         """What is being loaded."""
+        self.is_returning = False
+        """It was given up for what failed, or for other settings that did, and is loaded back."""
         self.watch: SwitchWatch | None = None
         """While one model is exchanged for another."""
         self.last_switch: Switch | None = None
@@ -209,7 +211,9 @@ class Course:
         coming, watch = self.coming, self.watch
         if coming is None:
             return "the model is being unloaded"
-        if watch is not None and watch.to != coming.name:
+        if self.is_returning and (watch is None or watch.to == watch.before):
+            return f"the model {coming.name} could not be loaded by other settings, and is being loaded back by the old"
+        if self.is_returning and watch is not None:
             return f"the model {watch.to} could not be loaded, and {coming.name} is being loaded back"
         return f"the model {coming.name} is being loaded"
 
@@ -218,7 +222,7 @@ class Course:
         if self.coming is None:
             return 0.0
         watch, load_s = self.watch, self.load_estimate_s(self.coming)
-        if watch is None:
+        if watch is None or self.is_returning:
             status = self._engine.load_status
             return load_s - (0.0 if status is None else status.age_s)
         phase_age_s = watch.age_s - sum(watch.seconds.values())

@@ -31,3 +31,18 @@ def test_a_drain_that_goes_on_brings_the_next_model_nearer(tmp_path: Path) -> No
     now += 1
     told.append(course.seconds_to_land(DRAIN_TIMEOUT_S))
     assert told == [23.0, 23.0, 8.0, 3.0, 2.0]
+
+
+def test_what_is_loaded_back_takes_a_load_of_its_own(tmp_path: Path) -> None:
+    now = 100.0
+    engine = SimpleNamespace(load_status=None)
+    course = Course(engine, lambda: now)  # type: ignore[arg-type]
+    course.coming = LocalModel("old", tmp_path / "old.gguf")
+    course.loads[course.coming.path] = LastLoad(byte_model().facts(), LOAD_S, 0, 0)
+    course.watch = watch = SwitchWatch("old", "next", lambda: now)
+    for phase in (SwitchPhase.PREPARE, SwitchPhase.DRAIN, SwitchPhase.TEARDOWN):
+        watch.mark(phase)
+    # So long the load took that failed.
+    now += 10
+    course.is_returning = True
+    assert course.seconds_to_land(DRAIN_TIMEOUT_S) == LOAD_S

@@ -391,6 +391,25 @@ async def test_whoever_has_to_come_back_is_told_what_is_under_way(bench: Bench, 
     assert await bench.answer(None) == "a"
 
 
+@pytest.mark.parametrize("is_idle", [False, True])
+async def test_whoever_comes_while_the_old_settings_are_gone_back_to_is_told_so(bench: Bench, is_idle: bool) -> None:
+    if is_idle:
+        bench.keeper.ask_unload()
+        await until(lambda: bench.keeper.course.status is ModelStatus.UNLOADED)
+    bench.leaf.load_faults["reading"] = DeviceLoadError("the card is full")
+    bench.leaf.is_load_held = True
+    reload = bench.keeper.ask_reload(LoadSettings(replace(bench.engine.settings, decode_lanes=2)))
+    says = "the model a could not be loaded by other settings, and is being loaded back by the old"
+    with trio.fail_after(20):
+        while not bench.keeper.course.is_returning:
+            await bench.keeper.course.wait_change()
+    with pytest.raises(SwitchInProgressError, match=says):
+        await bench.keeper.ask_switch("c")
+    bench.leaf.is_load_held = False
+    await reload.over.wait()
+    assert isinstance(reload.error, DeviceLoadError) and await bench.answer(None) == "a"
+
+
 async def test_requests_for_the_same_model_join_one_load(bench: Bench) -> None:
     answered: list[str] = []
 
