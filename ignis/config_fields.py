@@ -625,7 +625,7 @@ FIELDS: tuple[Field, ...] = (
         "id",
         Kind.TEXT,
         None,
-        "the name that clients use for the model; unset: its own",
+        "what clients call the model; without model.artifact also which one is served, of the catalog or download.path",
         Effect.RESTART,
         is_patchable=False,
     ),

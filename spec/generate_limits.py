@@ -10,7 +10,7 @@ HEAD = """\
 
 How much one request may hold. More is refused by name: a 400 whose `param` is the field, unless the row says otherwise.
 Made of `ignis/limits.py` by `spec/generate.py`; do not edit. What has a field of the configuration is in
-`ignis help --fields`: `server.max_body_bytes` (413), `server.max_connections` (503), `model.max_context`,
+`ignis-server help --fields`: `server.max_body_bytes` (413), `server.max_connections` (503), `model.max_context`,
 `model.decode_lanes` (503 with `Retry-After`).
 
 | constant | value | of |

@@ -1,5 +1,7 @@
-"""The guide's pictures: all that are shown are there, and all that are there are shown and can be taken anew."""
+"""The guide's pictures are those that are taken, its links lead somewhere, and its examples do as they stand."""
 
+import ast
+import builtins
 import re
 import struct
 import zlib
@@ -8,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ignis.metric_families import FAMILIES
 from tests.bench._camera import paletted
 from tests.bench.bench_pictures import PICTURES
 
@@ -24,6 +27,41 @@ def test_each_picture_is_there_and_shown_and_one_that_the_bench_makes() -> None:
     made = {GUIDE / f"{view}-{kind}.png" for view, kinds in PICTURES.items() for kind in kinds}
     assert shown == made
     assert set(GUIDE.glob("*.png")) == made
+
+
+def anchors_of(page: Path) -> set[str]:
+    heads = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_each_link_leads_to_a_file_and_a_heading() -> None:
+    for page in (ROOT / "README.md", *ROOT.glob("spec/**/*.md")):
+        for address in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+            name, _, anchor = address.partition("#")
+            target = page.parent / name if name else page
+            assert target.exists(), (page, address)
+            assert not anchor or anchor in anchors_of(target), (page, address)
+
+
+def test_a_metric_is_called_as_it_is_served() -> None:
+    served = {name + ("_total" if family.kind == "counter" else "") for name, family in FAMILIES.items()}
+    for page in (ROOT / "README.md", *GUIDE.glob("*.md"), *ROOT.glob("spec/reference/*.md")):
+        named = set(re.findall(r"`(ignis_[a-z0-9_]+)[`{]", page.read_text(encoding="utf-8")))
+        assert named <= served, page
+
+
+def test_the_examples_of_a_page_can_be_run_one_after_the_other() -> None:
+    for page in GUIDE.glob("*.md"):
+        meant: dict[str, int] = {}
+        for number, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)):
+            names = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)]
+            bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+            bound |= set(re.findall(r"^(?:from .* import|class) (\w+)", code, re.MULTILINE))
+            taken = {node.id for node in names} - bound - set(dir(builtins))
+            # A name of another example means what it meant when it was first given.
+            assert all(meant.get(name) == 0 for name in taken), (page, number, taken)
+            for name in bound:
+                meant[name] = meant.get(name, -1) + 1
 
 
 def points_of(png: bytes) -> list[list[tuple[int, ...]]]:
