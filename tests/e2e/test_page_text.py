@@ -236,6 +236,70 @@ def test_a_whole_text_is_shown_from_its_end(page: Page) -> None:
     assert page.evaluate(script, text) == {"hasLast": True, "hasFirst": False, "isSame": True}
 
 
+# Whole at once, or in two parts of which the first is seen: what waits is drawn, and then all is what one parse gives.
+WHOLE = f"""async ([text, seen]) => {{
+  {TOOLS}
+  const view = new AnswerText();
+  document.body.append(view.element);
+  if (seen) {{
+    view.show(text.slice(0, seen));
+    view.show(text);
+    view.end();
+  }} else view.open(text);
+  await null;
+  const sheets = [...view.element.children].slice(0, -1);
+  while (sheets.some((sheet) => !sheet.firstChild)) await new Promise((next) => setTimeout(next, 5));
+  const isSame = shown(view) === fresh(text);
+  view.element.remove();
+  return isSame;
+}}"""
+DAYS = "".join(
+    f"## Day {n}\n\nWords, [a link][{n}], [one][no].\n\n1. Do:\n   ```sh\n   ls\n   ```\n2. Then\n\n"
+    f"```python\nx = 1\n\ny = 2\n```\n\n[{n}]: https://example.org/{n}\n\n"
+    for n in range(300)
+)
+LATE = (
+    DAYS.replace("]: https", "] = https")
+    + "".join(f"[{n}]: https://example.org/{n}\n" for n in range(100))
+    + "\nThe end."
+)
+
+
+@pytest.mark.parametrize("text", [DAYS, LATE, LISTS["loose at the end"], LISTS["table"], LISTS["fence"]])
+def test_a_text_that_comes_at_once_is_what_one_parse_gives(page: Page, text: str) -> None:
+    for seen in (0, 700, 7000, 20_000):
+        assert page.evaluate(WHOLE, [text, seen]), seen
+
+
+def test_a_text_is_read_a_sheet_at_a_time_and_the_end_first(page: Page) -> None:
+    script = """async (text) => {
+      const { default: MarkdownIt } = await import("/ui/vendor/markdown-it.js");
+      const { AnswerText } = await import("/ui/text/sheet.js");
+      const { parse } = MarkdownIt.prototype;
+      const read = [];
+      MarkdownIt.prototype.parse = function (source, env) {
+        read.push(source);
+        return parse.call(this, source, env);
+      };
+      const view = new AnswerText();
+      document.body.append(view.element);
+      view.open(text);
+      await null;
+      const atOnce = read.join("").length;
+      const isEnd = text.endsWith(read[0]);
+      const { length } = view.element.children;
+      while (read.length < length) await new Promise((next) => setTimeout(next, 5));
+      MarkdownIt.prototype.parse = parse;
+      return { atOnce, isEnd, count: read.length, longest: Math.max(...read.map((source) => source.length)) };
+    }"""
+    text = DAYS.replace("]: https", "] = https")
+    found = page.evaluate(script, text)
+    assert found["isEnd"]
+    assert found["atOnce"] < 20_000 < len(text)
+    assert found["longest"] < 7000
+    assert len(text) / 7000 < found["count"] < len(text) / 6000 + 1
+
+
 def test_unseen_characters_in_code_have_marks_and_are_copied_as_they_are(page: Page) -> None:
     shown: dict[str, Any] = page.evaluate(
         """async (text) => {

@@ -1,22 +1,14 @@
 // Tokens of the parser to DOM nodes. No text of a model ever becomes markup: elements come from the list below,
 // everything else is a text node.
 
-import { CodeBox, boxOf } from "./code.js";
+import { boxOf, CodeBox } from "./code.js";
 import { isAllowed, hostOf, warningFor } from "./links.js";
 import { appendMarked } from "./marks.js";
-import { finishFormula, formula, isSameFormula } from "./math.js";
-import { patchBy } from "./patch.js";
+import { finishFormula, formula } from "./math.js";
 
-const TAGS = new Set("p h1 h2 h3 h4 h5 h6 ul ol li blockquote table thead tbody tr th td strong em s a sub sup kbd".split(" "));// The first letter is of a script that runs from right to left.
+const TAGS = new Set("p h1 h2 h3 h4 h5 h6 ul ol li blockquote table thead tbody tr th td strong em s a sub sup kbd".split(" "));
+// The first letter is of a script that runs from right to left.
 const RIGHT_TO_LEFT = /^\P{L}*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u;
-
-patchBy("formula", isSameFormula);
-patchBy("code", (shown, wanted) => {
-  const [own, other] = [boxOf(shown), boxOf(wanted)];
-  if (!own || !other || own.info !== other.info) return false;
-  own.set(other.source);
-  return true;
-});
 
 /** @param {any[]} tokens that were read @returns {DocumentFragment} */
 export function build(tokens) {
@@ -82,7 +74,7 @@ class Builder {
     switch (token.type) {
       case "inline":
         for (const child of token.children) this.take(child);
-        markTask(this.#at);
+        if (token.content[0] === "[") markTask(this.#at);
         if (RIGHT_TO_LEFT.test(token.content)) turn(this.#at);
         break;
       case "text":

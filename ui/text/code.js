@@ -4,7 +4,7 @@ import { copyButton } from "../parts/copy.js";
 import { isSmall, languageOf, painter } from "./highlight.js";
 import { later } from "./idle.js";
 import { appendMarked } from "./marks.js";
-import { patchChildren } from "./patch.js";
+import { patchBy, patchChildren } from "./patch.js";
 import { keepingSelection } from "./selection.js";
 
 const COLOUR_PAUSE_MS = 200;
@@ -12,6 +12,13 @@ const MAX_OPEN_LENGTH = 8000;
 
 /** @type {WeakMap<Element, CodeBox>} */
 const boxes = new WeakMap();
+
+patchBy("code", (shown, wanted) => {
+  const [own, other] = [boxOf(shown), boxOf(wanted)];
+  if (!own || !other || own.info !== other.info) return false;
+  own.set(other.source);
+  return true;
+});
 
 /** The box that stands there. @param {Element} element */
 export function boxOf(element) {

@@ -14,7 +14,7 @@ const DEFAULT_WIDTH_PX = 720;
  * @param {any[]} block @param {string} source @param {number} width
  */
 export function heightOf(block, source, width) {
-  const perLine = (width || DEFAULT_WIDTH_PX) / CHARACTER_PX;
+  const perLine = perLineOf(width);
   const lines = source.replace(/\n+$/, "").split("\n");
   switch (block[0].type) {
     case "fence":
@@ -33,4 +33,25 @@ export function heightOf(block, source, width) {
     default:
       return Math.ceil(source.length / perLine) * LINE_PX + GAP_PX;
   }
+}
+
+/** The same for a text that nobody has read yet. @param {string} source @param {number} width */
+export function roughHeightOf(source, width) {
+  const perLine = perLineOf(width);
+  let isCode = false;
+  let sum = 0;
+  for (const line of source.split("\n")) {
+    if (line.startsWith("```")) {
+      isCode = !isCode;
+      sum += CODE_FRAME_PX / 2;
+    } else if (isCode) sum += CODE_LINE_PX;
+    else if (line[0] === "|") sum += ROW_PX;
+    else sum += line ? Math.ceil(line.length / perLine) * LINE_PX : GAP_PX;
+  }
+  return sum;
+}
+
+/** Characters. @param {number} width in px */
+function perLineOf(width) {
+  return (width || DEFAULT_WIDTH_PX) / CHARACTER_PX;
 }

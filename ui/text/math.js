@@ -2,6 +2,7 @@
 
 import { stir } from "./frame.js";
 import { later } from "./idle.js";
+import { patchBy } from "./patch.js";
 
 const MAX_LENGTH = 4000;
 // 100 to 150 levels end the tab of Chromium.
@@ -15,6 +16,9 @@ const formulas = new WeakMap();
 /** @type {Promise<any> | null} */
 let library = null;
 
+// Both show the same, drawn or not.
+patchBy("formula", (shown, wanted) => formulas.get(shown)?.markup === formulas.get(wanted)?.markup);
+
 /** @param {any} token */
 export function formula(token) {
   const { isDisplay } = token.meta;
@@ -25,11 +29,6 @@ export function formula(token) {
   element.append(source);
   formulas.set(element, { source: token.content, markup: token.markup, isDisplay, isFinal: false });
   return element;
-}
-
-/** Whether both show the same formula, drawn or not. @param {Element} one @param {Element} other */
-export function isSameFormula(one, other) {
-  return formulas.get(one)?.markup === formulas.get(other)?.markup;
 }
 
 /** Nothing of it changes any more: it is drawn when there is time. @param {Element} element */
