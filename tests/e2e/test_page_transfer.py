@@ -80,3 +80,38 @@ def test_a_hostile_file_brings_nothing(context: BrowserContext, story_server: Se
     expect(page.locator(".list li")).to_have_count(0)
     page.reload()
     expect(page.locator(".list .none")).to_be_visible()
+
+
+# One chat of the many finds no room.
+NO_ROOM = """const put = IDBObjectStore.prototype.put;
+IDBObjectStore.prototype.put = function (value) {
+  if (value.title === "Chat 65") throw new DOMException("No room is left.", "QuotaExceededError");
+  return put.call(this, value);
+};"""
+
+
+@pytest.mark.parametrize("script", ["", NO_ROOM])
+def test_of_many_chats_the_newest_come_into_the_list(
+    context: BrowserContext, story_server: Server, tmp_path: Path, script: str
+) -> None:
+    context.add_init_script(script)
+    page, other = (open_page(context, story_server.port) for _ in range(2))
+    path = tmp_path / "many.json"
+    conversations = [
+        {"id": f"c{n}", "title": f"Chat {n}", "head": f"t{n}", "settings": {}, "created": n, "updated": n}
+        for n in range(1, 71)
+    ]
+    turn = {"parent": None, "role": "user", "text": "Words.", "state": "DONE", "created": 1}
+    turns = [{**turn, "id": f"t{n}", "conversation": f"c{n}"} for n in range(1, 71)]
+    path.write_text(json.dumps({"ignis_export": 1, "conversations": conversations, "turns": turns}))
+    choose(page, path)
+    page.click("#take-in")
+    if script:
+        expect(page.locator("dialog [role=alert]")).to_have_text("Not all of it could be kept: No room is left.")
+        page.locator("dialog").get_by_text("Close").click()
+    expect(page.locator("dialog")).to_have_count(0)
+    for tab in (page, other):
+        expect(tab.locator(".list li")).to_have_count(60)
+        expect(tab.locator(".list li .name").first).to_have_text("Chat 64" if script else "Chat 70")
+        tab.click(".more-chats")
+        expect(tab.locator(".list li")).to_have_count(64 if script else 70)

@@ -20,7 +20,7 @@ export function Incoming() {
   ];
   return html`<${Dialog} label="Import chats" kind="importing" onClose=${dismiss}>
     <p class="about">${name}</p>
-    ${problem && html`<p class="ending bad" role="alert">Nothing was imported. ${problem}</p>`}
+    ${problem && html`<p class="ending bad" role="alert">${problem}</p>`}
     ${!problem && !merges && html`<p role="status">Reading…</p>`}
     ${merges && html`<dl class="facts">${facts.map(([what, about]) => html`<dt>${what}</dt><dd>${about}</dd>`)}</dl>
       <ul class="runs" tabindex="0" aria-label="Chats in the file">

@@ -4,7 +4,7 @@ import * as conversations from "../store/conversations.js";
 import { whenCleared } from "../store/database.js";
 import { hear, tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
-import { signal } from "../vendor/signals-core.js";
+import { batch, signal } from "../vendor/signals-core.js";
 import { blank, readPlace, revive, titleOf, unblank, unkept } from "./place.js";
 import { runIn, running, stopOf } from "./running.js";
 import { keeping, storageProblem } from "./session.js";
@@ -200,7 +200,8 @@ export function join(added, newHead) {
 }
 
 /** What another tab did. @param {import("../store/tabs.js").Message} message */
-export function take({ kind, chat, records, turns: ids }) {
+export function take({ kind, chat, records, turns: ids, messages }) {
+  if (kind === "many") takeAll(messages);
   if (kind === "gone") forget(chat);
   if (kind === "less") without(ids);
   if (kind !== "chat" && kind !== "turns") return;
@@ -210,4 +211,14 @@ export function take({ kind, chat, records, turns: ids }) {
   const { parent } = records[0];
   const isAtEnd = parent === head.value || (head.value && turns.value.get(head.value)?.record.parent === parent);
   join(records.map(revive), isAtEnd ? records[records.length - 1].id : null);
+}
+
+/** Drawn once; older chats than the list had stay out of it. @param {import("../store/tabs.js").Message[]} messages */
+function takeAll(messages) {
+  const length = Math.max(PAGE, list.value.length);
+  batch(() => {
+    messages.forEach(take);
+    hasMore.value ||= list.value.length > length;
+    list.value = list.value.slice(0, length);
+  });
 }

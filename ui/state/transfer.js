@@ -14,6 +14,8 @@ import { path, turns } from "./tree.js";
 const MAX_BYTES = 256_000_000;
 /** Pieces are given to the browser when so much has come, which then may put them on its disk. */
 const PIECE_CHARACTERS = 1_000_000;
+/** So many chats come in before they are shown. */
+const AT_ONCE = 100;
 
 /** What was chosen to come in: still read, refused in words, or what it would change. */
 export const incoming = signal(/** @type {{name: string, problem?: string, merges?: import("../store/transfer.js").Merge[], isTaking?: boolean} | null} */ (null));
@@ -58,7 +60,7 @@ export async function look(file) {
     if (!merges.length) throw new Refused("This file has no chats in it.");
     found = { ...chosen, merges };
   } catch (error) {
-    found = { ...chosen, problem: inWords(error) };
+    found = { ...chosen, problem: `Nothing was imported. ${inWords(error)}` };
   }
   // Another file may have been chosen meanwhile, or none.
   if (incoming.value === chosen) incoming.value = found;
@@ -70,10 +72,7 @@ export async function take() {
   if (!chosen?.merges || chosen.isTaking) return false;
   incoming.value = { ...chosen, isTaking: true };
   try {
-    for (const merge of chosen.merges) {
-      await transfer.keep(merge);
-      spread(merge);
-    }
+    for (let from = 0; from < chosen.merges.length; from += AT_ONCE) await takeSome(chosen.merges.slice(from, from + AT_ONCE));
   } catch (error) {
     incoming.value = { name: chosen.name, problem: `Not all of it could be kept: ${inWords(error)}` };
     return false;
@@ -130,9 +129,18 @@ function save(name, content) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-/** Shows what is kept of it by now, in other tabs too. @param {transfer.Merge} merge */
-function spread({ conversation: chat, turns: records }) {
-  const message = records.length ? { kind: "turns", chat, records } : { kind: "chat", chat };
-  hear(message);
-  tell(message);
+/** Keeps them, and shows what is kept by then, in other tabs too. @param {transfer.Merge[]} merges */
+async function takeSome(merges) {
+  /** @type {import("../store/tabs.js").Message[]} */
+  const messages = [];
+  try {
+    for (const merge of merges) {
+      await transfer.keep(merge);
+      const { conversation: chat, turns: records } = merge;
+      messages.push(records.length ? { kind: "turns", chat, records } : { kind: "chat", chat });
+    }
+  } finally {
+    hear({ kind: "many", messages });
+    tell({ kind: "many", messages });
+  }
 }
