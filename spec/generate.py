@@ -1,6 +1,6 @@
 """Writes every file that is derived from the declarations in spec/; with --check it only compares and fails on drift.
 
-    python spec/generate.py [--check] [commands config errors events limits metrics openapi]
+    python spec/generate.py [--check] [config errors events limits metrics commands openapi]
 
 The tables need the standard library only. The page of commands and the OpenAPI document import ignis.
 """
@@ -18,13 +18,14 @@ from generate_openapi import openapi
 from generate_source import ROOT
 from generate_tables import events, metrics
 
+# In this order: the last two import what the others write.
 TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
-    "commands": commands,
     "config": config,
     "errors": errors,
     "events": events,
     "limits": limits,
     "metrics": metrics,
+    "commands": commands,
     "openapi": openapi,
 }
 

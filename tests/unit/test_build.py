@@ -124,6 +124,18 @@ def test_a_build_that_is_terminated_remembers_what_it_made(build: ModuleType, tm
     assert copy_with(build, tmp_path, "one") == 0
 
 
+def test_one_run_writes_all_that_is_derived_from_a_changed_declaration(tmp_path: Path) -> None:
+    for folder in ("spec", "ignis"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.png", "data", "__pycache__"))
+    declared = tmp_path / "spec" / "config.toml"
+    declared.write_text(declared.read_text().replace("serve the Playground at /ui/", "serve the page at /ui/"))
+    command = [sys.executable, "-B", str(tmp_path / "spec" / "generate.py")]
+    written = subprocess.run(command, capture_output=True, text=True)
+    assert written.stdout == "wrote ignis/config_fields.py\nwrote spec/openapi.json\n", written.stderr
+    checked = subprocess.run([*command, "--check"], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
+
+
 def test_a_failing_command_shows_itself_and_keeps_the_old_output(build: ModuleType, tmp_path: Path) -> None:
     copy_with(build, tmp_path, "one")
     compiler = build.Compiler(tmp_path / ".build" / "memory.json")
