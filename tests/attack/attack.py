@@ -398,6 +398,7 @@ class Attack:
         before = self.running.metric("ignis_model_switches_total", outcome="switched")
         crowd.start(crowd.wanting_either, 4)
         crowd.start(crowd.leaving_in_stream, 1, 0.3)
+        crowd.start(crowd.leaving_while_held, 2, 0.3)
         crowd.start(crowd.watching, 1, 0.1)
         orders: Counter[str] = Counter()
         while time.monotonic() < until - 1.5:

@@ -141,6 +141,10 @@ def answer_of(value: dict[str, Any]) -> dict[str, Any]:
             logprobs = [] if scores is None else scores["content"]
             chosen[choice["index"]] = _Chosen(message["content"] or "", choice["finish_reason"], calls, logprobs)
         return _settled(value["model"], chosen, value["usage"]["completion_tokens"])
+    if value.get("object") == "text_completion":
+        first = value["choices"][0]
+        answer = {"model": value["model"], "text": first["text"], "tokens": value["usage"]["completion_tokens"]}
+        return {**answer, "choices": [{"finish": first["finish_reason"], "logprobs": first["logprobs"]}]}
     if value.get("object") == "response":
         texts = [part["text"] for item in value["output"] if item["type"] == "message" for part in item["content"]]
         return {"model": value["model"], "text": "".join(texts), "tokens": value["usage"]["output_tokens"]}
@@ -203,6 +207,8 @@ def _take(chosen: _Chosen, choice: dict[str, Any]) -> None:
 def ask_for(port: int, want: Want, way: str, limit_s: float, **more: Any) -> Outcome:
     """Asks for a known answer one of three ways: whole, stream or response."""
     body = {**want.body, **more}
+    if want.path != "/v1/chat/completions":
+        return ask(port, want.path, body, limit_s)
     if way == "stream":
         return ask(
             port, "/v1/chat/completions", {**body, "stream": True, "stream_options": {"include_usage": True}}, limit_s

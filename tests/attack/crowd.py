@@ -72,6 +72,12 @@ class Tally:
         return f"{self.equal} equal" + (f", {counts}" if counts else "") + f"; slowest {self.slowest_s:.1f} s"
 
 
+def _chat(body: object) -> bytes:
+    """A chat request as it is on the wire."""
+    data = json.dumps(body).encode()
+    return b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(data) + data
+
+
 class Crowd:
     """Threads that stop when told to."""
 
@@ -176,60 +182,58 @@ class Crowd:
             {**want.body, "seed": choose.randrange(9999), "stream": True, "n": choose.choice((1, 1, 3))}, 1, choose
         )
 
+    def leaving_while_held(self, choose: random.Random) -> None:
+        """Goes while another model is loaded for it, or not long after."""
+        want, model = self.wants[0], choose.choice(("first", "twin"))
+        self._leave({**want.body, "model": model, "stream": choose.random() < 0.5}, 0, choose)
+
     def _leave(self, body: object, least: int, choose: random.Random) -> None:
-        line = Line(self.port, self.limit_s)
-        data = json.dumps(body).encode()
-        line.socket.sendall(
-            b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(data) + data
-        )
-        if least:
-            line.socket.recv(1)
-        left = choose.random() * 0.6
-        end = time.monotonic() + left
-        while least and time.monotonic() < end:
-            line.socket.settimeout(left)
-            with contextlib.suppress(TimeoutError):
-                if not line.socket.recv(choose.choice((1, 100, 4096))):
-                    break
-        if not least:
-            time.sleep(left)
-        line.close(reset=choose.random() < 0.5)
-        self.tally.note("left in prefill" if not least else "left in stream")
+        with contextlib.closing(Line(self.port, self.limit_s)) as line:
+            line.socket.sendall(_chat(body))
+            if least:
+                line.socket.recv(1)
+            left = choose.random() * 0.6
+            end = time.monotonic() + left
+            while least and time.monotonic() < end:
+                line.socket.settimeout(left)
+                with contextlib.suppress(TimeoutError):
+                    if not line.socket.recv(choose.choice((1, 100, 4096))):
+                        break
+            if not least:
+                time.sleep(left)
+            line.close(reset=choose.random() < 0.5)
+        self.tally.note("left in stream" if least else "left before it")
 
     def half_writing(self, choose: random.Random) -> None:
         """A head or a body that does not come to its end: it is answered 408, or its sender goes first."""
         whole = b'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 90\r\n\r\n{"messages": [{"role"'
-        line = Line(self.port, self.limit_s)
-        line.socket.sendall(whole[: choose.choice((3, 30, 60, len(whole)))])
-        if choose.random() < 0.5:
-            time.sleep(choose.random())
-            self.tally.note("half written and left")
-        else:
+        with contextlib.closing(Line(self.port, self.limit_s)) as line:
+            line.socket.sendall(whole[: choose.choice((3, 30, 60, len(whole)))])
+            if choose.random() < 0.5:
+                time.sleep(choose.random())
+                self.tally.note("half written and left")
+                return
             got = line.socket.recv(4096)
-            if got.startswith(b"HTTP/1.1 503") or (not got and time.monotonic() >= self.may_lose_after):
-                self.tally.note("half written and told to go")
-            elif b" 408 " not in got[:20]:
-                self.tally.fault(f"half a request is answered {got[:120]!r}")
-            else:
-                self.tally.note("half written, 408")
-        line.close()
+        if got.startswith(b"HTTP/1.1 503") or (not got and time.monotonic() >= self.may_lose_after):
+            self.tally.note("half written and told to go")
+        elif b" 408 " not in got[:20]:
+            self.tally.fault(f"half a request is answered {got[:120]!r}")
+        else:
+            self.tally.note("half written, 408")
 
     def reading_slowly(self, choose: random.Random) -> None:
         """Takes a long answer in crumbs, and then goes."""
         want = next(want for want in self.wants if want.name == "logprobs")
-        body = json.dumps(
-            {**want.body, "max_tokens": 200, "ignore_eos": True, "top_logprobs": 20, "stream": True}
-        ).encode()
-        slow = socket.socket()
-        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-        slow.settimeout(self.limit_s)
-        slow.connect(("127.0.0.1", self.port))
-        slow.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-        end = time.monotonic() + choose.choice((1, 3, 6))
-        with contextlib.suppress(ConnectionError):
-            while time.monotonic() < end and not self.is_over.is_set() and slow.recv(64):
-                time.sleep(0.05)
-        slow.close()
+        body = {**want.body, "max_tokens": 200, "ignore_eos": True, "top_logprobs": 20, "stream": True}
+        with contextlib.closing(socket.socket()) as slow:
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            slow.settimeout(self.limit_s)
+            slow.connect(("127.0.0.1", self.port))
+            slow.sendall(_chat(body))
+            end = time.monotonic() + choose.choice((1, 3, 6))
+            with contextlib.suppress(ConnectionError):
+                while time.monotonic() < end and not self.is_over.is_set() and slow.recv(64):
+                    time.sleep(0.05)
         self.tally.note("read slowly")
 
     def bursting(self, choose: random.Random) -> None:

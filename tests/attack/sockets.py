@@ -116,8 +116,7 @@ def ask_by_socket(port: int, wants: Sequence[Want], model: str, limit_s: float) 
 
 def leave_socket(port: int, want: Want, limit_s: float, seconds: float, *, reset: bool) -> None:
     """Asks for three answers, and goes without a word."""
-    line = Line(port, limit_s)
-    with contextlib.closing(line):
+    with contextlib.closing(Line(port, limit_s)) as line:
         socket = _Socket(line)
         socket.open()
         for number in range(3):

@@ -46,6 +46,7 @@ class Want:
     body: dict[str, Any]
     as_response: bool = False
     """Whether it may also be asked for over /v1/responses."""
+    path: str = "/v1/chat/completions"
     lanes: int = 1
     known: dict[str, Any] = field(default_factory=dict)
     """Its answer by model."""
@@ -105,6 +106,11 @@ def make(count_of: Callable[[str], int], context: int, tokens: int) -> list[Want
         Want("half of full", chat(full[: len(full) // 2], **greedy), as_response=True),
         Want("three", chat("Name a river.", seed=13, max_tokens=tokens // 2, n=3, **SEEDED), lanes=3),
         Want("stopped", chat("Count from one to fifty.", seed=14, max_tokens=tokens * 2, stop=["9", "nine"], **SEEDED)),
+        Want(
+            "scored",
+            {"prompt": STORY, "temperature": 0, "max_tokens": 8, "echo": True, "logprobs": 2},
+            path="/v1/completions",
+        ),
         Want("long", chat("Tell a long story.", seed=15, max_tokens=long, ignore_eos=True, **SEEDED)),
         Want("long greedy", chat(STORY + "Go on.", temperature=0, max_tokens=long, ignore_eos=True)),
     ]
