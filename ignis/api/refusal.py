@@ -34,7 +34,9 @@ def refuse(error: msgspec.ValidationError, body: object, struct: type) -> Reques
     kind = kind or found.code or InvalidRequestError
     if found.why_not:
         return kind(f"{param} is not served: {found.why_not}", param)
-    return kind(f"{param} must be {found.allowed or describe(found.type)}, not {spell(found.value)}", param)
+    # An object where one is allowed has too many entries.
+    count = f" of {len(found.value)}" if isinstance(found.value, Mapping) and _is_sized(found.type) else ""
+    return kind(f"{param} must be {found.allowed or describe(found.type)}, not {spell(found.value)}{count}", param)
 
 
 def describe(declared: inspect.Type) -> str:
@@ -124,6 +126,14 @@ class _Search:
                 self.allowed = extra.get(ALLOWED)
                 self.why_not = extra.get(WHY_NOT)
         return declared.type if isinstance(declared, inspect.Metadata) else declared
+
+
+def _is_sized(declared: inspect.Type) -> bool:
+    """Whether it is an object that has at most so many entries."""
+    if isinstance(declared, inspect.UnionType):
+        return any(_is_sized(each) for each in declared.types)
+    inner = declared.type if isinstance(declared, inspect.Metadata) else declared
+    return isinstance(inner, inspect.DictType) and bool(_lengths(inner))
 
 
 def _takes(declared: inspect.Type, value: object) -> bool:

@@ -421,6 +421,9 @@ def test_a_message_names_field_value_and_what_is_allowed() -> None:
     hi = json.dumps(HI).encode()
     error = refusal_of(b'{"messages": ' + hi + b', "temperature": 3}')
     assert error.message == "temperature must be a number from 0 to 2, not 3"
+    many = json.dumps({str(id): 1 for id in range(1025)}).encode()
+    error = refusal_of(b'{"messages": ' + hi + b', "logit_bias": ' + many + b"}")
+    assert error.message == "logit_bias must be an object of at most 1024, not an object of 1025"
     error = refusal_of(b'{"messages": ' + hi + b', "audio": {}}')
     assert error.message == "audio is not served: output is text"
     error = refusal_of(b'{"messages": ' + hi + b', "user": "x", "stream": "' + b"y" * 500 + b'"}')
