@@ -26,8 +26,8 @@ DRAIN_S = 10
 GROWTH_BYTES = 24 << 20
 AWAY = ("engine_full", "model_switching", "server_not_ready")
 """What requests may be told while models come and go."""
-CUT_EVENTS = ("ignis.model.load_failed", "ignis.model.switch_failed", "ignis.request.fault", "ignis.http.fault")
-"""Errors in the log that an order may cause."""
+LOAD_EVENTS = ("ignis.model.load_failed", "ignis.model.switch_failed")
+"""Errors in the log where a model cannot be loaded."""
 ORDERED = ("greedy", "seeded", "shared greedy", "held", "call", "logprobs")
 """What the twin is asked, too."""
 
@@ -452,7 +452,7 @@ class Attack:
         for model in ("twin", "first"):
             again.together([want for want in self.wants if model in want.known and want.lanes == 1][:4], model)
         self.check_tally("cut by orders, then", again.stop(), least=8)
-        self.settle(self.running, "cut", CUT_EVENTS)
+        self.settle(self.running, "cut", LOAD_EVENTS)
 
     def damaged(self, until: float) -> None:
         """The twin's file loses its end while it is read: its requests are told so, and the first model serves."""
@@ -483,7 +483,7 @@ class Attack:
         self.check("damaged", is_right, f"the twin, cut while it is loaded: {dict(told)}")
         crowd.together([self.wants[0]], "twin")
         self.check_tally("damaged, the first", crowd.stop(), least=3)
-        self.settle(self.running, "damaged", CUT_EVENTS)
+        self.settle(self.running, "damaged", LOAD_EVENTS)
 
     def memory(self, server: Server) -> dict[str, int]:
         return {"resident": server.resident_bytes()}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.attack.attack import AWAY, ROOT, Attack
+from tests.attack.attack import AWAY, LOAD_EVENTS, ROOT, Attack
 from tests.attack.calls import ask, ask_for, difference, short
 from tests.attack.crowd import Crowd
 from tests.e2e.server import Server, parse_events
@@ -47,9 +47,9 @@ class CardAttack(Attack):
     """Small sizes as on the CPU, but for the context."""
 
     device = "cuda"
-    context, pool_tokens, answer_tokens, chunk = 8192, 12_288, 64, 256
+    context, pool_tokens, answer_tokens, chunk = 8192, 9216, 64, 256
     host_pool = "1G"
-    limit_s = 20.0
+    limit_s = 30.0
 
     def parts(self) -> list[tuple[str, float, Callable[[float], None]]]:
         return [
@@ -138,7 +138,7 @@ class CardAttack(Attack):
         self.server = server = self.start(*context, "--switch-known-models", known, *flags)
         yield server
         if server.process.poll() is None:
-            self.settle(server, "crowded", ("ignis.model.load_failed", "ignis.model.switch_failed"))
+            self.settle(server, "crowded", LOAD_EVENTS)
             self.end(server, "crowded")
 
     def _fail_and_recover(self, server: Server, name: str, *, oversubscribed: bool) -> None:
