@@ -74,6 +74,28 @@ def test_the_models_name_has_room_in_each_bar_and_is_whole_where_it_is_pointed_a
         expect(page.locator("#model")).to_have_attribute("title", name.inner_text())
 
 
+def test_a_long_name_of_the_model_leaves_the_chat_its_title_and_of_the_device_one_line(page: Page) -> None:
+    expect(page.locator("#model-name")).to_be_visible()
+    ask(page, "Say exactly: Here.")
+    answered(page)
+    page.evaluate(
+        """async (name) => {
+          const { models } = await import("/ui/state/server.js");
+          const device = "A device (with-all-that-it-can-do)";
+          models.value = [{ ...models.value[0], id: name, display_name: name, device }];
+        }""",
+        "A-name-" * 20,
+    )
+    expect(page.locator("#model-name")).to_contain_text("A-name-A-name-")
+    assert page.locator(".bar h1").evaluate("(title) => title.clientWidth") > 200
+    right = "(place) => place.getBoundingClientRect().right"
+    assert page.locator("#model").evaluate(right) + 60 > page.locator("#settings-toggle").evaluate(right)
+    page.click(".rail a[href='#/server']")
+    for width in (1440, 768, 721):
+        size(page, width)
+        assert page.locator(".bar .device").evaluate("(device) => device.clientHeight") < 24, width
+
+
 def test_at_two_hundred_per_cent_the_whole_rail_can_be_reached(page: Page) -> None:
     size(page, 720, 450)
     last = page.locator(".rail button.minor").last
