@@ -385,3 +385,34 @@ def test_each_language_that_is_known_has_colours_and_is_one_file_at_most(page: P
     assert found == {"js": "const", "ts": "const", "c": "int", "c++": "template", "python": "def", "json": '"a"'}
     names = [file.stem for file in (Path(__file__).parents[2] / "ui/vendor/highlight").glob("*.js")]
     assert not {"javascript", "c", "plaintext"} & set(names)
+
+
+def test_code_and_formulas_are_drawn_one_after_the_other_once_their_library_is_there(page: Page) -> None:
+    script = """async (text) => {
+      const { AnswerText } = await import("/ui/text/sheet.js");
+      const { default: highlighter } = await import("/ui/vendor/highlight/core.js");
+      const { registerLanguage } = highlighter;
+      const registered = [];
+      highlighter.registerLanguage = (name, grammar) => {
+        registered.push(name);
+        registerLanguage(name, grammar);
+      };
+      const view = new AnswerText();
+      document.body.append(view.element);
+      const count = () => view.element.querySelectorAll(".code-word, .katex").length;
+      // No time is left for more than one thing at once.
+      const changes = [];
+      window.requestIdleCallback = (run) =>
+        setTimeout(() => {
+          changes.push(count());
+          run({ timeRemaining: () => 0, didTimeout: true });
+        });
+      window.cancelIdleCallback = clearTimeout;
+      view.show(text);
+      view.end();
+      while (count() < 80) await new Promise((next) => setTimeout(next, 5));
+      const most = Math.max(...changes.map((now, at) => now - (changes[at - 1] ?? 0)));
+      return { most, registered };
+    }"""
+    found = page.evaluate(script, "```python\nreturn\n```\n\n$x$\n\n" * 40)
+    assert found == {"most": 1, "registered": ["python"]}

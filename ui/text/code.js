@@ -1,7 +1,7 @@
 // A block of code: its language, its copy button, its text as it grows, and its colours.
 
 import { copyButton } from "../parts/copy.js";
-import { isSmall, languageOf, painter } from "./highlight.js";
+import { isSmall, languageOf, load, painter } from "./highlight.js";
 import { later } from "./idle.js";
 import { appendMarked } from "./marks.js";
 import { patchBy, patchChildren } from "./patch.js";
@@ -79,7 +79,13 @@ export class CodeBox {
   finish() {
     if (this.#isFinal) return;
     this.#isFinal = true;
-    if (languageOf(this.info) && isSmall(this.source)) later(() => this.#colour());
+    const language = languageOf(this.info);
+    if (!language || !isSmall(this.source)) return;
+    // All that wait for the language have it at once, and are coloured one after the other.
+    later(async () => {
+      await load(language);
+      later(() => this.#colour());
+    });
   }
 
   // --- Internal

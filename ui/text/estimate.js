@@ -40,13 +40,14 @@ export function roughHeightOf(source, width) {
   const perLine = perLineOf(width);
   let isCode = false;
   let sum = 0;
-  for (const line of source.split("\n")) {
-    if (line.startsWith("```")) {
+  for (let at = 0, next = 0; at < source.length; at = next) {
+    next = source.indexOf("\n", at) + 1 || source.length;
+    if (source.startsWith("```", at)) {
       isCode = !isCode;
       sum += CODE_FRAME_PX / 2;
     } else if (isCode) sum += CODE_LINE_PX;
-    else if (line[0] === "|") sum += ROW_PX;
-    else sum += line ? Math.ceil(line.length / perLine) * LINE_PX : GAP_PX;
+    else if (source[at] === "|") sum += ROW_PX;
+    else sum += source[at] === "\n" ? GAP_PX : Math.ceil((next - at) / perLine) * LINE_PX;
   }
   return sum;
 }

@@ -19,8 +19,8 @@ const SCOPES = new Map(
   Object.entries({ keyword: "word", literal: "word", built_in: "name", type: "name", title: "name", name: "name", attr: "name", string: "string", regexp: "string", number: "number", comment: "comment", meta: "comment", doctag: "comment", addition: "string", deletion: "word" }),
 );
 
-/** @type {Promise<any> | null} */
-let core = null;
+/** What came or comes, by language: the highlighter that knows it. @type {Map<string, Promise<any>>} */
+const loaded = new Map();
 
 /** The language by the name that a model gave it; null: none that has colours. @param {string} info */
 export function languageOf(info) {
@@ -56,17 +56,27 @@ export async function painter(language, source) {
   };
 }
 
+/** Fetches what colours a language, once. @param {string} language */
+export function load(language) {
+  const known = loaded.get(language) ?? fetched(language);
+  loaded.set(language, known);
+  return known;
+}
+
+// --- Internal
+
 /** @param {string} language */
-async function load(language) {
-  core ??= import("../vendor/highlight/core.js").then((module) => module.default);
-  const highlighter = await core;
-  if (!highlighter.getLanguage(language)) {
-    const grammar = await import(`../vendor/highlight/${language}.js`);
+async function fetched(language) {
+  try {
+    const [{ default: highlighter }, grammar] = await Promise.all([import("../vendor/highlight/core.js"), import(`../vendor/highlight/${language}.js`)]);
     highlighter.registerLanguage(language, grammar.default);
     // The first use compiles the grammar, which the probe must not count.
     highlighter.highlight(" ", { language });
+    return highlighter;
+  } catch (error) {
+    loaded.delete(language);
+    throw error;
   }
-  return highlighter;
 }
 
 /** @param {any} node @param {Node} into */

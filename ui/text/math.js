@@ -36,7 +36,12 @@ export function finishFormula(element) {
   const own = formulas.get(element);
   if (!own || own.isFinal) return;
   own.isFinal = true;
-  if (own.source && isModest(own.source)) later(() => draw(element, own));
+  if (!own.source || !isModest(own.source)) return;
+  // All of them have the library at once, and are drawn one after the other.
+  later(async () => {
+    const katex = await (library ??= load());
+    later(() => draw(katex, element, own));
+  });
 }
 
 /** Whether the library may be given that source. @param {string} source */
@@ -50,9 +55,8 @@ export function isModest(source) {
   return source.length <= MAX_LENGTH && (source.match(/\\begin|\\left/g) ?? []).length <= MAX_GROUPS;
 }
 
-/** @param {Element} element @param {Formula} own */
-async function draw(element, { source, isDisplay }) {
-  const katex = await (library ??= load());
+/** @param {any} katex @param {Element} element @param {Formula} own */
+function draw(katex, element, { source, isDisplay }) {
   const target = document.createElement("span");
   try {
     katex.render(source, target, { displayMode: isDisplay, throwOnError: true, trust: false, strict: "ignore", maxExpand: 200, maxSize: 20, output: "htmlAndMathml" });
