@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 
 import trio
 
@@ -35,6 +36,10 @@ class ModelLoader:
         """The callbacks are the keeper's."""
         self.settings = settings
         """What the next load goes by."""
+        self.replaced: LoadSettings | None = None
+        """What it went by before, while a change of the settings is tried on the model."""
+        self._chosen_for: Path | None = None
+        """Whose context the latest change of one was for; None: it is as it was at the start, for the first model."""
         self._engine = engine
         self._course = course
         self._record = record
@@ -91,6 +96,8 @@ class ModelLoader:
             opened.close()
             raise
         course, local = self._course, opened.local
+        if self._is_context_new(_family(opened)):
+            self._chosen_for = local.path
         loaded = replace(loaded, duration_s=course.clock() - begun_at_s)
         course.loads[local.path] = LastLoad(
             model.facts(), loaded.duration_s, local.modified_unix_s(), local.size_bytes()
@@ -124,13 +131,20 @@ class ModelLoader:
             self._record.unloaded(name, reason, course.clock() - begun_at_s)
 
     def _settings_for(self, opened: Opened) -> EngineSettings:
-        """The context that the operator chose is of the model that the server was started on: another one that has less
-        is served with what it has."""
-        settings, first = self.settings.of(_family(opened)), self._course.first
-        is_first = first is not None and opened.local.path == first.path
-        if is_first or settings.max_context <= opened.checkpoint.shape.context_tokens:
+        """The context that the operator chose is held against the model that it was chosen for, which is the one that a
+        change of it has loaded anew, or the server's first: another one that has less is served with what it has."""
+        family, first = _family(opened), self._course.first
+        settings = self.settings.of(family)
+        chosen_for = self._chosen_for or (None if first is None else first.path)
+        is_chosen = self._is_context_new(family) or opened.local.path == chosen_for
+        if is_chosen or settings.max_context <= opened.checkpoint.shape.context_tokens:
             return settings
         return replace(settings, max_context=0)
+
+    def _is_context_new(self, family: str) -> bool:
+        return (
+            self.replaced is not None and self.replaced.of(family).max_context != self.settings.of(family).max_context
+        )
 
 
 def _family(opened: Opened) -> str:

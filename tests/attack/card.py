@@ -90,7 +90,7 @@ class CardAttack(Attack):
             ("no card", [], {"CUDA_VISIBLE_DEVICES": ""}, "--device cuda"),
             ("a card that is not there", [], {"CUDA_VISIBLE_DEVICES": "7"}, "--device cuda"),
             ("a budget that is too small", ["--vram-budget-bytes", "64M"], {}, "vram.budget_bytes"),
-            ("a budget for half a context", ["--vram-budget-bytes", "800M"], {}, "vram."),
+            ("a budget for half a context", ["--vram-budget-bytes", "700M"], {}, "vram."),
             ("more than there is", ["--vram-budget-bytes", "900G"], {}, "vram."),
         ]
         servers = [

@@ -855,6 +855,29 @@ async def test_another_model_with_less_context_is_served_with_what_it_has(cold: 
     assert await cold.answer("a") == "a" and cold.engine.max_context == 128
 
 
+async def test_a_context_is_held_against_the_model_that_it_is_chosen_for(cold: Bench, nursery: trio.Nursery) -> None:
+    tiny_gguf().with_keys(llama__context_length=u32(64)).write(cold.folder / "small.gguf")
+    tiny_gguf().with_keys(llama__context_length=u32(512)).write(cold.folder / "large.gguf")
+    await cold.start(nursery)
+    assert await cold.answer("a") == "a" and cold.engine.max_context == 128
+    before = cold.engine.settings
+
+    async def choose(max_context: int) -> BaseException | None:
+        reload = cold.keeper.ask_reload(LoadSettings(replace(before, max_context=max_context)))
+        await reload.over.wait()
+        return reload.error
+
+    assert await cold.answer("small") == "small"
+    assert "model.max_context is 65" in str(await choose(65))
+    assert await cold.answer("small") == "small" and cold.engine.max_context == 64
+    assert await cold.answer("large") == "large" and await choose(512) is None
+    assert cold.engine.max_context == 512
+    # The server's first model was not what it was chosen for.
+    assert await cold.answer("a") == "a" and cold.engine.max_context == 128
+    assert "model.max_context is 513" in str(await choose(513))
+    assert await cold.answer("large") == "large" and cold.engine.max_context == 512
+
+
 async def test_a_first_model_that_is_bad_leaves_a_server_that_says_so(cold: Bench, nursery: trio.Nursery) -> None:
     (cold.folder / "a.gguf").write_bytes(b"GGUF" + bytes(60))
     await cold.start(nursery)
