@@ -13,7 +13,7 @@ from tests.e2e.agent_model import write_agent_model
 from tests.e2e.axe import fetch_axe
 from tests.e2e.browser import started_browser
 from tests.e2e.playground import paced
-from tests.e2e.server import Server
+from tests.e2e.server import RUNNING, Server
 from tests.ports import free_port
 
 
@@ -36,6 +36,15 @@ def start_server(real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         return Server(arguments, port or free_port(), free_port(), log, environment, also_bind=also_bind)
 
     return start
+
+
+@pytest.fixture(autouse=True)
+def none_left() -> Iterator[None]:
+    """A server that a failed test left is ended: else it keeps the machine busy, and the next test is told of it."""
+    before = set(RUNNING)
+    yield
+    for server in RUNNING - before:
+        server.kill()
 
 
 @pytest.fixture(scope="session")

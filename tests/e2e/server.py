@@ -13,6 +13,9 @@ from types import TracebackType
 
 from tests.e2e.client import Client
 
+RUNNING: set["Server"] = set()
+"""Those that were started and not stopped yet."""
+
 
 class Server:
     """A running server. As a context manager it is stopped by SIGTERM and must end by itself with status 0."""
@@ -41,6 +44,7 @@ class Server:
         self.process = subprocess.Popen(
             [*command, *bind], stdout=self._log, stderr=subprocess.STDOUT, env=environment, cwd=self.folder
         )
+        RUNNING.add(self)
 
     def at_once(self) -> "Server":
         """The same, to be entered as soon as it listens: what it is asked for then, it has to hold."""
@@ -86,7 +90,7 @@ class Server:
                     return float(match[3])
         raise AssertionError(f"no sample {name} {labels}\n{content.decode()}")
 
-    def wait_metric(self, name: str, value: float, limit_s: float = 10, **labels: str) -> None:
+    def wait_metric(self, name: str, value: float, limit_s: float = 30, **labels: str) -> None:
         end = time.perf_counter() + limit_s
         while (found := self.metric(name, **labels)) != value:
             assert time.perf_counter() < end, f"{name} {labels} is {found}, not {value}"
@@ -102,23 +106,29 @@ class Server:
         return int(match[1]) * 1024
 
     def stop(self, number: int = signal.SIGTERM, limit_s: float = 40) -> int:
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-            try:
+        try:
+            if self.process.poll() is None:
+                self.process.send_signal(number)
                 self.process.wait(limit_s)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-                raise AssertionError(f"did not stop within {limit_s} s\n{self.log_text()}") from None
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"did not stop within {limit_s} s\n{self.log_text()}") from None
         self._log.close()
+        RUNNING.discard(self)
         return self.process.returncode
+
+    def kill(self) -> None:
+        """For what a test that failed has left: the next one is told nothing of it."""
+        self.process.kill()
+        self.process.wait()
+        self._log.close()
+        RUNNING.discard(self)
 
     def __enter__(self) -> "Server":
         try:
             self._wait()
         except BaseException:
-            self.process.kill()
-            self.stop()
+            self.kill()
             raise
         return self
 

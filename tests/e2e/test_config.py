@@ -74,13 +74,14 @@ def test_live_fields_change_what_the_server_does_at_once(configured: Server, fil
             "model": {"default_max_tokens": 2},
             "switch": {"allow_implicit": False},
             "log": {"level": "debug"},
-            "server": {"request_timeout": 1},
         },
     )
     assert (status, answer["applied"], answer["persisted"]) == (200, "live", "yes")
     assert answer["config"] == config_of(server)
     assert server.client.chat(messages=HI).usage["completion_tokens"] == 2
     assert server.client.request("POST", "/v1/chat/completions", {"messages": HI, "model": "other"})[0] == 404
+    # A busy machine may take longer than that for anything.
+    assert patch(server, {"server": {"request_timeout": 1}})[0] == 200
     status, _, content = server.client.request(
         "POST", "/v1/chat/completions", {"messages": HI, "max_tokens": 4000, "ignore_eos": True}
     )
@@ -146,17 +147,24 @@ def test_under_load_every_request_has_an_answer_or_a_typed_end(start_server: Any
                 lost.append(error)
                 return
 
+    def wait_answers() -> None:
+        """Until each client has had an answer or two."""
+        wanted, end = ends["length"] + 4, time.perf_counter() + 60
+        while ends["length"] < wanted:
+            assert not lost and time.perf_counter() < end, (lost, ends)
+            time.sleep(0.05)
+
     with start_server("--config", str(file), "--switch-drain-timeout", "0.02") as server:
         threads = [threading.Thread(target=ask, args=(number, server)) for number in range(4)]
         for thread in threads:
             thread.start()
         outcomes = []
         for lanes in (4, 2, 8):
-            time.sleep(1)
+            wait_answers()
             outcomes.append(patch(server, {"model": {"decode_lanes": lanes}})[0])
         # One that fails, in the middle of it.
         outcomes.append(patch(server, {"vram": {"kv_pool_bytes": "64tok"}})[0])
-        time.sleep(1)
+        wait_answers()
         over.set()
         for thread in threads:
             thread.join()
@@ -245,8 +253,7 @@ def test_limits_hold_from_the_next_connection_on(configured: Server) -> None:
     asking = threading.Thread(target=lambda: ends.append(_end(server.client, body, streams=True)))
     asking.start()
     server.wait_metric("ignis_lanes", 1, state="decode")
-    began = time.perf_counter()
-    assert server.stop() == 0 and time.perf_counter() - began < 15
+    assert server.stop(limit_s=20) == 0
     asking.join()
     assert ends == ["server_draining"]
 

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -62,6 +63,8 @@ class Terminal:
 
     def wait_shown(self, text: str) -> None:
         while text not in re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", self.shown):
+            ready, _, _ = select.select([self.terminal], [], [], 60)
+            assert ready, self.shown
             part = os.read(self.terminal, 4096).decode(errors="replace")
             self.shown += part
 

@@ -17,25 +17,26 @@ def test_a_cut_stream_frees_its_lane_and_its_pages(server: Server) -> None:
     completed = server.metric("ignis_requests_cancelled_total")
     for after in (1, 600, 3000):
         server.client.cut({**LONG, "stream": True}, after)
-    server.wait_metric("ignis_scheduler_requests", 0, state="running", limit_s=3)
-    server.wait_metric("ignis_requests_cancelled_total", completed + 3, limit_s=3)
+    server.wait_metric("ignis_scheduler_requests", 0, state="running")
+    server.wait_metric("ignis_requests_cancelled_total", completed + 3)
 
 
 def test_a_cut_before_a_plain_answer_cancels_too(server: Server) -> None:
     cancelled = server.metric("ignis_requests_cancelled_total")
     server.client.cut(LONG, 0, lambda: server.wait_metric("ignis_scheduler_requests", 1, state="running"))
-    server.wait_metric("ignis_requests_cancelled_total", cancelled + 1, limit_s=3)
-    server.wait_metric("ignis_scheduler_requests", 0, state="running", limit_s=3)
+    server.wait_metric("ignis_requests_cancelled_total", cancelled + 1)
+    server.wait_metric("ignis_scheduler_requests", 0, state="running")
 
 
 def test_a_cut_while_the_prompt_prefills_stops_the_prefill(server: Server) -> None:
     words = "harbour lantern anchor meadow copper signal winter summer planet ladder " * 600
     body = {"messages": [{"role": "user", "content": words}], "max_tokens": 5, "stream": True}
+    asked = server.client.json("POST", "/v1/tokenize", {"messages": body["messages"]})["count"]
+    before = server.metric("ignis_prefilled_tokens_total")
     server.client.cut(body, 0, lambda: server.wait_metric("ignis_scheduler_requests", 1, state="running"))
-    start = time.perf_counter()
+    server.wait_metric("ignis_scheduler_requests", 0, state="running")
+    assert server.metric("ignis_prefilled_tokens_total") < before + asked
     assert server.client.chat(messages=[{"role": "user", "content": "Hi"}], max_tokens=1).finish is not None
-    assert time.perf_counter() - start < 2
-    server.wait_metric("ignis_scheduler_requests", 0, state="running", limit_s=3)
 
 
 def test_the_ninth_request_is_told_when_to_come_back(server: Server) -> None:
@@ -92,9 +93,7 @@ def test_sigterm_ends_a_load_under_way(start_server: Any) -> None:
     while not parse_events(server.log_text(), "ignis.runtime.vram_plan"):
         assert server.process.poll() is None, server.log_text()
         time.sleep(0.01)
-    start = time.perf_counter()
-    assert server.stop() == 0
-    assert time.perf_counter() - start < 5
+    assert server.stop(limit_s=20) == 0
     assert "Traceback" not in server.log_text() and "load_failed" not in server.log_text()
 
 
@@ -120,7 +119,7 @@ def test_sigterm_lets_a_stream_end(start_server: Any) -> None:
         server.wait_metric("ignis_scheduler_requests", 1, state="running")
         server.process.send_signal(signal.SIGTERM)
         thread.join()
-        server.process.wait(10)
+        server.process.wait(20)
     assert answers[0].is_done and answers[0].finish == "length"
 
 
@@ -150,7 +149,8 @@ def test_a_second_signal_quits_at_once(start_server: Any) -> None:
     time.sleep(0.3)
     assert server.process.poll() is None
     server.process.send_signal(signal.SIGINT)
-    server.process.wait(5)
+    # A drain would wait for 30 s.
+    server.process.wait(20)
     stream.close()
     assert server.stop() != 0
 

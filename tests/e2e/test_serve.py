@@ -14,7 +14,9 @@ from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 _LISTENS_WITHIN_S = 10.0
-"""Generous, for a busy machine; what it took is in the test's report."""
+"""Generous; what it took is in the test's report."""
+_IMPORTS = 6
+"""On a machine so busy that this is longer: times what it takes just now to read the server in."""
 
 
 def wait_listening(server: Server) -> float:
@@ -36,6 +38,9 @@ def test_serve_without_an_artifact_serves_the_default_model(
     build = [sys.executable, "build.py"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("IGNIS_")}
     subprocess.run([*build, "native"], cwd=ROOT, check=True)
+    begun = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "import ignis.app"], cwd=ROOT, check=True)
+    import_s = time.perf_counter() - begun
     server = Server([*build, "serve"], free_port(), free_port(), tmp_path / "log", environment, ROOT)
     listening_s = wait_listening(server)
     record_property("listening_s", listening_s)
@@ -47,4 +52,4 @@ def test_serve_without_an_artifact_serves_the_default_model(
     assert model["id"] == "smollm2-135m-instruct"
     assert "Paris" in answer.text and len(answer.times) > 1
     assert (answer.finish, answer.is_done) == ("stop", True)
-    assert listening_s < _LISTENS_WITHIN_S
+    assert listening_s < max(_LISTENS_WITHIN_S, _IMPORTS * import_s), import_s

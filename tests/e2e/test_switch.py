@@ -43,7 +43,7 @@ def listed(server: Server) -> Any:
     return server.client.json("GET", "/v1/models")
 
 
-def wait_status(server: Server, status: str, limit_s: float = 20) -> Any:
+def wait_status(server: Server, status: str, limit_s: float = 60) -> Any:
     end = time.perf_counter() + limit_s
     while (found := listed(server))["status"] != status:
         assert time.perf_counter() < end, found
@@ -194,14 +194,17 @@ def raw_lines(client: Client, model: str) -> list[str]:
 
 def test_an_idle_model_gives_its_memory_back_and_the_next_request_wakes_it(start_server: Any, folder: Path) -> None:
     flags = ("--model-artifact", str(folder / "first.gguf"), "--download-path", str(folder))
-    with start_server(*flags, "--model-idle-unload", "1") as server:
+    with start_server(*flags) as server:
         assert server.client.chat(messages=HI, max_tokens=8).finish is not None
         serving_bytes = server.resident_bytes()
         awake = listed(server)["data"][0]
+        # Only now: on a busy machine it would be idle for as long before it was looked at.
+        assert server.client.request("PATCH", "/v1/config", {"model": {"idle_unload": 1}})[0] == 200
+        end = time.perf_counter() + 30
         while listed(server)["status"] != "unloaded":
             # Neither the list nor the metrics count as use.
             server.metric("ignis_kv_pool_pages")
-            assert time.perf_counter() - server.started < 30
+            assert time.perf_counter() < end
             time.sleep(0.05)
         idle_bytes = server.resident_bytes()
         assert listed(server)["data"][0] == {**awake, "loaded": False}
@@ -273,7 +276,7 @@ def test_events_tell_a_switch_as_it_goes(switching: Server) -> None:
 
     thread = threading.Thread(target=watch)
     thread.start()
-    assert has_begun.wait(10)
+    assert has_begun.wait(30)
     server.client.chat(model="second", messages=HI, max_tokens=1)
-    thread.join(20)
+    thread.join(60)
     assert seen[0] == seen[-1] == "serving" and "switching" in seen

@@ -44,12 +44,12 @@ def test_a_shutdown_closes_idle_websockets_at_once_and_lets_responses_end(start_
                 pass
             server.process.send_signal(signal.SIGTERM)
             with pytest.raises(websockets.exceptions.ConnectionClosedOK) as closed:
-                idle.recv(5)
+                idle.recv(20)
             assert closed.value.rcvd is not None and closed.value.rcvd.code == 1001
             while json.loads(busy.recv(30))["type"] not in ("response.completed", "response.incomplete"):
                 pass
             with pytest.raises(websockets.exceptions.ConnectionClosedOK) as closed:
-                busy.recv(5)
+                busy.recv(20)
             assert closed.value.rcvd is not None and closed.value.rcvd.code == 1001
         assert server.process.wait(20) == 0
 
@@ -59,7 +59,8 @@ def test_a_client_that_leaves_its_websocket_frees_its_lane(server: Server) -> No
         leaver.send(json.dumps({**ASK, "ignore_eos": True, "max_output_tokens": 4000}))
         while "output_text.delta" not in json.loads(leaver.recv(30))["type"]:
             pass
-        assert server.metric("ignis_http_websockets") == 1
+        # One that an earlier test left may be there a moment longer.
+        server.wait_metric("ignis_http_websockets", 1)
         leaver.socket.shutdown(socket.SHUT_RDWR)
     server.wait_metric("ignis_scheduler_requests", 0, state="running")
     server.wait_metric("ignis_http_websockets", 0)
