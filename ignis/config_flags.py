@@ -10,7 +10,7 @@ from ignis.config_slots import SLOTS, Given, Origin, Slot, Source
 from ignis.config_values import FALSE_WORDS, TRUE_WORDS, rule
 from ignis.errors import ConfigError
 
-# Options of llama-server and vLLM, and what they are called here.
+# Options of llama-server, vLLM and SGLang, and what they are called here.
 FOREIGN_FLAGS = {
     "--host": "--server-bind",
     "--port": "--server-bind",
@@ -23,12 +23,18 @@ FOREIGN_FLAGS = {
     "--api-key": "--server-api-key",
     "-m": "--model-artifact",
     "--model": "--model-artifact",
+    "--model-path": "--model-artifact",
+    "-hf": "--download-catalog",
+    "--hf-repo": "--download-catalog",
+    "-hft": "--download-token",
+    "--hf-token": "--download-token",
     "-a": "--model-id",
     "--alias": "--model-id",
     "--served-model-name": "--model-id",
     "-c": "--model-max-context",
     "--ctx-size": "--model-max-context",
     "--max-model-len": "--model-max-context",
+    "--context-length": "--model-max-context",
     "-n": "--model-default-max-tokens",
     "--n-predict": "--model-default-max-tokens",
     "-np": "--model-decode-lanes",
@@ -40,7 +46,12 @@ FOREIGN_FLAGS = {
     "--max-num-batched-tokens": "--model-prefill-chunk",
     "-ctk": "--model-kv-format",
     "--cache-type-k": "--model-kv-format",
+    "-ctv": "--model-kv-format",
+    "--cache-type-v": "--model-kv-format",
     "--kv-cache-dtype": "--model-kv-format",
+    "--sleep-idle-seconds": "--model-idle-unload",
+    "--temp": "--sampling-temperature",
+    "--repeat-penalty": "--sampling-repetition-penalty",
     "--reasoning-budget": "--model-thinking-budget",
     "--reasoning-parser": "--model-dialect",
     "--tool-call-parser": "--model-dialect",
@@ -48,6 +59,10 @@ FOREIGN_FLAGS = {
     "-ngl": "--device",
     "--n-gpu-layers": "--device",
     "--gpu-memory-utilization": "--vram-budget-bytes",
+    "--mem-fraction-static": "--vram-budget-bytes",
+    "--swap-space": "--reuse-kv-host-pool-bytes",
+    "--webui": "--server-ui",
+    "--no-webui": "--server-ui",
     "--download-dir": "--download-path",
     "--models-dir": "--download-path",
     "-to": "--server-request-timeout",

@@ -243,7 +243,8 @@ def _ids(config: Config, catalog: Catalog, ids: Sequence[str], own: Iterable[str
     known = [*catalog.models, *own]
     unknown = next((id for id in ids if id not in known), None)
     if unknown is not None:
-        hint = nearest(unknown, known) or f"; it has {join_words(list(catalog.models))}"
+        more = "" if config.download.catalog else "; --download-catalog names a file with others"
+        hint = nearest(unknown, known) or f"; it has {join_words(list(catalog.models))}{more}"
         raise ConfigError(f"the catalog has no model {unknown!r}{hint}")
     return list(dict.fromkeys(ids))
 

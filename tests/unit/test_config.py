@@ -167,7 +167,15 @@ def test_an_unknown_flag_names_the_nearest() -> None:
 
 @pytest.mark.parametrize(
     ("flag", "meant"),
-    [("--uds", "--server-bind"), ("-m", "--model-artifact"), ("--api-key", "--server-api-key")],
+    [
+        ("--uds", "--server-bind"),
+        ("-m", "--model-artifact"),
+        ("--model-path", "--model-artifact"),
+        ("-hf", "--download-catalog"),
+        ("--cache-type-v", "--model-kv-format"),
+        ("--no-webui", "--server-ui"),
+        ("--api-key", "--server-api-key"),
+    ],
 )
 def test_a_flag_of_another_server_or_without_its_group_is_understood(flag: str, meant: str) -> None:
     assert f"; did you mean {meant}?" in refusal(flag, "x")
@@ -400,6 +408,7 @@ def test_what_config_print_writes_is_read_back(
         (["model", "fetch"], 2, "did you mean model download?"),
         (["model", "downlod"], 2, "did you mean model download?"),
         (["model", "download", "smollm"], 2, "the catalog has no model 'smollm'"),
+        (["model", "info", "qwen3-8b"], 2, "it has smollm2-135m-instruct; --download-catalog names a file with others"),
         (["model", "list", "smollm"], 2, "unexpected argument 'smollm'; model list takes none"),
         (["model", "remove"], 2, "model remove takes the ids of models"),
         (["--server-bindd", "x"], 2, "unknown option --server-bindd"),
