@@ -101,3 +101,30 @@ def test_after_a_switch_a_turn_says_which_model_wrote_it(page: Page) -> None:
     name = page.locator("#model-name").inner_text()
     expect(page.locator(".turn .tag")).to_have_text([name])
     expect(page.locator(".turn.answer").last.locator(".tag")).to_have_text(name)
+
+
+def test_a_long_request_is_laid_out_piece_by_piece_and_is_whole(page: Page) -> None:
+    said = "Words of a long line, \U0001f600 and more. " * 5000 + "\n" + "x" * 40_000
+    ask(page, "Say exactly: One.")
+    answered(page)
+    page.evaluate(
+        """async (said) => {
+          const { path } = await import("/ui/state/tree.js");
+          const { record } = path.value[1];
+          const request = { ...record.request, messages: [{ role: "user", content: said }] };
+          await (await import("/ui/store/turns.js")).save({ ...record, request });
+        }""",
+        said,
+    )
+    page.reload()
+    page.click("#tab-raw")
+    value = page.locator("#panel-body .tree .value", has_text="Words of a long line")
+    assert value.text_content() == said
+    pieces = value.locator(".piece").all_text_contents()
+    assert len(pieces) > 20
+    assert max(map(len, pieces)) <= 8000
+    assert all(piece[-1] in " \nx" for piece in pieces)
+    assert value.locator(".piece").first.evaluate("(piece) => getComputedStyle(piece).contentVisibility") == "auto"
+    page.click("#raw-text")
+    request = json.loads(page.locator("#panel-body pre").first.text_content() or "")
+    assert said in json.dumps(request, ensure_ascii=False).replace("\\n", "\n")

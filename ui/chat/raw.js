@@ -3,6 +3,7 @@
 import { useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { copy } from "../parts/copy.js";
+import { Long } from "../parts/long.js";
 import { isTooDeep, Tree } from "../parts/tree.js";
 import { receivedOf, sentOf } from "../state/exchange.js";
 
@@ -31,7 +32,7 @@ export function Raw({ turn }) {
 
 /** @param {{value: unknown, isText: boolean}} properties */
 function Json({ value, isText }) {
-  return isText || isTooDeep(value) ? html`<pre tabindex="0">${JSON.stringify(value, null, 2)}</pre>` : html`<${Tree} value=${value} />`;
+  return isText || isTooDeep(value) ? html`<pre tabindex="0"><${Long} text=${JSON.stringify(value, null, 2)} /></pre>` : html`<${Tree} value=${value} />`;
 }
 
 /** @param {any} request */

@@ -1,6 +1,7 @@
 // A value as a tree: names and values of objects and lists, the inner ones folded by hand.
 
 import { html } from "./html.js";
+import { Long } from "./long.js";
 
 /** What is longer is folded at first, and shows so much of itself. */
 const MAX_OPEN = 20;
@@ -33,5 +34,5 @@ export function Tree({ value, name }) {
 /** @param {unknown} value */
 function leaf(value) {
   const kind = typeof value === "string" ? "string" : typeof value === "number" ? "number" : "word";
-  return html`<span class=${`value code-${kind}`} dir="auto">${String(value)}</span>`;
+  return html`<span class=${`value code-${kind}`} dir="auto"><${Long} text=${String(value)} /></span>`;
 }
