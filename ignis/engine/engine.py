@@ -262,8 +262,10 @@ class Engine:
         return self._settings.decode_lanes
 
     def has_room(self, count: int) -> bool:
-        """Whether so many submissions would find lanes now. Where no model serves nobody has to wait to be told so."""
-        return self.state is not EngineState.SERVING or self._flights.has_room(count, self.num_lanes)
+        """Whether so many submissions would find lanes now. Where no model serves nobody has to wait to be told so; one
+        that is to go serves whoever waits for its lanes."""
+        is_taking = self.state in (EngineState.SERVING, EngineState.LEAVING)
+        return not is_taking or self._flights.has_room(count, self.num_lanes)
 
     async def wait_room(self) -> None:
         """Returns when a lane was given back, or no model serves any more."""

@@ -179,6 +179,19 @@ async def test_a_full_engine_takes_all_or_none(bench: Bench) -> None:
     assert bench.metric('ignis_requests_rejected_total{reason="full"}') == 1
 
 
+async def test_a_model_that_is_to_go_has_no_more_room_than_before(bench: Bench) -> None:
+    """Whoever waits for a lane keeps the model, and waits on."""
+    bench.leaf.hold()
+    bench.engine.submit([ask() for _ in range(7)])
+    bench.engine.leave()
+    assert bench.engine.has_room(1) and not bench.engine.has_room(2)
+    bench.engine.submit([ask()])
+    assert not bench.engine.has_room(1)
+    bench.leaf.release()
+    await bench.engine.unload()
+    assert bench.engine.has_room(1), "it would be told at once that none serves"
+
+
 async def test_a_cancel_frees_its_lane_for_the_next_submission_at_once(bench: Bench) -> None:
     bench.leaf.hold()
     mailboxes = bench.engine.submit([ask() for _ in range(8)])
