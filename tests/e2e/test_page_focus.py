@@ -32,6 +32,29 @@ def test_after_an_edit_is_sent_it_is_on_what_was_sent(page: Page) -> None:
     expect(page.locator(".turn.user")).to_be_focused()
 
 
+def test_whoever_goes_on_at_once_after_a_deletion_is_not_led_back(page: Page) -> None:
+    for word in ("One", "Two"):
+        ask(page, f"Say exactly: {word}.")
+        expect(page.locator(".turn.answer .prose").last).to_have_text(f"{word}.")
+    answered(page, 2)
+    page.keyboard.press("Alt+ArrowUp")
+    expect(page.locator(".turn.answer[data-keyed]")).to_be_focused()
+    # As soon as it is gone, and before the next frame.
+    page.evaluate(
+        """async () => {
+        const press = (key) => document.activeElement.dispatchEvent(
+          new KeyboardEvent("keydown", { key, code: key, bubbles: true, cancelable: true }));
+        const gone = new Promise((resolve) => new MutationObserver(() => {
+          if (document.querySelectorAll(".turn").length === 3) resolve();
+        }).observe(document.getElementById("log"), { childList: true }));
+        press("d");
+        await gone;
+        press("/");
+        for (let frame = 0; frame < 10; frame += 1) await new Promise(requestAnimationFrame); }"""
+    )
+    expect(page.locator("#prompt")).to_be_focused()
+
+
 def test_after_a_deletion_it_is_on_what_is_next_and_after_undo_on_what_came_back(page: Page) -> None:
     for word in ("One", "Two"):
         page.click("#new-chat")

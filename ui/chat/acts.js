@@ -1,6 +1,7 @@
 // What is done with one turn, by its buttons and by its keys.
 
 import { copy } from "../parts/copy.js";
+import { unlessGoneOn } from "../parts/going-on.js";
 import { go } from "../router.js";
 import { branch } from "../state/branching.js";
 import { goTo } from "../state/chats.js";
@@ -56,10 +57,15 @@ export async function copyPlain(turn) {
 export async function drop(turn) {
   const at = path.value.indexOf(turn);
   const text = turn.record.role === "user" ? "Message deleted" : "Answer deleted";
+  const stand = () => focusTurn(Math.min(at, path.value.length - 1));
+  const follow = unlessGoneOn();
   const back = await removeTurn(turn);
-  const stand = () => requestAnimationFrame(() => focusTurn(Math.min(at, path.value.length - 1)));
-  offerUndo(text, async () => (await back(), stand()));
-  stand();
+  offerUndo(text, async () => {
+    const follow = unlessGoneOn();
+    await back();
+    follow(stand);
+  });
+  follow(stand);
 }
 
 /** To another version of the turn. @param {Turn} turn @param {number} by */
@@ -110,8 +116,9 @@ export function focusByKey(place) {
 function inItsPlace(turn, work) {
   const at = path.value.indexOf(turn);
   const hadFocus = document.querySelectorAll("#log .turn")[at]?.matches("[data-keyed]");
+  const follow = hadFocus && unlessGoneOn();
   work();
-  if (hadFocus) requestAnimationFrame(() => focusTurn(at));
+  if (follow) follow(() => focusTurn(at));
 }
 
 /** @param {Turn} turn */

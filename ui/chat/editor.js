@@ -1,6 +1,7 @@
 // The text of a turn, written anew in its place; what was begun is kept until it is sent or given up.
 
 import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
+import { unlessGoneOn } from "../parts/going-on.js";
 import { html } from "../parts/html.js";
 import { draftOf, keepDraft } from "../state/place.js";
 import { editing } from "../state/tree.js";
@@ -32,7 +33,7 @@ export function Editor({ id, label, text, action, onDone }) {
     keepDraft(id, "");
     editing.value = null;
     // What was sent stands in the place of what it was before.
-    requestAnimationFrame(() => focusTurn(at));
+    unlessGoneOn()(() => focusTurn(at));
   };
   const submit = () => {
     try {

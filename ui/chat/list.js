@@ -1,6 +1,7 @@
 // The conversations by day, the newest first, or what a search finds in them.
 
 import { useState } from "../vendor/hooks.js";
+import { unlessGoneOn } from "../parts/going-on.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
 import { CONTROL } from "../parts/sending.js";
@@ -52,14 +53,16 @@ function Row({ chat, isBusy }) {
   const drop = async (/** @type {Event} */ event) => {
     const link = /** @type {HTMLElement} */ (event.currentTarget).previousElementSibling;
     const at = rows().findIndex((row) => row === link);
+    const follow = unlessGoneOn();
     const { remove } = await import("../state/removing.js");
     const back = await remove(chat.id);
     const undo = async () => {
+      const follow = unlessGoneOn();
       await back();
-      focusRow((row) => row.hash === `#/chat/${chat.id}`);
+      follow(() => focusRow((row) => row.hash === `#/chat/${chat.id}`));
     };
     offerUndo(`Deleted ${chat.title}`, undo);
-    focusRow((_, index) => index === at);
+    follow(() => focusRow((_, index) => index === at));
   };
   return html`<li class=${isOpen ? "open" : ""}>
     <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "true" : undefined}>
@@ -74,9 +77,9 @@ function Row({ chat, isBusy }) {
 /** @returns {HTMLAnchorElement[]} */
 const rows = () => [...document.querySelectorAll(/** @type {"a"} */ (".list li a"))];
 
-/** That row once it is drawn, or the last one. @param {(row: HTMLAnchorElement, index: number) => boolean} isIt */
+/** That row, or the last one. @param {(row: HTMLAnchorElement, index: number) => boolean} isIt */
 function focusRow(isIt) {
-  requestAnimationFrame(() => (rows().find(isIt) ?? rows().at(-1) ?? document.getElementById("new-chat"))?.focus());
+  (rows().find(isIt) ?? rows().at(-1) ?? document.getElementById("new-chat"))?.focus();
 }
 
 /** @param {import("../state/chats.js").Conversation[]} chats @returns {[string, import("../state/chats.js").Conversation[]][]} */
