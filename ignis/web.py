@@ -248,7 +248,12 @@ def _connected(
     it: nobody may ever answer."""
     failure = OSError("the name has no address")
     for family, kind, protocol, _, place in socket.getaddrinfo(*address, 0, socket.SOCK_STREAM):
-        connected = socket.socket(family, kind, protocol)
+        try:
+            connected = socket.socket(family, kind, protocol)
+        except OSError as error:
+            # The name has an address of a kind that this machine has not, of IPv6 for one.
+            failure = error
+            continue
         try:
             connected.settimeout(timeout_s)
             on_socket(connected)

@@ -508,6 +508,17 @@ def test_a_stop_ends_the_making_of_a_connection_that_nobody_answers(tmp_path: Pa
         assert left_in(tmp_path) == set()
 
 
+def test_a_name_is_reached_by_the_address_that_answers(
+    mirror: Mirror, tmp_path: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolve, closed = socket.getaddrinfo, ("127.0.0.1", free_port)
+    # Of a kind that this machine has not, as IPv6 where it is switched off; then one where nobody listens.
+    dead = [(socket.AF_UNSPEC, socket.SOCK_STREAM, 6, "", closed), (socket.AF_INET, socket.SOCK_STREAM, 6, "", closed)]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *asked: [*dead, *resolve(*asked)])
+    assert fetch(mirror, tmp_path).read_bytes() == CONTENT
+    assert len(mirror.asked) == 1
+
+
 def test_a_stop_ends_a_wait(mirror: Mirror, tmp_path: Path) -> None:
     halt = Halt()
 
