@@ -1,7 +1,7 @@
 // What is done with one turn, by its buttons and by its keys.
 
 import { copy } from "../parts/copy.js";
-import { unlessGoneOn } from "../parts/going-on.js";
+import { unlessGoneOn } from "../parts/sending.js";
 import { go } from "../router.js";
 import { branch } from "../state/branching.js";
 import { goTo } from "../state/chats.js";

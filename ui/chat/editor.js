@@ -1,8 +1,8 @@
 // The text of a turn, written anew in its place; what was begun is kept until it is sent or given up.
 
 import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
-import { unlessGoneOn } from "../parts/going-on.js";
 import { html } from "../parts/html.js";
+import { unlessGoneOn } from "../parts/sending.js";
 import { draftOf, keepDraft } from "../state/place.js";
 import { editing } from "../state/tree.js";
 import { focusTurn } from "./acts.js";

@@ -1,10 +1,9 @@
 // The conversations by day, the newest first, or what a search finds in them.
 
 import { useState } from "../vendor/hooks.js";
-import { unlessGoneOn } from "../parts/going-on.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
-import { CONTROL } from "../parts/sending.js";
+import { CONTROL, unlessGoneOn } from "../parts/sending.js";
 import { go } from "../router.js";
 import { Icon } from "../shell/icons.js";
 import { hasMore, list, more, NEW, open } from "../state/chats.js";
