@@ -36,6 +36,7 @@ from ignis.log import Log, LogFormat, open_log
 from ignis.metrics import Metrics
 from ignis.models.local import LocalModels, readable
 from ignis.on_disk import named_models, verified_models
+from ignis.outlet import Outlet
 from ignis.process import age_ms, raise_file_limit, resident_bytes
 from ignis.running import RunningConfig
 from ignis.server.binding import Bound, Listen
@@ -285,9 +286,7 @@ class _App:
 
 
 def _say(text: str) -> None:
-    """For a person, who may have left: a broken pipe or a full disk behind the output ends no server."""
-    try:
-        print(text, flush=True)
-    except OSError:
-        # What could not be written stays in the buffer, and would fail again at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """For a person, who may have left, or stopped reading: neither ends or holds a server."""
+    # There is none where it was closed before the start.
+    if sys.stdout is not None:
+        Outlet(sys.stdout).write(text)

@@ -14,6 +14,7 @@ import structlog
 from ignis.errors import IgnisError
 from ignis.log_events import EVENTS
 from ignis.log_tail import LogTail
+from ignis.outlet import Outlet
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _COLOURS = {"debug": "\x1b[2m", "info": "\x1b[32m", "warning": "\x1b[33m", "error": "\x1b[31m"}
@@ -36,10 +37,11 @@ class UndeclaredEventError(AssertionError):
 class Log:
     """Emits declared events. A level under the log's own costs one dictionary look-up."""
 
-    def __init__(self, logger: Any, level: str) -> None:
+    def __init__(self, logger: Any, level: str, lines: "_Lines") -> None:
         self.tail = LogTail()
         """What was written last."""
         self._logger = logger
+        self._lines = lines
         self._threshold = LEVELS[level]
 
     def set_level(self, level: str) -> None:
@@ -68,6 +70,9 @@ class Log:
         if LEVELS[level] >= self._threshold:
             self.tail.add(level, event, fields)
             self._logger.msg(event, level=level, **{name: value for name, value in fields.items() if value is not None})
+            if self._lines.num_lost:
+                lost, self._lines.num_lost = self._lines.num_lost, 0
+                self.emit("ignis.log.lost", lines=lost)
 
 
 def open_log(stream: TextIO, log_format: LogFormat = LogFormat.AUTO, level: str = "info") -> Log:
@@ -79,29 +84,27 @@ def open_log(stream: TextIO, log_format: LogFormat = LogFormat.AUTO, level: str 
         if is_pretty
         else [structlog.processors.TimeStamper(fmt="iso", utc=True), _name_exceptions, _render_json]
     )
+    lines = _Lines(stream)
     logger = structlog.wrap_logger(
-        _Lines(stream),
+        lines,
         processors=processors,  # type: ignore[arg-type]  # our renderers return text, as the last one may
         wrapper_class=structlog.BoundLogger,
         context_class=dict,
         cache_logger_on_first_use=True,
     )
-    return Log(logger, level)
+    return Log(logger, level, lines)
 
 
 class _Lines:
-    """Writes one line at a time. A log that cannot be written is lost: it must not end a request."""
+    """Writes one line at a time. A log that cannot be written is lost: it must neither end nor hold a request."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self.num_lost = 0
+        """Lines that nobody read in time, before the last one that was written; whoever tells of them sets it to 0."""
+        self._outlet = Outlet(stream)
 
     def msg(self, line: str) -> None:
-        try:
-            self._stream.write(line + "\n")
-            self._stream.flush()
-        except (OSError, ValueError):
-            # The terminal or pipe is gone, or the stream is closed: nobody reads the log any more.
-            return
+        self.num_lost += self._outlet.write(line)
 
 
 def _name_exceptions(_logger: object, _method: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

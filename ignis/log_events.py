@@ -1,6 +1,14 @@
 """Every event: level, fields. Generated from spec/events.toml by spec/generate.py: do not edit."""
 
 EVENTS: dict[str, tuple[str, frozenset[str]]] = {
+    "ignis.log.lost": (
+        "warning",
+        frozenset(
+            {
+                "lines",
+            }
+        ),
+    ),
     "ignis.process.started": (
         "info",
         frozenset(

@@ -3,6 +3,8 @@
 import ast
 import io
 import json
+import os
+import threading
 
 import pytest
 
@@ -108,6 +110,40 @@ def emitted() -> dict[str, set[str]]:
                 names = {keyword.arg.rstrip("_") for keyword in node.keywords if keyword.arg is not None}
                 found.setdefault(node.args[0].value, set()).update(names)
     return found
+
+
+def test_a_log_that_nobody_reads_holds_nobody_and_tells_later_what_is_missing() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as reader, os.fdopen(writing, "w") as stream:
+        log = open_log(stream)
+
+        def emit() -> None:
+            for number in range(3000):
+                log.emit("ignis.http.fault", request_id=str(number), error="x" * (number % 9000))
+
+        thread = threading.Thread(target=emit, daemon=True)
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive()
+        seen = os.read(reading, 1 << 20)
+        log.emit("ignis.process.stopped")
+        seen += os.read(reading, 1 << 20)
+        assert len(seen) > 50_000
+        *whole, last, stopped, lost, end = seen.decode().split("\n")
+        assert end == "" and json.loads(stopped)["event"] == "ignis.process.stopped"
+        numbers = [int(json.loads(line)["request_id"]) for line in whole]
+        # Of the last line that was begun there may be a part; it counts as lost.
+        is_torn = not last.endswith("}")
+        numbers += [] if is_torn else [int(json.loads(last)["request_id"])]
+        assert numbers == sorted(set(numbers))
+        assert json.loads(lost) | {"timestamp": ""} == {
+            "timestamp": "",
+            "level": "warning",
+            "event": "ignis.log.lost",
+            "lines": 3000 - len(numbers),
+        }
+        reader.close()
+        log.emit("ignis.process.stopped")
 
 
 def test_what_the_source_emits_is_what_is_declared() -> None:
