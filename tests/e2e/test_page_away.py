@@ -5,7 +5,8 @@ import signal
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from tests.e2e.playground import CHROMIUM, Start, open_page, paced
+from tests.e2e.playground import CHROMIUM, Start, ask, open_page, paced
+from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 
@@ -29,3 +30,21 @@ def test_a_view_that_is_first_opened_without_a_server_comes_once_it_is_back(
         page.click(".rail a[href='#/server']")
         expect(page.locator("#view h1")).to_have_text("Server")
         context.close()
+
+
+def test_colours_and_formulas_that_did_not_come_are_asked_for_again(
+    context: BrowserContext, story_server: Server
+) -> None:
+    page = open_page(context, story_server.port)
+    failures: list[str] = []
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    late = ("**/vendor/katex/katex.js", "**/vendor/highlight/core.js")
+    for address in late:
+        context.route(address, lambda route: route.abort())
+    ask(page, "Say exactly: $$x^2$$\n\n```python\nx = 1\n```")
+    expect(page.locator(".turn.answer:not(.running) .formula code")).to_have_text("$$x^2$$")
+    for address in late:
+        context.unroute(address)
+    expect(page.locator(".turn.answer .katex")).to_be_visible()
+    expect(page.locator(".turn.answer .code-number")).to_have_text("1")
+    assert failures == []

@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
-import { later } from "../parts/later.js";
+import { later, patient } from "../parts/later.js";
 import { Menu } from "../parts/menu.js";
 import { Icon } from "../shell/icons.js";
 import { Thoughts } from "../shell/thoughts.js";
@@ -26,7 +26,7 @@ let text = null;
 
 /** What draws text comes with the first answer, and not with the page. */
 function loadText() {
-  return (text ??= import("../text/sheet.js"));
+  return (text ??= patient(() => import("../text/sheet.js")));
 }
 
 /** @param {{turn: import("../state/turn.js").Turn}} properties */

@@ -2,7 +2,7 @@
 
 /**
  * Returns once it is there, so that nothing is drawn without it; a second call asks for nothing.
- * @param {string} name a file of ui/styles/ without its ending
+ * @param {string} name a file without its ending, as seen from ui/styles/
  */
 export function loadStyle(name) {
   const id = `style-${name}`;

@@ -1,5 +1,6 @@
 // Colours of code: the highlighter's tree of tokens as elements. The markup that it would make is not used.
 
+import { patient } from "../parts/later.js";
 import { appendMarked } from "./marks.js";
 
 const MAX_LENGTH = 40_000;
@@ -68,7 +69,9 @@ export function load(language) {
 /** @param {string} language */
 async function fetched(language) {
   try {
-    const [{ default: highlighter }, grammar] = await Promise.all([import("../vendor/highlight/core.js"), import(`../vendor/highlight/${language}.js`)]);
+    const [{ default: highlighter }, grammar] = await patient(() =>
+      Promise.all([import("../vendor/highlight/core.js"), import(`../vendor/highlight/${language}.js`)]),
+    );
     highlighter.registerLanguage(language, grammar.default);
     // The first use compiles the grammar, which the probe must not count.
     highlighter.highlight(" ", { language });

@@ -1,5 +1,7 @@
 // A formula: its source at once, its picture once nothing of it changes, its source again where there is no picture.
 
+import { patient } from "../parts/later.js";
+import { loadStyle } from "../parts/style.js";
 import { stir } from "./frame.js";
 import { later } from "./idle.js";
 import { patchBy } from "./patch.js";
@@ -39,7 +41,7 @@ export function finishFormula(element) {
   if (!own.source || !isModest(own.source)) return;
   // All of them have the library at once, and are drawn one after the other.
   later(async () => {
-    const katex = await (library ??= load());
+    const katex = await (library ??= patient(load));
     later(() => draw(katex, element, own));
   });
 }
@@ -68,9 +70,6 @@ function draw(katex, element, { source, isDisplay }) {
 }
 
 async function load() {
-  const styles = document.createElement("link");
-  styles.rel = "stylesheet";
-  styles.href = new URL("../vendor/katex/katex.css", import.meta.url).href;
-  document.head.append(styles);
+  await loadStyle("../vendor/katex/katex");
   return (await import("../vendor/katex/katex.js")).default;
 }
