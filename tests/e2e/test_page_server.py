@@ -249,6 +249,11 @@ def test_a_family_of_models_gets_a_value_of_its_own(page: Page, rig: Rig) -> Non
     expect(page.get_by_label("Now serving", exact=True)).to_contain_text("512")
 
 
+def test_the_address_of_a_field_leads_to_its_value(page: Page) -> None:
+    page.evaluate("location.hash = '#/server/config/model.max_context'")
+    expect(page.locator("[id='field-model.max_context']")).to_be_focused()
+
+
 def test_what_a_flag_says_is_locked_and_says_so(page: Page) -> None:
     wanted = field_row(page, "model.artifact")
     expect(wanted.locator("input")).to_be_disabled()

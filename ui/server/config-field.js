@@ -16,7 +16,7 @@ export function ConfigField({ field, isNamed }) {
   useEffect(() => {
     if (!isNamed) return;
     row.current?.scrollIntoView({ block: "center" });
-    /** @type {HTMLElement | null} */ (row.current?.querySelector("input, select, button"))?.focus({ preventScroll: true });
+    /** @type {HTMLElement | null} */ (row.current?.querySelector(".control :is(input, select, button):enabled"))?.focus({ preventScroll: true });
   }, [isNamed]);
   const id = `field-${field.key}`;
   return html`<div class=${`field-row ${found ? "changed" : ""} ${found?.problem ? "wrong" : ""}`} ref=${row} data-key=${field.key}>
