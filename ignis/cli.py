@@ -24,7 +24,7 @@ from ignis.config_table import describe_fields
 from ignis.config_values import join_words, nearest, rule
 from ignis.errors import ConfigError, IgnisError
 from ignis.model_commands import MODEL_COMMANDS, run_model_command
-from ignis.terminal import complain
+from ignis.terminal import complain, have_streams
 from ignis.version import VERSION
 
 FOREIGN_COMMANDS = {
@@ -43,6 +43,7 @@ FOREIGN_COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns one of commands.EXIT_STATUSES."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    have_streams()
     try:
         status = _run(words)
         # There is none where it was closed before the start.

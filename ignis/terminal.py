@@ -8,6 +8,21 @@ import trio
 _YES = frozenset({b"y", b"yes"})
 
 
+def have_streams() -> None:
+    """Whoever started this process may have closed its standard streams, as some supervisors do: nothing is read
+    there, and what is written is lost. No socket or file gets their numbers, and so the log."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # It gets the lowest number that is free, which is this one.
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(0, closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", errors="backslashreplace", closefd=False)
+
+
 def complain(message: str) -> None:
     """Writes it to standard error. Parts of it may be a stranger's, and a terminal obeys control characters."""
     lines = ("".join(letter if letter.isprintable() else "?" for letter in line) for line in message.split("\n"))

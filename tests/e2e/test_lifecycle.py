@@ -1,7 +1,9 @@
 """Disconnects, full lanes, health, drain and keys on the running server."""
 
 import json
+import os
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
@@ -103,6 +105,15 @@ def test_a_plan_that_cannot_be_ends_the_start_by_line_and_field(start_server: An
     assert server.stop() == 1
     assert "the plan's line " in server.log_text()
     assert "vram.budget_bytes" in server.log_text()
+
+
+def test_a_server_without_standard_streams_serves(start_server: Any) -> None:
+    """Its supervisor closed them; what it opens then does not get their numbers, and so its log."""
+    command = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-m", "ignis"]
+    with start_server(command=command) as server:
+        assert server.client.chat(messages=[{"role": "user", "content": "Hi"}], max_tokens=1).finish is not None
+        for number in range(3):
+            assert os.readlink(f"/proc/{server.process.pid}/fd/{number}") == os.devnull
 
 
 def test_health_tells_the_model(server: Server) -> None:
