@@ -219,7 +219,7 @@ def test_what_came_before_the_page_died_is_kept_and_the_rest_comes_again(
         expect(lane(page, "A")).to_have_attribute("data-state", "CUT")
         # The state is there before the text is drawn.
         expect(text).not_to_be_empty()
-        kept = text.inner_text().strip()
+        kept = text.evaluate_all(WORDS)[0].strip()
     assert kept.startswith(before[:40])
     choose(page, "A", "Run again")
     expect(lane(page, "A")).to_have_attribute("data-state", "DONE")
@@ -565,6 +565,23 @@ def test_lanes_cut_by_the_death_of_the_server_are_kept_and_go_on_with_the_same_t
         expect(lane(page, "A").locator("footer")).to_contain_text("tok/s")
         assert ended(page)[0] == whole
         page.context.close()
+
+
+def test_another_tab_follows_a_comparison_and_stops_it(paced_page: Page) -> None:
+    run(paced_page)
+    expect(lane(paced_page, "B").locator(".prose")).to_have_text(re.compile(r".{40}", re.DOTALL))
+    expect(paced_page).to_have_url(re.compile("#/compare/."))
+    other = paced_page.context.new_page()
+    other.goto(paced_page.url)
+    expect(other.locator("#stop-all")).to_be_visible()
+    expect(lane(other, "B").locator(".prose")).to_have_text(re.compile(r".{200}", re.DOTALL))
+    other.click("#stop-all")
+    for tab in (paced_page, other):
+        expect(lane(tab, "B").locator(".ending")).to_contain_text("Stopped by you")
+    # A tab that is not looked at draws no frames.
+    records = """import("/ui/state/compare.js")
+      .then(({ open }) => open.value.lanes.value.map((lane) => lane.turn.value.record))"""
+    assert other.evaluate(records) == paced_page.evaluate(records)
 
 
 def test_a_prompt_typed_over_answers_is_kept_and_they_are_marked_as_older(paced_page: Page) -> None:

@@ -126,7 +126,8 @@ def test_a_list_of_tasks_that_is_stopped_leaves_the_call_to_the_person(page: Pag
     ask(page, "What now?")
     expect(page.locator(".tool-card")).to_contain_text("0 of 1 tasks done")
     page.locator(".tool-card").get_by_text("Stop").click()
-    expect(page.locator(".tool-card .do")).to_have_text("Do it")
+    expect(page.locator(".tool-card .do")).to_have_text("Go on")
+    expect(page.locator(".tool-card .tasks")).to_contain_text("0 of 1 tasks done, 1 can go on")
     expect(page.locator(".tool-card .tag")).to_have_text("called")
     expect(page.locator(".turn.answer")).to_have_count(1)
 
@@ -279,12 +280,12 @@ def test_tasks_of_a_call_stop_as_an_answer_does(page: Page, how: str) -> None:
     page.wait_for_function("() => stopped.length === 2")
     expect(page.locator("#stop")).to_have_count(0)
     if how in ("button", "Escape"):
-        expect(page.locator(".tool-card .do")).to_have_text("Do it")
+        expect(page.locator(".tool-card .do")).to_have_text("Go on")
     else:
         page.click("#undo")
         if how == "chat":
             page.click(".list li a")
-        expect(page.locator(".tool-card .do")).to_have_text("Do it")
+        expect(page.locator(".tool-card .do")).to_have_text("Go on")
     assert len(asked) == 1
 
 
@@ -329,3 +330,97 @@ def test_a_result_that_is_given_twice_is_given_once(page: Page) -> None:
     expect(page.locator(".turn.answer:not(.running)")).to_have_count(2)
     expect(page.locator(".branches")).to_have_count(0)
     assert len(asked) == 2
+
+
+DONE_OF_BOTH = ["Task 1: One\nOne is done.\n\nTask 2: Two\nTwo is done."]
+LISTS = "import('/ui/store/runs.js').then(async ({ readAll }) => (await readAll('agents')).length)"
+
+
+def answering(page: Page, text: str) -> list[Any]:
+    """From now on the chat of that page is answered so. Returns its requests."""
+    asked: list[Any] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        route.fulfill(body=streamed({"content": text}), headers={"Content-Type": "text/event-stream"})
+
+    page.route("**/v1/chat/completions", answer)
+    return asked
+
+
+def beside(page: Page) -> Page:
+    """A second tab at the same chat."""
+    other = page.context.new_page()
+    other.goto(page.url)
+    return other
+
+
+def test_a_list_that_was_under_way_at_a_reload_goes_on_and_is_not_made_anew(page: Page) -> None:
+    asked = agents_called(page, ["One", "Two"], "It is so.")
+    page.evaluate("held.get('One')()")
+    tasks = page.locator(".tool-card .tasks")
+    expect(tasks).to_contain_text("1 of 2 tasks done")
+    page.reload()
+    expect(tasks).to_contain_text("1 of 2 tasks done, 1 can go on")
+    expect(page.locator(".tool-card .do")).to_have_text("Go on")
+    expect(tasks.get_by_text("Stop")).to_have_count(0)
+    page.evaluate(HELD)
+    page.click(".tool-card .do")
+    page.wait_for_function("() => held.size === 1 && held.has('Two')")
+    expect(page.locator(".tool-card .do")).to_have_count(0)
+    let_go(page)
+    expect(page.locator(".turn.answer .prose").last).to_have_text("It is so.")
+    assert results(asked[1]) == DONE_OF_BOTH
+    assert page.evaluate(LISTS) == 1
+
+
+def test_another_tab_follows_a_list_and_does_not_do_it_too(page: Page) -> None:
+    asked = agents_called(page, ["One", "Two"], "It is so.")
+    other = beside(page)
+    tasks = other.locator(".tool-card .tasks")
+    expect(tasks).to_contain_text("0 of 2 tasks done")
+    expect(other.locator("#stop")).to_be_visible()
+    expect(other.locator(".give")).to_have_count(0)
+    page.evaluate("held.get('One')()")
+    expect(tasks).to_contain_text("1 of 2 tasks done")
+    tasks.get_by_text("Open").click()
+    expect(other.locator(".task-table tbody tr .preview")).to_have_text(["One is done.", ""])
+    expect(other.locator("#stop-all")).to_be_enabled()
+    other.fill("#prompt", "Three")
+    expect(other.locator("#run")).to_be_disabled()
+    let_go(page)
+    expect(other.locator(".task-table tbody tr .preview")).to_have_text(["One is done.", "Two is done."])
+    other.go_back()
+    expect(other.locator(".turn.answer .prose").last).to_have_text("It is so.")
+    assert results(asked[1]) == DONE_OF_BOTH
+    assert len(asked) == 2
+    assert other.evaluate(LISTS) == 1
+
+
+def test_another_tab_stops_the_list_that_it_follows(page: Page) -> None:
+    asked = agents_called(page, ["One", "Two"])
+    other = beside(page)
+    other.locator(".tool-card .tasks").get_by_text("Stop").click()
+    page.wait_for_function("() => stopped.length === 2")
+    for tab in (page, other):
+        expect(tab.locator(".tool-card .tasks")).to_contain_text("0 of 2 tasks done, 2 can go on")
+        expect(tab.locator(".tool-card .do")).to_have_text("Go on")
+    assert len(asked) == 1
+
+
+def test_a_list_whose_tab_is_closed_can_go_on_in_another(page: Page) -> None:
+    agents_called(page, ["One", "Two"])
+    other = beside(page)
+    asked = answering(other, "It is so.")
+    other.evaluate(HELD)
+    page.evaluate("held.get('Two')()")
+    tasks = other.locator(".tool-card .tasks")
+    expect(tasks).to_contain_text("1 of 2 tasks done")
+    expect(other.locator(".tool-card .do")).to_have_count(0)
+    page.close()
+    expect(tasks).to_contain_text("1 of 2 tasks done, 1 can go on")
+    other.click(".tool-card .do")
+    other.wait_for_function("() => held.size === 1 && held.has('One')")
+    let_go(other)
+    expect(other.locator(".turn.answer .prose").last).to_have_text("It is so.")
+    assert results(asked[0]) == DONE_OF_BOTH

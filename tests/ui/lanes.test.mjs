@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+// First, so that the channel between tabs does not keep this alive.
+import "./streamed.mjs";
 import { tasksIn } from "../../ui/state/agents.js";
 import { askTheSame, requestFor, varied } from "../../ui/state/asked.js";
 import { Lane } from "../../ui/state/lane.js";

@@ -29,7 +29,7 @@ export function Form() {
   const numWaiting = series.lanes.value.filter((lane) => !lane.isRunning && lane.turn.value?.state.value !== "DONE").length;
   const numToRun = typed.length + numWaiting;
   const thinks = answering.value?.capabilities?.thinking;
-  const problem = problemIn(values);
+  const problem = problemIn(values) || (series.isElsewhere.value ? "Another tab runs this list" : "");
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     if (numToRun && !problem) run();

@@ -1,6 +1,6 @@
 // The calls of tools in an answer, a card each: the name, the arguments as they are written, the state, the result or where to give it.
 
-import { useEffect, useState } from "../vendor/hooks.js";
+import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { readPartial } from "../parts/partial-json.js";
 import { Tree, isTooDeep } from "../parts/tree.js";
@@ -8,7 +8,7 @@ import { Icon } from "../shell/icons.js";
 import { flawIn, isWhole } from "../state/content.js";
 import { isOurs } from "../state/own.js";
 import { draftOf, keepDraft } from "../state/place.js";
-import { keyOf, running } from "../state/running.js";
+import { enter, keyOf, leave, running } from "../state/running.js";
 import { sending } from "../state/session.js";
 import { carryOn, giveResult } from "../state/talk.js";
 import { below, turns } from "../state/tree.js";
@@ -35,32 +35,26 @@ export function ToolCards({ turn }) {
     });
   }, [turn, turn.isRunning]);
   const { tools, finish } = turn.record;
-  const give = (/** @type {number} */ index) => (/** @type {string} */ result) => sending(() => giveResult(turn, index, result));
-  const act = (/** @type {number} */ index) => async () => (await import("../state/own-tools.js")).doCall(turn, index);
   const canGoOn = !turn.isRunning && tools.some(({ result }) => result !== undefined) && tools.every((call) => call.result !== undefined || !isWhole(call)) && !below(turns.value, turn.id).length;
-  return html`${tools.map((call, index) => {
-      const key = keyOf(turn, index);
-      const series = running.value.get(key)?.series;
-      const isCut = state !== "DONE" || finish === "length";
-      const flaw = call.result === undefined && (!turn.isRunning || index < tools.length - 1) ? flawIn(call) : "";
-      const draft = !turn.isRunning && call.result === undefined && call.name && !(flaw && isCut) && !series ? key : "";
-      const [doing, onDo] = flaw ? ["Send the error", () => give(index)(flaw)] : isOurs(turn.record, call.name) ? ["Do it", act(index)] : ["", null];
-      return html`<${ToolCard} key=${index} call=${call} isWritten=${!turn.isRunning || index < tools.length - 1} isCut=${isCut} flaw=${flaw} draft=${draft} series=${series} doing=${doing} onDo=${onDo} onGive=${give(index)} />`;
-    })}
+  return html`${tools.map((call, index) => html`<${ToolCard} key=${index} turn=${turn} index=${index} call=${{ ...call }} isWritten=${!turn.isRunning || index < tools.length - 1} isCut=${state !== "DONE" || finish === "length"} />`)}
     ${canGoOn && html`<p class="ending"><button type="button" class="link carry-on" onClick=${() => sending(() => carryOn(turn))}>Go on with ${tools.length === 1 ? "this result" : "these results"}</button></p>`}`;
 }
 
-/**
- * @param {{call: ToolCall, isWritten: boolean, isCut: boolean, flaw: string, draft: string, series?: import("../state/series.js").Series, doing: string, onDo: (() => void) | null,
- *   onGive: (result: string) => void}} properties isCut: the answer ended before its end; flaw: why it cannot be done;
- *   draft: where a result that is being written is kept; "": none is to be given; doing, onDo: what the page can do itself
- */
-function ToolCard({ call, isWritten, isCut, flaw, draft, series, doing, onDo, onGive }) {
+/** @param {{turn: import("../state/turn.js").Turn, index: number, call: ToolCall, isWritten: boolean, isCut: boolean}} properties call: as it is by now; isCut: the answer ended before its end */
+function ToolCard({ turn, index, call, isWritten, isCut }) {
   const [isRaw, setRaw] = useState(false);
+  const key = keyOf(turn, index);
+  const isOpen = !turn.isRunning && call.result === undefined;
+  const flaw = isWritten && call.result === undefined ? flawIn(call) : "";
+  const [series, isSought] = useList(turn, index, isOpen);
   const { value } = readPartial(call.arguments || "{}");
   // What no tree shows is shown as it was written.
   const isTree = value !== undefined && !isRaw && !isTooDeep(value);
   const state = flaw ? (isCut ? "cut off" : "malformed") : call.result !== undefined ? "answered" : isWritten ? "called" : "being written";
+  const isGiven = isOpen && !isSought && call.name && !(flaw && isCut) && !running.value.has(key) && !series?.isRunning.value;
+  const give = (/** @type {string} */ result) => sending(() => giveResult(turn, index, result));
+  const act = async () => (await import("../state/own-tools.js")).doCall(turn, index);
+  const [doing, onDo] = flaw ? ["Send the error", () => give(flaw)] : isOurs(turn.record, call.name) ? [series ? "Go on" : "Do it", act] : ["", null];
   return html`<section class="tool-card" aria-label=${`Call of ${call.name || "a tool"}`}>
     <header><${Icon} name="tool" /><strong>${call.name || "tool"}</strong><span class=${`tag ${flaw ? "warn" : ""}`}>${state}</span>
       <button type="button" class="link" aria-pressed=${isRaw} onClick=${() => setRaw(!isRaw)}>Raw</button></header>
@@ -68,21 +62,49 @@ function ToolCard({ call, isWritten, isCut, flaw, draft, series, doing, onDo, on
     ${flaw && !isCut && html`<p class="problem">${flaw}</p>`}
     ${call.result !== undefined && html`<${Result} text=${call.result} />`}
     ${series && html`<${Tasks} series=${series} />`}
-    ${draft && html`<${Give} name=${call.name} draft=${draft} doing=${doing} onDo=${onDo} onGive=${onGive} />`}
+    ${isGiven && html`<${Give} name=${call.name} draft=${key} doing=${doing} onDo=${onDo} onGive=${give} />`}
   </section>`;
 }
 
-/** The list of tasks that a call made. @param {{series: import("../state/series.js").Series}} properties */
+/**
+ * The list of tasks that a call made, as it runs here or in another tab, or as it was kept; and whether it is still looked for.
+ * @param {import("../state/turn.js").Turn} turn @param {number} index @param {boolean} isOpen whether the call waits for its result
+ * @returns {[import("../state/series.js").Series | undefined, boolean]}
+ */
+function useList(turn, index, isOpen) {
+  const [kept, setKept] = useState(/** @type {{id: string, series?: import("../state/series.js").Series}} */ ({ id: "" }));
+  const key = keyOf(turn, index);
+  const run = running.value.get(key);
+  const list = (isOpen && turn.record.tools[index].list) || "";
+  const found = list === kept.id ? kept.series : undefined;
+  const wanted = run ? "" : list;
+  const isElsewhere = found?.isElsewhere.value;
+  useEffect(() => {
+    if (wanted) import("../state/agents.js").then(async ({ shelf }) => setKept({ id: list, series: await shelf.find(list) }));
+  }, [wanted]);
+  useEffect(() => {
+    if (!isElsewhere || !found) return;
+    // Here too it is what answers.
+    enter({ turn, series: found, stop: () => found.stop() }, key);
+    return () => leave(key);
+  }, [isElsewhere]);
+  return [run?.series ?? found, !run && list !== kept.id];
+}
+
+/** What became of a list of tasks. @param {{series: import("../state/series.js").Series}} properties */
 function Tasks({ series }) {
   const lanes = series.lanes.value;
-  const ended = lanes.filter((lane) => lane.turn.value && !lane.isRunning);
-  return html`<p class="result about tasks"><span role="status">${ended.length} of ${lanes.length} tasks done</span>
-    <a class="link" href=${`#/agents/${series.id}`}>Open</a> <button type="button" class="link" onClick=${() => series.stop()}>Stop</button></p>`;
+  const numDone = lanes.filter((lane) => lane.turn.value?.state.value === "DONE").length;
+  const isRunning = series.isRunning.value;
+  const rest = isRunning || numDone === lanes.length ? "" : `, ${lanes.length - numDone} can go on`;
+  return html`<p class="result about tasks"><span role="status">${numDone} of ${lanes.length} tasks done${rest}</span>
+    <a class="link" href=${`#/agents/${series.id}`}>Open</a> ${isRunning && html`<button type="button" class="link" onClick=${() => series.stop()}>Stop</button>`}</p>`;
 }
 
 /** Where a person writes what the tool came to. @param {{name: string, draft: string, doing: string, onDo: (() => void) | null, onGive: (result: string) => void}} properties */
 function Give({ name, draft, doing, onDo, onGive }) {
   const [text, setText] = useState("");
+  const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   useEffect(() => {
     draftOf(draft).then((begun) => setText((typed) => typed || begun));
   }, [draft]);
@@ -93,15 +115,17 @@ function Give({ name, draft, doing, onDo, onGive }) {
   const isEmpty = !text.trim();
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    if (isEmpty) return;
+    // What was typed last may not be drawn yet.
+    const written = area.current?.value ?? "";
+    if (!written.trim()) return;
     keepDraft(draft, "");
-    onGive(text);
+    onGive(written);
   };
   const press = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
   };
   return html`<form class="result give" onSubmit=${submit}>
-    <textarea class="field code" rows="2" aria-label=${`Result of ${name}`} placeholder="What this call comes to" value=${text} onKeyDown=${press} onInput=${(/** @type {any} */ event) => type(event.target.value)}></textarea>
+    <textarea class="field code" rows="2" ref=${area} aria-label=${`Result of ${name}`} placeholder="What this call comes to" value=${text} onKeyDown=${press} onInput=${(/** @type {any} */ event) => type(event.target.value)}></textarea>
     <div class="actions">${isEmpty && html`<button type="button" class="link" title="An empty result" onClick=${() => onGive("")}>Give nothing</button>`}
       ${onDo && html`<button type="button" class="button do" onClick=${onDo}>${doing}</button>`}<button type="submit" class="button" disabled=${isEmpty}>Give the result</button></div>
   </form>`;

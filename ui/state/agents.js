@@ -18,16 +18,20 @@ export function run() {
   series.lanes.value = [...series.lanes.value, ...added];
   if (!series.title.value && series.lanes.value.length) series.nameAfter(series.lanes.value[0].prompt.value);
   shelf.type("");
-  const waiting = series.lanes.value.filter((lane) => !lane.isRunning && lane.turn.value?.state.value !== "DONE");
-  const cut = waiting.filter((lane) => lane.canResume);
-  return Promise.all([resume(cut), ask(series, waiting.filter((lane) => !cut.includes(lane)))]);
+  return runRest(series);
 }
 
-/** Those tasks as a list of their own, which runs. @param {string[]} tasks */
-export function runTasks(tasks) {
+/** All of it that has not been done; what was cut goes on. @param {Series} series */
+export function runRest(series) {
+  const waiting = series.lanes.value.filter((lane) => !lane.isRunning && lane.turn.value?.state.value !== "DONE");
+  const cut = waiting.filter((lane) => lane.canResume);
+  return Promise.all([resume(cut, series), ask(series, waiting.filter((lane) => !cut.includes(lane)))]);
+}
+
+/** Those tasks as a list of their own. @param {string[]} tasks */
+export function listOf(tasks) {
   const series = Series.fresh("agents", { values: { max_completion_tokens: FIRST_CAP } }, tasks.map((task) => Lane.fresh({ seed: newSeed() }, task)));
   series.nameAfter(tasks[0]);
-  ask(series, series.lanes.value);
   return series;
 }
 
@@ -46,9 +50,9 @@ export function runOne(lane) {
 }
 
 /** Goes on with answers that were cut. @param {Lane[]} lanes */
-export async function resume(lanes) {
+export async function resume(lanes, series = open.value) {
   if (!lanes.length) return;
-  await open.value.resume(lanes);
+  await series.resume(lanes);
   await shelf.refresh();
 }
 

@@ -80,12 +80,12 @@ class Mirror {
   }
 }
 
-/** The turn as the tab that reads it has it; null: no tab says that it does. @param {string} turn @returns {Promise<TurnRecord | null>} */
-function claimed(turn) {
+/** A turn, or a run, as the tab that has it under way has it; null: no tab says that it does. @param {string} turn @returns {Promise<any>} */
+export function claimed(turn) {
   return new Promise((resolve) => {
     const unhear = hear((message) => message.kind === "mine" && message.turn === turn && end(message.record));
     const timer = setTimeout(() => end(null), CLAIM_MS);
-    const end = (/** @type {TurnRecord | null} */ record) => {
+    const end = (/** @type {any} */ record) => {
       clearTimeout(timer);
       unhear();
       resolve(record);

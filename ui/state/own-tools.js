@@ -1,16 +1,17 @@
 // Calls of the page's own tools, done as they come.
 
 import { effect } from "../vendor/signals-core.js";
-import { runTasks } from "./agents.js";
+import { listOf, runRest, shelf } from "./agents.js";
 import { placeOf } from "./chats.js";
 import { isWhole } from "./content.js";
 import { isOurs } from "./own.js";
 import { enter, keyOf, leave, running } from "./running.js";
 import { sending } from "./session.js";
-import { giveResult } from "./talk.js";
+import { giveResult, noteOf } from "./talk.js";
 import { pathTo } from "./tree.js";
 
 /** @typedef {import("./lane.js").Lane} Lane */
+/** @typedef {import("./series.js").Series} Series */
 /** @typedef {import("./turn.js").Turn} Turn */
 
 /** So often in a row a model may call without a word of the person. */
@@ -37,15 +38,20 @@ export async function doCall(turn, index) {
   const { tasks } = JSON.parse(call.arguments || "{}");
   const wanted = Array.isArray(tasks) ? tasks.filter((task) => typeof task === "string" && task.trim()) : [];
   if (!wanted.length) return await give("There is no task: “tasks” is a list of texts."), true;
-  const series = runTasks(wanted);
   let isStopped = false;
+  /** @type {Series | undefined} */
+  let series;
   const stop = () => {
     isStopped = true;
-    series.stop();
+    series?.stop();
   };
-  enter({ turn, series, stop }, key);
+  enter({ turn, stop }, key);
   try {
-    const result = await answersOf(series);
+    series = await listFor(turn, index, wanted);
+    if (isStopped || series.isElsewhere.value) return false;
+    enter({ turn, series, stop }, key);
+    runRest(series);
+    const result = await answersOf(series, wanted);
     if (isStopped || result === null) return false;
     // Still running until the model goes on: what waits comes after that.
     await give(result);
@@ -57,16 +63,30 @@ export async function doCall(turn, index) {
 
 // --- Internal
 
-/** Null: the person stopped one of the tasks. @param {import("./series.js").Series} series */
-async function answersOf(series) {
-  const lanes = series.lanes.value;
-  await ended(lanes);
-  const isThere = (/** @type {Lane} */ lane) => series.lanes.value.includes(lane);
+/** The list that the call made already, or one that it makes now: kept, and known to the call before it runs. @param {Turn} turn @param {number} index @param {string[]} tasks */
+async function listFor(turn, index, tasks) {
+  const made = await shelf.find(turn.record.tools[index].list ?? "");
+  if (made) return made;
+  const series = listOf(tasks);
+  await series.keep();
+  await noteOf(turn, index, { list: series.id });
+  return series;
+}
+
+/** Null: the person stopped one of the tasks. @param {Series} series @param {string[]} tasks */
+async function answersOf(series, tasks) {
+  await ended(series.lanes.value);
+  const left = [...series.lanes.value];
+  const lanes = tasks.map((task) => {
+    const lane = left.find(({ prompt }) => prompt.value === task);
+    if (lane) left.splice(left.indexOf(lane), 1);
+    return lane;
+  });
   const recordOf = (/** @type {Lane} */ lane) => lane.turn.value?.record;
   // One that was stopped in line has no turn.
-  if (lanes.some((lane) => isThere(lane) && (recordOf(lane)?.state ?? "STOPPED") === "STOPPED")) return null;
+  if (lanes.some((lane) => lane && (recordOf(lane)?.state ?? "STOPPED") === "STOPPED")) return null;
   const said = (/** @type {Lane} */ lane) => [recordOf(lane)?.text, recordOf(lane)?.failure].filter(Boolean).join("\n");
-  return lanes.map((lane, at) => `Task ${at + 1}: ${lane.prompt.value}\n${isThere(lane) ? said(lane) : "The person removed this task."}`).join("\n\n");
+  return tasks.map((task, at) => `Task ${at + 1}: ${task}\n${lanes[at] ? said(/** @type {Lane} */ (lanes[at])) : "The person removed this task."}`).join("\n\n");
 }
 
 /** Returns once none of them runs; one may have been run anew meanwhile. @param {Lane[]} lanes @returns {Promise<void>} */

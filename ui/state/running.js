@@ -30,7 +30,7 @@ export function stopOf(ids) {
 
 /** Stops what that turn called; its own answer may go on beside another one. @param {string} id */
 export function stopCallsOf(id) {
-  for (const run of running.value.values()) if (run.series && run.turn.id === id) run.stop();
+  for (const [key, run] of running.value) if (key !== id && run.turn.id === id) run.stop();
 }
 
 /** The key of a call. @param {import("./turn.js").Turn} turn @param {number} index its place in the turn */

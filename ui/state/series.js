@@ -1,16 +1,21 @@
 // One run of several lanes: what they share, the lanes, and keeping both as the answers come.
 
 import * as stored from "../store/runs.js";
+import { hear, tell } from "../store/tabs.js";
 import { savePiece } from "../store/turns.js";
 import { computed, signal } from "../vendor/signals-core.js";
+import { Elsewhere } from "./elsewhere.js";
 import { newId } from "./ids.js";
 import { Lane } from "./lane.js";
+import { claimed } from "./mirror.js";
 import { announce, keeping } from "./session.js";
 import { Slots } from "./slots.js";
+import { isRunningState } from "./turn.js";
 
 /** @typedef {import("../store/runs.js").RunRecord} RunRecord */
 
 const PIECE_MS = 100;
+const TELL_MS = 500;
 const TITLE_LENGTH = 60;
 /** So many lanes the server has for one person at the most, and so many ask at once. */
 export const MAX_LANES = 8;
@@ -34,11 +39,14 @@ export class Series {
   isRunning = computed(() => this.lanes.value.some((lane) => lane.isRunning));
   hasAnswers = computed(() => this.lanes.value.some((lane) => lane.turn.value !== null));
   updated;
+  /** Whether another tab runs it. */
+  isElsewhere = signal(false);
+  #elsewhere = new Elsewhere(this);
   #isGone = false;
   #keptTurns = "";
   #slots = new Slots(MAX_LANES);
-  /** @type {ReturnType<typeof setInterval> | undefined} */
-  #timer;
+  /** What ends the keeping and the telling; null while it does not run here. @type {(() => void) | null} */
+  #rest = null;
 
   // --- Lifecycle
 
@@ -63,10 +71,14 @@ export class Series {
     return new Series({ ...blank, ...about }, lanes);
   }
 
-  /** As it was kept. @param {RunRecord} record */
+  /** As it was kept, or as another tab that runs it has it by now. @param {RunRecord} record */
   static async revive(record) {
-    const lanes = await Promise.all(record.lanes.map((lane) => Lane.revive(lane)));
-    return new Series(record, lanes);
+    const told = record.lanes.some(({ turn }) => !turn || isRunningState(turn.state)) ? await claimed(record.id) : null;
+    if (!told) return new Series(record, await Promise.all(record.lanes.map((lane) => Lane.revive(lane))));
+    const series = new Series(record, []);
+    series.asked = record.prompt;
+    series.follow(told);
+    return series;
   }
 
   /** @returns {RunRecord} */
@@ -79,9 +91,14 @@ export class Series {
   // --- Actions
 
   async keep() {
-    if (this.#isGone) return;
+    if (this.#isGone || this.isElsewhere.value) return;
     this.updated = Date.now();
     await keeping(() => stored.save(this.toRecord()));
+  }
+
+  /** What another tab says that runs it. @param {import("./elsewhere.js").Told} told */
+  follow(told) {
+    if (!this.#rest) this.#elsewhere.take(told);
   }
 
   /** Stops all, and keeps nothing of it from now on. */
@@ -119,9 +136,11 @@ export class Series {
 
   /** @param {Lane[][]} groups @param {(lane: Lane) => Promise<void>} work */
   async #go(groups, work) {
+    if (this.isElsewhere.value) return;
     for (const lane of groups.flat()) lane.lineUp();
+    this.#rest ??= this.#spread();
+    this.#tell();
     await this.keep();
-    this.#timer ??= setInterval(() => this.#keepPieces(), PIECE_MS);
     const one = async (/** @type {Lane} */ lane) => {
       await work(lane);
       const turn = lane.turn.value;
@@ -129,9 +148,26 @@ export class Series {
     };
     for (const group of groups) await Promise.all(group.map((lane) => this.#slots.use(() => one(lane))));
     if (this.isRunning.value) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    this.#rest?.();
+    this.#rest = null;
+    this.#tell();
     this.#announceEnd();
+  }
+
+  /** Into the store, and to the other tabs. Returns what ends it. */
+  #spread() {
+    const timers = [setInterval(() => this.#keepPieces(), PIECE_MS), setInterval(() => this.#tell(), TELL_MS)];
+    const unhear = hear(({ kind, turn, lane }) => {
+      if (turn !== this.id) return;
+      if (kind === "who") this.#tell();
+      else if (kind === "stop") this.lanes.value.find(({ id }) => id === lane)?.stop();
+    });
+    return () => (timers.forEach(clearInterval), void unhear());
+  }
+
+  #tell() {
+    const lanes = this.lanes.value.map((lane) => ({ ...lane.toRecord(), turn: lane.turn.value?.record ?? null, isInLine: lane.isInLine.value, numPieces: lane.numPieces }));
+    tell({ kind: "mine", turn: this.id, record: { ...this.toRecord(), lanes, isRunning: this.isRunning.value } });
   }
 
   #keepPieces() {

@@ -2,6 +2,7 @@
 
 import * as drafts from "../store/drafts.js";
 import * as stored from "../store/runs.js";
+import { hear } from "../store/tabs.js";
 import { signal } from "../vendor/signals-core.js";
 import { Series } from "./series.js";
 import { keeping, offerUndo } from "./session.js";
@@ -26,6 +27,7 @@ export class Shelf {
     this.#kind = kind;
     this.#blank = blank;
     this.open = signal(blank());
+    hear(({ kind, turn, record }) => kind === "mine" && this.#alive.get(turn)?.follow(record));
   }
 
   /** What was typed before the page was here is typed again. */
@@ -52,11 +54,20 @@ export class Shelf {
   async show(id) {
     this.#wanted = id;
     if (!id || id === this.open.value.id) return;
-    const record = this.#alive.has(id) ? undefined : await keeping(() => stored.read(id));
-    const series = this.#alive.get(id) ?? (record?.kind === this.#kind ? await Series.revive(record) : this.#blank());
-    if (!this.#alive.has(id)) await this.#fill(series);
+    const isAlive = this.#alive.has(id);
+    const series = (await this.find(id)) ?? this.#blank();
+    if (!isAlive) await this.#fill(series);
     // Another one may have been asked for meanwhile.
     if (this.#wanted === id) this.take(series);
+  }
+
+  /** That one as it is, or as it was kept; undefined: there is none. @param {string} id @returns {Promise<Series | undefined>} */
+  async find(id) {
+    const record = this.#alive.has(id) ? undefined : await keeping(() => stored.read(id));
+    const kept = record?.kind === this.#kind ? await Series.revive(record) : undefined;
+    // It may have been asked for twice.
+    if (kept && !this.#alive.has(id)) this.#alive.set(id, kept);
+    return this.#alive.get(id);
   }
 
   /** @param {Series} series */

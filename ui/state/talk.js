@@ -37,20 +37,24 @@ export function again(turn, seed = newSeed()) {
   return answer([], turn.record.parent, request, here(), isSame ? turn.id : undefined);
 }
 
-/** What a tool came to. With the last result of a turn the model goes on. @param {Turn} turn @param {number} index @param {string} result */
-export async function giveResult({ id, record: { conversation } }, index, result) {
+/** What a tool came to. With the last result of a turn the model goes on. @param {Turn} called @param {number} index @param {string} result */
+export async function giveResult(called, index, result) {
+  const turn = await noteOf(called, index, { result });
+  if (turn?.record.tools.every((each) => each.result !== undefined || !isWhole(each))) await carryOn(turn);
+}
+
+/** Keeps what became of a call. Returns its turn as it is by now. @param {Turn} turn @param {number} index @param {Partial<import("../store/turns.js").ToolCall>} news */
+export async function noteOf({ id, record: { conversation } }, index, news) {
   // Meanwhile it may have been deleted, or read anew.
-  const place = await placeOf(conversation);
-  const turn = place?.turns.get(id);
+  const turn = (await placeOf(conversation))?.turns.get(id);
   // A call has one result: a second press finds the first.
   const call = turn?.record.tools[index];
-  if (!turn || !call || call.result !== undefined) return;
-  turn.become({ tools: turn.record.tools.map((each, at) => (at === index ? { ...each, result } : each)) });
+  if (!turn || !call || call.result !== undefined) return undefined;
+  turn.become({ tools: turn.record.tools.map((each, at) => (at === index ? { ...each, ...news } : each)) });
   turn.results.value += 1;
-  const isLast = turn.record.tools.every((each) => each.result !== undefined || !isWhole(each));
   await save(turn);
   tell({ kind: "turns", chat: null, records: [turn.record] });
-  if (isLast) await carryOn(turn);
+  return turn;
 }
 
 /** The model goes on from the results of its calls, where nobody went on from there or elsewhere meanwhile. @param {Turn} turn */

@@ -4,7 +4,7 @@ import * as database from "./database.js";
 import { forget } from "./drafts.js";
 
 /**
- * @typedef {{name: string, arguments: string, result?: string}} ToolCall
+ * @typedef {{name: string, arguments: string, result?: string, list?: string}} ToolCall list: the id of the tasks that it made
  * @typedef {[token: string, logprob: number, others: [token: string, logprob: number][]]} TokenChoice
  * @typedef {{name: string, type: string, size: number, text?: string, url?: string}} Attachment text of a file, or a
  *   picture as a data: address

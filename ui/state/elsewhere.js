@@ -1,0 +1,70 @@
+// A run that another tab has under way: shown as that tab tells it, and stopped there.
+
+import * as stored from "../store/runs.js";
+import { tell } from "../store/tabs.js";
+import { Lane } from "./lane.js";
+import { claimed } from "./mirror.js";
+import { keeping } from "./session.js";
+import { Turn } from "./turn.js";
+
+/**
+ * @typedef {import("../store/runs.js").LaneRecord & {isInLine: boolean, numPieces: number}} ToldLane
+ * @typedef {Omit<import("../store/runs.js").RunRecord, "lanes"> & {lanes: ToldLane[], isRunning: boolean}} Told
+ */
+
+const SILENCE_MS = 2000;
+
+export class Elsewhere {
+  #series;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #silence;
+
+  // --- Lifecycle
+
+  /** @param {import("./series.js").Series} series */
+  constructor(series) {
+    this.#series = series;
+  }
+
+  // --- Actions
+
+  /** @param {Told} told */
+  take({ title, lanes, isRunning }) {
+    const series = this.#series;
+    const known = new Map(series.lanes.value.map((lane) => [lane.id, lane]));
+    clearTimeout(this.#silence);
+    if (isRunning) this.#silence = setTimeout(() => this.#ask(), SILENCE_MS);
+    series.isElsewhere.value = isRunning;
+    series.title.value = title;
+    series.lanes.value = lanes.map((each) => this.#taken(known.get(each.id) ?? new Lane(each), each, isRunning));
+  }
+
+  // --- Internal
+
+  /** @param {Lane} lane @param {ToldLane} told @param {boolean} isRunning */
+  #taken(lane, { id, turn: record, isInLine, numPieces }, isRunning) {
+    lane.stop = isRunning ? () => tell({ kind: "stop", turn: this.#series.id, lane: id }) : Lane.prototype.stop;
+    lane.isInLine.value = isInLine;
+    lane.numPieces = numPieces;
+    const turn = lane.turn.value;
+    if (!record || turn?.id !== record.id) lane.turn.value = record && new Turn(record);
+    else {
+      const hadEnded = !turn.isRunning;
+      turn.become(record);
+      if (hadEnded && turn.isRunning) turn.resumptions.value += 1;
+    }
+    return lane;
+  }
+
+  /** Nothing was heard for a while. What no tab has any more is as it was kept. */
+  async #ask() {
+    const series = this.#series;
+    const told = await claimed(series.id);
+    if (told) return this.take(told);
+    const record = await keeping(() => stored.read(series.id));
+    // Where nothing is kept there is what it told last.
+    const lanes = record?.lanes ?? series.lanes.value.map((lane) => ({ ...lane.toRecord(), turn: lane.turn.value?.record ?? null }));
+    series.lanes.value = await Promise.all(lanes.map((lane) => Lane.revive(lane)));
+    series.isElsewhere.value = false;
+  }
+}
