@@ -49,6 +49,7 @@ def test_a_preset_is_saved_taken_changed_and_deleted(page: Page) -> None:
     page.keyboard.type("Short")
     page.keyboard.press("Enter")
     expect(page.locator("#preset option:checked")).to_have_text("Short")
+    expect(page.locator("#preset")).to_be_focused()
     page.fill("#system", "Be very brief.")
     expect(page.locator("#preset option:checked")).to_have_text("Short, changed")
     expect(page.locator("#preset-save")).to_have_text("Save changes")

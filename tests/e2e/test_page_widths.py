@@ -94,6 +94,10 @@ def test_a_long_name_of_the_model_leaves_the_chat_its_title_and_of_the_device_on
     for width in (1440, 768, 721):
         size(page, width)
         assert page.locator(".bar .device").evaluate("(device) => device.clientHeight") < 24, width
+    # A bar of two lines begins below the window's edge.
+    page.click(".rail a[href='#/monitor']")
+    expect(page.locator("#view h1")).to_have_text("Monitor")
+    assert page.locator("#model").evaluate("(chip) => chip.getBoundingClientRect().top") > 4
 
 
 def test_at_two_hundred_per_cent_the_whole_rail_can_be_reached(page: Page) -> None:

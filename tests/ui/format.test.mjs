@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axisWords, count, durationUpTo } from "../../ui/parts/format.js";
+import { axisWords, count, durationUpTo, lengthOf } from "../../ui/parts/format.js";
 
 test("times of one axis have one unit", () => {
   const axis = (most) => [0, most / 3, (2 * most) / 3, most].map((value) => durationUpTo(value, most));
@@ -16,4 +16,10 @@ test("the numbers of an axis are a chart's words, or its own for an axis where i
   const values = [0, 100, 200, 300];
   assert.deepEqual(axisWords({ words: count }, values), ["0", "100", "200", "300"]);
   assert.deepEqual(axisWords({ words: count, axis: durationUpTo }, values), ["0 s", "100 s", "200 s", "300 s"]);
+});
+
+test("how far an answer came is counted as elsewhere", () => {
+  const usage = { completion_tokens: 1716 };
+  assert.equal(lengthOf({ usage, text: "", reasoning: "" }), "1,716 tokens");
+  assert.equal(lengthOf({ usage: { ...usage, isCounted: true }, text: "", reasoning: "" }), "about 1,716 tokens");
 });

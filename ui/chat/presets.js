@@ -1,6 +1,6 @@
 // The preset of a chat: chosen, saved, deleted.
 
-import { useEffect, useRef, useState } from "../vendor/hooks.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { Icon } from "../shell/icons.js";
 import { chosen, drop, isChanged, isEmpty, keep, load, presets, take } from "../state/presets.js";
@@ -10,6 +10,12 @@ export function Presets() {
   useEffect(() => {
     load();
   }, []);
+  const wasNaming = useRef(false);
+  useLayoutEffect(() => {
+    // Where the name was asked for, what was chosen by it has the focus.
+    if (wasNaming.current && !isNaming) document.getElementById("preset")?.focus();
+    wasNaming.current = isNaming;
+  }, [isNaming]);
   const current = chosen.value;
   if (isNaming) return html`<${Name} name=${current?.name ?? ""} onDone=${() => setNaming(false)} />`;
   return html`<section><h2><label for="preset">Preset</label>

@@ -62,7 +62,7 @@ export function span(seconds) {
 
 /** How far an answer came. @param {{usage: any, text: string, reasoning: string}} record */
 export function lengthOf({ usage, text, reasoning }) {
-  if (usage) return `${usage.isCounted ? "about " : ""}${usage.completion_tokens} tokens`;
+  if (usage) return `${usage.isCounted ? "about " : ""}${count(usage.completion_tokens)} tokens`;
   return text || !reasoning ? `${count(text.length)} characters` : `${count(reasoning.length)} characters of thinking`;
 }
 
