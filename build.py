@@ -51,8 +51,8 @@ CUDA_LEAF = DATA / "libignis_cuda.so"
 PTX = ROOT / "cuda" / "numba" / "ptx"
 # The targets that it was built for.
 BUILT_ARCHS = WORK / "cuda_archs"
-# There once the driver has found a card.
-NVIDIA_DEVICE = Path("/dev/nvidiactl")
+# One of them is there once a driver has found a card: Linux's own, or that of Windows under WSL 2.
+SIGNS_OF_A_CARD = [Path("/dev/nvidiactl"), Path("/usr/lib/wsl/lib/libcuda.so.1")]
 EXECUTABLE = ROOT / "dist" / "ignis-server"
 SHIPPED_SUFFIXES = {".py", ".html", ".js", ".css", ".svg", ".json", ".woff2", ".txt"}
 CORE = ROOT / "ignis" / ("_core" + str(sysconfig.get_config_var("EXT_SUFFIX")))
@@ -582,7 +582,7 @@ def cuda_archs(leaf: dict[str, Any]) -> list[str]:
 def archs_of_cards(known: Sequence[str]) -> list[str]:
     """Returns the targets of the cards that the driver's own tool lists: that of a card's compute capability, or PTX,
     which the driver compiles, where there is none."""
-    tool = shutil.which("nvidia-smi")
+    tool = shutil.which("nvidia-smi") or shutil.which("/usr/lib/wsl/lib/nvidia-smi")
     if tool is None:
         return []
     asked = subprocess.run([tool, "--query-gpu=compute_cap", "--format=csv,noheader"], capture_output=True, text=True)
@@ -616,7 +616,7 @@ def find_toolkit(*, is_wanted: bool) -> Toolkit | None:
 
     A newer major version is not taken: what it makes is refused by the drivers that 13 works with.
     """
-    if not is_wanted and not os.environ.get("IGNIS_CUDA_ARCHS") and not NVIDIA_DEVICE.exists():
+    if not is_wanted and not os.environ.get("IGNIS_CUDA_ARCHS") and not any(map(Path.exists, SIGNS_OF_A_CARD)):
         return None
     candidates = [
         os.environ.get("NVCC"),

@@ -165,15 +165,18 @@ def toolkit(build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "lib64" / "libcudart_static.a").touch()
     monkeypatch.setenv("NVCC", str(nvcc))
     monkeypatch.delenv("IGNIS_CUDA_ARCHS", raising=False)
-    monkeypatch.setattr(build, "NVIDIA_DEVICE", tmp_path / "no-such-device")
+    monkeypatch.setattr(build, "SIGNS_OF_A_CARD", [tmp_path / "no-such-device", tmp_path / "no-such-library"])
 
 
 @pytest.mark.usefixtures("toolkit")
 def test_a_cuda_leaf_is_made_where_it_is_asked_for_or_there_already(
-    build: ModuleType, monkeypatch: pytest.MonkeyPatch
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert build.find_toolkit(is_wanted=False) is None
     assert build.find_toolkit(is_wanted=True) is not None
+    (tmp_path / "no-such-library").touch()
+    assert build.find_toolkit(is_wanted=False) is not None
+    (tmp_path / "no-such-library").unlink()
     monkeypatch.setenv("IGNIS_CUDA_ARCHS", "90a")
     assert build.find_toolkit(is_wanted=False) is not None
 
