@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { asMarkdown, fileName } from "../../ui/store/as-markdown.js";
-import { readFile, Refused } from "../../ui/store/incoming.js";
+import { Refused } from "../../ui/store/fields.js";
+import { readFile } from "../../ui/store/incoming.js";
 import { compared, written } from "../../ui/store/transfer.js";
 
 const PARAMETERS = new Set(["temperature", "seed"]);

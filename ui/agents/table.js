@@ -5,9 +5,8 @@ import { html } from "../parts/html.js";
 import { liveRate, seconds, stateOf } from "../parts/lane-words.js";
 import { Icon } from "../shell/icons.js";
 import { open, remove, resume, runOne } from "../state/agents.js";
-import { clock } from "../state/lane.js";
 import { problemIn } from "../state/range.js";
-import { rateOf } from "../state/turn.js";
+import { clock, rateOf } from "../state/turn.js";
 
 /** @typedef {import("../state/lane.js").Lane} Lane */
 

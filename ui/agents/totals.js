@@ -4,7 +4,7 @@ import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { seconds } from "../parts/lane-words.js";
 import { open, totals } from "../state/agents.js";
-import { clock } from "../state/lane.js";
+import { clock } from "../state/turn.js";
 
 const TICK_MS = 250;
 

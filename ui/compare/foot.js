@@ -3,7 +3,7 @@
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { factsOf, liveRate, stateOf } from "../parts/lane-words.js";
-import { clock } from "../state/lane.js";
+import { clock } from "../state/turn.js";
 
 const TICK_MS = 250;
 

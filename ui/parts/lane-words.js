@@ -1,7 +1,6 @@
 // What is said of a lane: its state and its rate, in words.
 
-import { clock } from "../state/lane.js";
-import { rateOf } from "../state/turn.js";
+import { clock, rateOf } from "../state/turn.js";
 
 /** @param {number} ms */
 export function seconds(ms) {

@@ -8,7 +8,7 @@ import { newId } from "./ids.js";
 import { Replay } from "./replay.js";
 import { noteAnswer } from "./server.js";
 import { keeping } from "./session.js";
-import { timesFromNow, Turn } from "./turn.js";
+import { clock, lengthsOf, newsOf, recordOf, timesFromNow, Turn } from "./turn.js";
 
 /** @typedef {import("../store/runs.js").LaneRecord} LaneRecord */
 
@@ -27,7 +27,9 @@ export class Lane {
   /** Pieces of the answer so far, about a token each. */
   numPieces = 0;
   #abort = new AbortController();
-  #kept = { pieces: 0, text: 0, reasoning: 0 };
+  /** Pieces of it in the store, and how much of each channel is in them. */
+  #numKept = 0;
+  #kept = { text: 0, reasoning: 0 };
 
   // --- Lifecycle
 
@@ -89,9 +91,9 @@ export class Lane {
    */
   async run(request) {
     if (!this.isInLine.value) return;
-    const turn = new Turn(answerTo(request));
-    this.#kept = { pieces: 0, text: 0, reasoning: 0 };
-    this.numPieces = 0;
+    const turn = new Turn({ ...recordOf("assistant", "", null, "", "SENT"), request, seed: request.seed ?? null });
+    this.#kept = lengthsOf(turn);
+    this.#numKept = this.numPieces = 0;
     this.difference.value = { word: null, isSame: false };
     this.turn.value = turn;
     this.isInLine.value = false;
@@ -115,7 +117,8 @@ export class Lane {
     const { record } = turn;
     // What there is must be in a piece before the turn runs: of one that runs, the text is nowhere else.
     await keeping(() => savePiece({ turn: turn.id, n: 0, text: record.text, reasoning: record.reasoning }));
-    this.#kept = { pieces: 1, text: record.text.length, reasoning: record.reasoning.length };
+    this.#kept = lengthsOf(turn);
+    this.#numKept = 1;
     this.numPieces = 0;
     Object.assign(record, { failure: null, finish: null, usage: null, timings: null });
     record.times = timesFromNow();
@@ -128,11 +131,10 @@ export class Lane {
   newPiece() {
     const turn = this.turn.value;
     if (!turn?.isRunning) return null;
-    const { text, reasoning } = turn.record;
-    const piece = { turn: turn.id, n: this.#kept.pieces, reasoning: reasoning.slice(this.#kept.reasoning), text: text.slice(this.#kept.text) };
-    if (!piece.text && !piece.reasoning) return null;
-    this.#kept = { pieces: piece.n + 1, text: text.length, reasoning: reasoning.length };
-    return piece;
+    const news = newsOf(turn.record, this.#kept);
+    if (!news.text && !news.reasoning) return null;
+    this.#kept = lengthsOf(turn);
+    return { turn: turn.id, n: this.#numKept++, ...news };
   }
 
   // --- Internal
@@ -181,10 +183,6 @@ export class Lane {
   }
 }
 
-export function clock() {
-  return performance.timeOrigin + performance.now();
-}
-
 /** It comes out as another text than there is: that stays, and a person may ask anew. @param {Turn} turn @param {Replay} replay */
 function leave(turn, replay) {
   turn.record.failure = `It comes out differently from word ${replay.end().word} on`;
@@ -198,13 +196,4 @@ function fail(turn, error) {
   turn.record.failure = error instanceof Error ? `${isKnown ? "" : "This page failed: "}${error.message}` : String(error);
   turn.record.finish = isKnown ? error.code : null;
   turn.advance(isKnown && error.isLost ? "lost" : "failed");
-}
-
-/** @param {any} request @returns {import("../store/turns.js").TurnRecord} */
-function answerTo(request) {
-  return {
-    id: newId(), conversation: "", parent: null, role: "assistant", text: "", reasoning: "", tools: [], state: "SENT", request,
-    model: "", seed: request.seed ?? null, finish: null, failure: null, usage: null, timings: null,
-    times: timesFromNow(), isEdited: false, created: Date.now(), v: 1,
-  };
 }

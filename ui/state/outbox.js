@@ -5,8 +5,8 @@ import { effect } from "../vendor/signals-core.js";
 import { begin, here, open, placeOf } from "./chats.js";
 import { runIn, running } from "./running.js";
 import { announce, isConnected, keeping, lostAt } from "./session.js";
-import { answer, ask, canAsk, recordOf, requestOf, withFiles } from "./talk.js";
-import { Turn } from "./turn.js";
+import { answer, ask, canAsk, requestOf, withFiles } from "./talk.js";
+import { recordOf, Turn } from "./turn.js";
 import { enqueue, held, hold, OLD_MS, release, remember, settle, waiting } from "./waiting.js";
 
 /** @typedef {import("./chats.js").Place} Place */

@@ -9,7 +9,7 @@ import { Replay } from "./replay.js";
 import { enter, leave } from "./running.js";
 import { noteAnswer } from "./server.js";
 import { announce, keeping } from "./session.js";
-import { lengthsOf, newsOf } from "./turn.js";
+import { clock, lengthsOf, newsOf } from "./turn.js";
 
 /** @typedef {import("./turn.js").Turn} Turn */
 
@@ -75,7 +75,7 @@ export class Run {
 
   async #read() {
     for await (const event of generateBeside(this.turn.record.request, this.#abort.signal)) {
-      const now = performance.timeOrigin + performance.now();
+      const now = clock();
       if (event.kind === "text" || event.kind === "reasoning") {
         // What comes once more took its time all the same.
         event.text = this.#replay.take(event.kind, event.text);

@@ -4,14 +4,14 @@ import { tell } from "../store/tabs.js";
 import { add, addBeside, here, placeOf, save } from "./chats.js";
 import { isWhole } from "./content.js";
 import { measure } from "./filling.js";
-import { newId, newSeed } from "./ids.js";
+import { newSeed } from "./ids.js";
 import { Run } from "./run.js";
 import { stopCallsOf, stopOf } from "./running.js";
 import { hasNoModel } from "./server.js";
 import { isConnected } from "./session.js";
 import { requestFor } from "./settings.js";
 import { below, pathTo, turns } from "./tree.js";
-import { timesFromNow, Turn } from "./turn.js";
+import { recordOf, timesFromNow, Turn } from "./turn.js";
 
 /** @typedef {import("./chats.js").Place} Place */
 
@@ -158,14 +158,4 @@ function fork(turn, text, reasoning) {
 /** @param {import("../store/turns.js").TurnRecord} record @param {import("../store/turns.js").Attachment[]} attachments */
 export function withFiles(record, attachments) {
   return attachments.length ? { ...record, attachments } : record;
-}
-
-/** @param {"user" | "assistant"} role @param {string} conversation @param {string | null} parent @param {string} text @param {string} state */
-export function recordOf(role, conversation, parent, text, state) {
-  const now = Date.now();
-  return /** @type {import("../store/turns.js").TurnRecord} */ ({
-    id: newId(), conversation, parent, role, text, reasoning: "", tools: [], state,
-    request: null, model: "", seed: null, finish: null, failure: null, usage: null, timings: null,
-    times: timesFromNow(), isEdited: false, created: now, v: 1,
-  });
 }

@@ -7,11 +7,10 @@ import { list as chats } from "./chats.js";
 import { newId } from "./ids.js";
 import { keeping } from "./session.js";
 import { settingsOf } from "./settings-of.js";
+import { recordOf } from "./turn.js";
 
-const EMPTY = {
-  reasoning: "", tools: [], state: "DONE", request: null, model: "", seed: null, finish: null, failure: null, usage: null,
-  timings: null, times: { sent: 0, thought: null, first: null, text: null, last: null }, isEdited: false, v: /** @type {1} */ (1),
-};
+/** What a prompt has of them. */
+const NO_TIMES = { sent: 0, thought: null, first: null, text: null, last: null };
 
 /** Makes a chat of a lane. Returns the chat's id. @param {import("./series.js").Series} series @param {import("./lane.js").Lane} lane */
 export async function toChat(series, lane) {
@@ -23,7 +22,7 @@ export async function toChat(series, lane) {
   const said = [...series.history.value, { role: "user", content: series.asked || series.prompt.value }];
   for (const [at, { role, content }] of said.entries()) {
     const kind = /** @type {"user" | "assistant"} */ (role);
-    records.push({ ...EMPTY, id: newId(), conversation: id, parent: records[at - 1]?.id ?? null, role: kind, text: content, created: now + at });
+    records.push({ ...recordOf(kind, id, records[at - 1]?.id ?? null, content, "DONE"), times: NO_TIMES, created: now + at });
   }
   const answer = lane.turn.value?.record;
   if (answer) records.push({ ...structuredClone(answer), id: newId(), conversation: id, parent: records[records.length - 1].id, created: now + said.length });

@@ -1,7 +1,8 @@
 // Chats as files: what is written of them, and what a file would bring before it does.
 
 import * as transfer from "../store/transfer.js";
-import { readFile, Refused } from "../store/incoming.js";
+import { Refused } from "../store/fields.js";
+import { readFile } from "../store/incoming.js";
 import { asMarkdown, fileName } from "../store/as-markdown.js";
 import { tell } from "../store/tabs.js";
 import { computed, signal } from "../vendor/signals-core.js";

@@ -1,6 +1,7 @@
 // One turn: what is kept of it, what changes while it runs, and the table of its states.
 
 import { signal } from "../vendor/signals-core.js";
+import { newId } from "./ids.js";
 
 /** @typedef {import("../store/turns.js").TurnRecord} TurnRecord */
 
@@ -82,9 +83,23 @@ export class Turn {
   }
 }
 
+/** A turn as it begins. @param {"user" | "assistant"} role @param {string} conversation @param {string | null} parent @param {string} text @param {string} state @returns {TurnRecord} */
+export function recordOf(role, conversation, parent, text, state) {
+  return {
+    id: newId(), conversation, parent, role, text, reasoning: "", tools: [], state,
+    request: null, model: "", seed: null, finish: null, failure: null, usage: null, timings: null,
+    times: timesFromNow(), isEdited: false, created: Date.now(), v: 1,
+  };
+}
+
+/** In ms since 1970, by a clock that nobody sets meanwhile. */
+export function clock() {
+  return performance.timeOrigin + performance.now();
+}
+
 /** The times of an answer that is asked for now. @returns {TurnRecord["times"]} */
 export function timesFromNow() {
-  return { sent: performance.timeOrigin + performance.now(), thought: null, first: null, text: null, last: null };
+  return { sent: clock(), thought: null, first: null, text: null, last: null };
 }
 
 /** Text of several tokens may come in one piece: a shorter time says nothing of how fast they were drawn. */

@@ -1,7 +1,10 @@
 // A file of chats as it comes from outside: what is not as the page itself would have written it is refused, with words.
 
+import { fieldsOf, isPlain, Refused, shown } from "./fields.js";
+
 /**
  * @typedef {import("./conversations.js").Conversation} Conversation
+ * @typedef {import("./fields.js").Fields} Fields
  * @typedef {import("./turns.js").TurnRecord} TurnRecord
  * @typedef {{conversations: Conversation[], turns: TurnRecord[]}} Incoming
  */
@@ -11,14 +14,10 @@ const MAX_TITLE = 400;
 const MAX_NAME = 400;
 /** How deep a request may be nested. */
 const MAX_DEPTH = 64;
-const ID = /^[\w-]{1,64}$/;
 const PICTURE = /^data:image\/(png|jpeg|webp|gif);base64,[A-Za-z0-9+/=]*$/;
 /** What a turn of a file can be: what was under way there is cut here, and what waited for a server stays there. */
 const STATES = new Set(["DONE", "STOPPED", "FAILED", "CUT"]);
 const ROLES = new Set(["user", "assistant"]);
-
-/** Says what is wrong with a file, as people read it. */
-export class Refused extends Error {}
 
 /**
  * @param {string} text @param {Set<string>} parameters the fields that a chat may set for its requests
@@ -176,103 +175,8 @@ function unique(records, name) {
   return ids;
 }
 
-/** @param {unknown} value @param {string} place */
-function fieldsOf(value, place) {
-  if (!isPlain(value)) throw new Refused(`${place} is no object.`);
-  return new Fields(value, place);
-}
-
-/** @param {unknown} value @returns {value is Record<string, any>} */
-function isPlain(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Whether nothing in it is nested too deep to be kept. @param {unknown} value @returns {boolean} */
 function isShallow(value, left = MAX_DEPTH) {
   if (typeof value !== "object" || value === null) return true;
   return left > 0 && Object.values(value).every((/** @type {unknown} */ each) => isShallow(each, left - 1));
-}
-
-/** @param {unknown} value */
-function shown(value) {
-  return JSON.stringify(value)?.slice(0, 40);
-}
-
-/** An object of the file; every reading says where it failed. */
-class Fields {
-  value;
-  place;
-
-  /** @param {Record<string, any>} value @param {string} place */
-  constructor(value, place) {
-    this.value = value;
-    this.place = place;
-  }
-
-  /** @param {string} name */
-  has(name) {
-    return Object.hasOwn(this.value, name) && this.value[name] !== undefined;
-  }
-
-  /** @param {string} name @param {string} [fallback] where it is not there at all */
-  text(name, fallback) {
-    const value = this.has(name) ? this.value[name] : fallback;
-    return typeof value === "string" ? value : this.#refuse(name, "text");
-  }
-
-  /** @param {string} name */
-  optionalText(name) {
-    return this.value[name] == null ? null : this.text(name);
-  }
-
-  /** @param {string} name @param {number} [fallback] */
-  number(name, fallback) {
-    const value = this.has(name) ? this.value[name] : fallback;
-    return Number.isFinite(value) ? /** @type {number} */ (value) : this.#refuse(name, "a number");
-  }
-
-  /** @param {string} name */
-  optionalNumber(name) {
-    return this.value[name] == null ? null : this.number(name);
-  }
-
-  /** @param {string} name */
-  flag(name) {
-    const value = this.value[name] ?? false;
-    return typeof value === "boolean" ? value : this.#refuse(name, "true or false");
-  }
-
-  /** @param {string} name */
-  id(name) {
-    const value = this.value[name];
-    return typeof value === "string" && ID.test(value) ? value : this.#refuse(name, "an id");
-  }
-
-  /** @param {string} name */
-  optionalId(name) {
-    return this.value[name] == null ? null : this.id(name);
-  }
-
-  /** @param {string} name @param {Set<string>} words */
-  oneOf(name, words) {
-    const value = this.value[name];
-    return words.has(value) ? /** @type {any} */ (value) : this.#refuse(name, [...words].join(" or "));
-  }
-
-  /** @param {string} name */
-  inner(name) {
-    return fieldsOf(this.value[name] ?? {}, `${this.place}.${name}`);
-  }
-
-  /** @param {string} name @returns {Fields[]} */
-  list(name) {
-    const value = this.value[name] ?? [];
-    if (!Array.isArray(value)) return this.#refuse(name, "a list");
-    return value.map((each, at) => fieldsOf(each, `${this.place}.${name}[${at}]`));
-  }
-
-  /** @param {string} name @param {string} wanted @returns {never} */
-  #refuse(name, wanted) {
-    throw new Refused(`${this.place}.${name} should be ${wanted}, and is ${shown(this.value[name]) ?? "missing"}.`);
-  }
 }

@@ -1,7 +1,8 @@
 // Chats to and from one file: written piece by piece, and merged by id.
 
 import * as database from "./database.js";
-import { checkTrees, Refused, VERSION } from "./incoming.js";
+import { Refused } from "./fields.js";
+import { checkTrees, VERSION } from "./incoming.js";
 import * as stored from "./turns.js";
 
 /**
