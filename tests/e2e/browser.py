@@ -13,6 +13,28 @@ from tests.e2e.server import Server
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 LIMIT_MS = 30_000
 
+# Keeps every layout shift that no key and no click explains, as each does for thirty frames: half a second where the
+# machine is not busy. The browser itself counts half a second by the clock.
+SHIFTS = """() => {
+  window.shifts = [];
+  const inputs = [];
+  for (const kind of ["keydown", "pointerdown", "click"])
+    addEventListener(kind, () => inputs.push({ start: performance.now(), end: Infinity, frames: 0 }), true);
+  const frame = (now) => {
+    for (const input of inputs) if ((input.frames += 1) === 30) input.end = now;
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+  const isExplained = ({ hadRecentInput, startTime }) =>
+    hadRecentInput || inputs.some(({ start, end }) => start <= startTime && startTime <= end);
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries())
+      if (!isExplained(entry)) window.shifts.push({ value: entry.value, nodes: entry.sources.map(({ node }) => node) });
+  }).observe({ type: "layout-shift", buffered: true });
+}"""
+# Of each shift, how much it was and what has moved.
+SHIFTED = "window.shifts.map(({ value, nodes }) => [value, nodes.map((node) => node?.outerHTML ?? node?.data ?? null)])"
+
 
 @contextmanager
 def started_browser(*flags: str) -> Iterator[Browser]:

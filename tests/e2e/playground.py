@@ -1,12 +1,13 @@
 """What tests of the page share: a server whose model costs nothing, and what a person does first."""
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.browser import CHROMIUM as CHROMIUM
 from tests.e2e.paced import ENDED, HELD
@@ -20,6 +21,18 @@ NO_SOCKET = "window.WebSocket = class { constructor() { queueMicrotask(() => thi
 def paced(tokens_s: float, *options: str) -> list[str]:
     """The command of a server that tells its story at that pace."""
     return [sys.executable, "-m", "tests.e2e.paced", str(tokens_s), *options]
+
+
+def changed(change: Callable[[Any], None]) -> Callable[[Route], None]:
+    """For a route: lets the server answer, and changes what it says."""
+
+    def handle(route: Route) -> None:
+        answer = route.fetch()
+        body = answer.json()
+        change(body)
+        route.fulfill(response=answer, body=json.dumps(body))
+
+    return handle
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.browser import CHROMIUM, opened_page
+from tests.e2e.browser import CHROMIUM, SHIFTED, SHIFTS, opened_page
 from tests.e2e.playground import ended, paced
 from tests.e2e.server import Server
 
@@ -22,10 +22,6 @@ MORE = """async (more) => { const { ring } = await import('/ui/state/samples.js'
 KNOWN = """async (key) => { const { ring } = await import('/ui/state/samples.js');
     return Number.isNaN(ring.at(key, ring.last)) ? null : ring.at(key, ring.last); }"""
 NONE = "\N{EN DASH}"
-SHIFTS = """() => { window.shifts = []; new PerformanceObserver((list) => {
-        for (const { hadRecentInput, sources } of list.getEntries())
-            if (!hadRecentInput) for (const { node } of sources) window.shifts.push(node?.outerHTML ?? node?.data);
-    }).observe({ type: "layout-shift", buffered: true }); }"""
 Start = Callable[..., Server]
 
 
@@ -288,7 +284,7 @@ def test_axe_finds_nothing_and_nothing_moves(
         button.click()
     assert findings(page, axe) == []
     wait_samples(page, 2)
-    assert page.evaluate("window.shifts") == []
+    assert page.evaluate(SHIFTED) == []
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     context.close()
 

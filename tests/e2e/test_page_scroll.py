@@ -5,18 +5,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.e2e.browser import SHIFTED, SHIFTS
 from tests.e2e.playground import CHROMIUM, answered, ask, cap, grown, open_page, paced
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 NEAR_PX = 2
 RICH = "# Head\n\n- one\n- two\n\n```python\nprint(1)\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |"
-# Every shift that no key and no click of the last half second explains.
-SHIFTS = """() => { window.shifts = [];
-  new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) if (!entry.hadRecentInput) {
-      window.shifts.push([entry.value, ...entry.sources.map(({ node }) => node?.outerHTML?.slice(0, 120))]); }
-  }).observe({ type: "layout-shift", buffered: true }); }"""
 
 
 @pytest.fixture
@@ -99,8 +94,8 @@ def test_nothing_shifts_over_a_whole_session(context: BrowserContext, story_serv
     answered(page, 3)
     for tab in ("turn", "raw", "settings"):
         page.click(f"#tab-{tab}")
-    shifts = page.evaluate("() => window.shifts")
-    assert sum(value for value, *_ in shifts) < 0.0005, shifts
+    shifts = page.evaluate(SHIFTED)
+    assert sum(value for value, _ in shifts) < 0.0005, shifts
 
 
 def test_nothing_shifts_while_an_answer_of_two_sheets_streams_and_the_view_follows(
@@ -111,10 +106,11 @@ def test_nothing_shifts_while_an_answer_of_two_sheets_streams_and_the_view_follo
         cap(page, 4000)
         ask(page, "A story")
         grown(page, 400)
-        page.evaluate(f"({SHIFTS.replace(', buffered: true', '')})()")
+        page.evaluate(SHIFTS.replace(", buffered: true", ""))
         # Of the second sheet so much that nobody sees the first any more.
         grown(page, 9000)
-        assert sum(value for value, *_ in page.evaluate("() => window.shifts")) < 0.001, page.evaluate("window.shifts")
+        shifts = page.evaluate(SHIFTED)
+        assert sum(value for value, _ in shifts) < 0.001, shifts
         left = "(view) => view.scrollHeight - view.scrollTop - view.clientHeight"
         assert page.locator(".transcript").evaluate(left) < NEAR_PX
         # What is far above is skipped by the browser all the same, and keeps its height.

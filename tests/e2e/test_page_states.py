@@ -3,14 +3,26 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.e2e.playground import CHROMIUM, LIMIT_MS, NO_SOCKET, Start, answered, ask, grown, held, open_page, paced
+from tests.e2e.playground import (
+    CHROMIUM,
+    LIMIT_MS,
+    NO_SOCKET,
+    Start,
+    answered,
+    ask,
+    changed,
+    grown,
+    held,
+    open_page,
+    paced,
+)
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -130,18 +142,6 @@ def test_the_key_is_asked_for_over_the_page_and_the_draft_stays(context: Browser
         assert "sk-" not in other.evaluate("JSON.stringify([sessionStorage, localStorage, document.cookie])")
         anew.close()
         context.close()
-
-
-def changed(change: Callable[[Any], None]) -> Callable[[Route], None]:
-    """Lets the server answer, and changes what it says."""
-
-    def handle(route: Route) -> None:
-        answer = route.fetch()
-        body = answer.json()
-        change(body)
-        route.fulfill(response=answer, body=json.dumps(body))
-
-    return handle
 
 
 def test_another_version_of_the_server_is_said_once(context: BrowserContext, story_server: Server) -> None:

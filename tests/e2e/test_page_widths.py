@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.playground import CHROMIUM, answered, ask, open_page
+from tests.e2e.browser import comes_to
+from tests.e2e.playground import CHROMIUM, answered, ask, changed, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -16,12 +18,6 @@ CUT = """(all) => all.filter((each) => each.getClientRects().length).filter((eac
   const { left, right, top, bottom } = each.getBoundingClientRect();
   return left < 0 || top < 0 || right > innerWidth || bottom > innerHeight;
 }).map((each) => each.textContent)"""
-THINKS = """async () => {
-  const server = await import("/ui/state/server.js");
-  const model = { ...server.models.value[0] };
-  model.capabilities = { ...model.capabilities, thinking: true, thinking_efforts: ["low", "high"] };
-  server.models.value = [model];
-}"""
 
 
 @pytest.fixture
@@ -44,8 +40,8 @@ def test_all_buttons_of_a_bar_can_be_reached_at_each_width(page: Page, text: int
         expect(page.locator("#view .bar")).to_be_visible()
         for width in (1280, 1024, 900, 820, 768, 721):
             size(page, width)
-            cut = page.locator("#view .bar button").evaluate_all(CUT)
-            assert cut == [], f"{view} at {width}"
+            buttons = page.locator("#view .bar button")
+            comes_to(lambda where=(view, width), all=buttons: (where, all.evaluate_all(CUT)), ((view, width), []))
     size(page, 768)
     page.click(".rail a[href='#/compare']")
     page.fill("#prompt", "Say exactly: Here.")
@@ -104,7 +100,7 @@ def test_at_two_hundred_per_cent_the_whole_rail_can_be_reached(page: Page) -> No
     size(page, 720, 450)
     last = page.locator(".rail button.minor").last
     last.scroll_into_view_if_needed()
-    assert page.locator(".rail button.minor").last.evaluate_all(CUT) == []
+    comes_to(lambda: last.evaluate_all(CUT), [])
     last.click()
     expect(last).to_have_text("Light")
 
@@ -124,7 +120,13 @@ def test_what_stood_beside_the_chat_does_not_lie_over_it_once_the_window_is_narr
 
 def test_what_runs_tasks_stands_at_the_right_with_what_is_said_of_it(page: Page) -> None:
     expect(page.locator("#model-name")).to_be_visible()
-    page.evaluate(THINKS)
+
+    def think(body: Any) -> None:
+        body["data"][0]["capabilities"].update(thinking=True, thinking_efforts=["low", "high"])
+
+    # With each look at the server, and not till the next one.
+    page.route("**/v1/models", changed(think))
+    page.evaluate("dispatchEvent(new Event('online'))")
     page.click(".rail a[href='#/agents']")
     expect(page.locator("#limit-thinking_budget")).to_be_visible()
     page.fill("#prompt", "\n".join(["A task"] * 12))
@@ -134,6 +136,7 @@ def test_what_runs_tasks_stands_at_the_right_with_what_is_said_of_it(page: Page)
         run, under = page.locator("#run"), page.locator(".task-form .under")
         assert run.evaluate(right) == pytest.approx(under.evaluate(right), abs=1)
         assert run.bounding_box()["y"] < page.locator(".at-once").bounding_box()["y"] + 20  # type: ignore[index]
+    page.unroute_all(behavior="wait")
 
 
 def test_no_card_of_the_server_lies_over_another_on_a_phone_with_large_text(page: Page) -> None:
@@ -174,16 +177,17 @@ def test_the_server_has_all_of_a_large_window_and_four_models_in_a_usual_one(pag
         size(page, width, height)
         bottom = page.locator(".server .board").evaluate("(board) => board.getBoundingClientRect().bottom")
         assert bottom == height
-    page.evaluate(
-        """async () => {
-          const { models } = await import("/ui/state/server.js");
-          models.value = ["a", "b", "c", "d"].map((id) => ({ ...models.value[0], id, loaded: id === "a" }));
-        }"""
-    )
+
+    def multiply(body: Any) -> None:
+        body["data"] = [{**body["data"][0], "id": id, "loaded": id == "a"} for id in "abcd"]
+
+    page.route("**/v1/models", changed(multiply))
+    page.evaluate("dispatchEvent(new Event('online'))")
     fourth = page.locator(".models tbody tr").nth(3)
     expect(fourth).to_have_text(re.compile("^d"))
     bottom = "(place) => place.getBoundingClientRect().bottom"
     assert fourth.evaluate(bottom) <= page.locator(".models .scroll").evaluate(bottom)
+    page.unroute_all(behavior="wait")
 
 
 def test_there_is_no_way_to_the_end_where_all_is_in_view(page: Page) -> None:
