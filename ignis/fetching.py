@@ -141,7 +141,8 @@ def _fetch(
             fetch(file, folder, index, moved, halt)
 
     # A folder is a model as soon as it has this one: half of one is never listed, nor loaded.
-    _Files(entry.files, entry.artifact or _CONFIG, fetch_one, progress, halt).fetch()
+    here_bytes = {file.name: _here_bytes(file, folder) for file in entry.files}
+    _Files(entry.files, entry.artifact or _CONFIG, fetch_one, progress, halt, here_bytes).fetch()
     return entry.path(download.path)
 
 
@@ -155,15 +156,20 @@ class _Files:
         fetch_one: Callable[[_File, Moved], None],
         progress: Progress,
         halt: Halt,
+        here_bytes: dict[str, int],
     ) -> None:
-        """last: the file that comes when all others are there."""
+        """
+        Args:
+            last: the file that comes when all others are there.
+            here_bytes: of each file, before: else what lies there would seem to come as its turn does.
+        """
         ordered = sorted(files, key=lambda file: file.size_bytes)
         self._groups = [[file for file in ordered if (file.name == last) is is_last] for is_last in (False, True)]
         self._pending: deque[_File] = deque()
         self._total_bytes = sum(file.size_bytes for file in files)
         self._fetch_one, self._progress, self._halt = fetch_one, progress, halt
-        self._here_bytes = dict.fromkeys((file.name for file in files), 0)
-        self._came_bytes = dict(self._here_bytes)
+        self._here_bytes = here_bytes
+        self._came_bytes = dict.fromkeys(here_bytes, 0)
         self._failures: list[BaseException] = []
         self._lock = threading.Lock()
 
@@ -205,6 +211,19 @@ class _Files:
             self._progress(sum(self._here_bytes.values()), self._total_bytes, sum(self._came_bytes.values()))
 
 
+def _here_bytes(file: _File, folder: Path) -> int:
+    """What of a hub's file lies there, as far as its size says; 0 of a wheel's, which says more once it is open."""
+    if isinstance(file, WantedFile):
+        return 0
+    sizes = [
+        (folder / name).stat().st_size
+        for name in (file.name, f"{file.name}.part")
+        # Path.exists raises where a folder may not be entered: keeping the file fails there, and says so.
+        if os.path.exists(folder / name)
+    ]
+    return min(max(sizes, default=0), file.size_bytes)
+
+
 def _check_space(entry: CatalogModel, folder: Path) -> None:
     """Raises DownloadError when the disk cannot hold what is still to come."""
     missing = 0
@@ -212,13 +231,7 @@ def _check_space(entry: CatalogModel, folder: Path) -> None:
         if isinstance(file, WantedFile):
             # Wheel and file at once: `fetch` looks at that itself.
             continue
-        sizes = [
-            (folder / name).stat().st_size
-            for name in (file.name, f"{file.name}.part")
-            # Path.exists raises where a folder may not be entered: keeping the file fails there, and says so.
-            if os.path.exists(folder / name)
-        ]
-        missing += max(file.size_bytes - max(sizes, default=0), 0)
+        missing += file.size_bytes - _here_bytes(file, folder)
     place = next(place for place in (folder, *folder.absolute().parents) if os.path.exists(place))
     free = shutil.disk_usage(place).free
     if missing and free < missing + _RESERVE_BYTES:

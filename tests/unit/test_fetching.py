@@ -243,6 +243,17 @@ def test_only_what_came_counts_as_come(mirror: Mirror, tmp_path: Path) -> None:
     assert [came for _, _, came in seen] == sorted(came for _, _, came in seen)
 
 
+def test_what_lies_there_is_told_of_at_once_and_not_as_if_it_came(mirror: Mirror, tmp_path: Path) -> None:
+    begun = {name: FILES[name][: len(FILES[name]) // 2] for name in ("a.safetensors", "b.safetensors")}
+    (tmp_path / "models" / "folder").mkdir(parents=True)
+    for name, content in begun.items():
+        (tmp_path / "models" / "folder" / f"{name}.part").write_bytes(content)
+    told: list[int] = []
+    fetch_model(folder_entry(tmp_path), settings(mirror, tmp_path), lambda done, *_: told.append(done))
+    # Of each file by itself, the sum would jump as one after the other is looked at.
+    assert told[0] >= sum(map(len, begun.values())) and told[-1] == sum(map(len, FILES.values()))
+
+
 def test_one_file_that_fails_ends_the_others(mirror: Mirror, tmp_path: Path) -> None:
     mirror.files["/owner/folder/resolve/abc/config.json"] = b"[]"
     with pytest.raises(DownloadError, match=r"config\.json: has SHA-256"):
