@@ -1,6 +1,6 @@
 """What the server's one model is, and where it goes: what serves, what is coming, what was asked for. Does nothing.
 
-The keeper writes it, the gate and the API read it, all in the event loop's thread.
+The keeper and those who do its work write it, the gate and the API read it, all in the event loop's thread.
 """
 
 import math

@@ -43,6 +43,39 @@ def test_each_link_leads_to_a_file_and_a_heading() -> None:
             assert not anchor or anchor in anchors_of(target), (page, address)
 
 
+def spread(pattern: str) -> list[str]:
+    """The paths that `a/{b,c}` means."""
+    before, brace, rest = pattern.partition("{")
+    inner, _, after = rest.partition("}")
+    return [before + word + after for word in inner.split(",")] if brace else [pattern]
+
+
+def test_the_map_has_every_part_and_no_other() -> None:
+    page = (ROOT / "spec" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?) \|", page.partition("## The parts")[2].partition("\n## ")[0], re.MULTILINE)
+    patterns = [pattern for row in rows for word in re.findall(r"`([^`]+)`", row) for pattern in spread(word)]
+    found = {pattern: {*ROOT.glob(pattern), *ROOT.glob(f"{pattern}.py")} for pattern in patterns}
+    assert [pattern for pattern, paths in found.items() if not paths] == []
+    parts = {
+        path for path in (ROOT / "ignis").iterdir() if path.suffix in (".py", ".pyx") or (path / "__init__.py").exists()
+    }
+    parts |= {path.parent for path in (ROOT / "cuda").glob("*/*") if path.suffix in (".cpp", ".cu", ".h", ".py")}
+    unmapped = {path.relative_to(ROOT).as_posix() for path in parts - set().union(*found.values())}
+    assert unmapped == {"ignis/__init__.py", "ignis/__main__.py"}
+
+
+def test_a_file_is_called_as_it_lies() -> None:
+    folders = ("ignis", "cuda", "ui", "tests", "spec", "packaging")
+    lie = [
+        path.as_posix()
+        for path in (*ROOT.glob("*.py"), *(file for name in folders for file in (ROOT / name).rglob("*.*")))
+    ]
+    for page in (ROOT / "README.md", *ROOT.glob("spec/**/*.md")):
+        text = page.read_text(encoding="utf-8")
+        for name in re.findall(r"`([\w./-]+\.(?:pyx?|m?js|css|cpp|cuh?|h))`", text):
+            assert any(path.endswith(f"/{name}") for path in lie), (page, name)
+
+
 def test_a_metric_is_called_as_it_is_served() -> None:
     served = {name + ("_total" if family.kind == "counter" else "") for name, family in FAMILIES.items()}
     for page in (ROOT / "README.md", *GUIDE.glob("*.md"), *ROOT.glob("spec/reference/*.md")):
