@@ -28,8 +28,8 @@ def main() -> int:
     parser.add_argument("model", type=Path)
     parser.add_argument("flags", nargs=argparse.REMAINDER, help="further options of every server")
     arguments = parser.parse_args()
-    # The servers run in folders of their own.
-    words = [str(Path(word).resolve()) if "/" in word else word for word in arguments.command.split()]
+    # The servers run in folders of their own; a Python of an environment is known by its own path, not by what it leads to.
+    words = [str(Path(word).absolute()) if "/" in word else word for word in arguments.command.split()]
     attack = (CardAttack if arguments.device == "cuda" else Attack)(
         words, arguments.model.resolve(), arguments.flags, arguments.logs, arguments.seed
     )
