@@ -204,6 +204,19 @@ def test_what_a_field_does_not_take_is_said_as_it_is_left(page: Page, rig: Rig) 
     assert setting(rig, "model", "decode_share") == 25
 
 
+def test_a_form_that_cannot_be_read_anew_keeps_its_shape(page: Page) -> None:
+    page.click("[aria-label='Groups of fields'] >> text=log")
+    rows = page.locator(".config .rows")
+    before = rows.bounding_box()
+    assert before is not None
+    page.evaluate("async () => { (await import('/ui/state/config.js')).trouble.value = 'The server does not answer'; }")
+    expect(page.locator(".config [role=alert]")).to_contain_text("The configuration cannot be had")
+    alert, after = page.locator(".config [role=alert]").bounding_box(), rows.bounding_box()
+    assert alert is not None and after is not None
+    assert after["width"] == before["width"]
+    assert alert["y"] + alert["height"] <= after["y"]
+
+
 def test_a_refused_change_marks_its_field_and_applies_nothing(browser: Browser, rig: Rig) -> None:
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(f"http://127.0.0.1:{rig.server.port}/ui/#/server/config")

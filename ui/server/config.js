@@ -51,8 +51,8 @@ export function Config() {
         ({ name, label }) => html`<button type="button" role="tab" key=${name} id=${`config-${name}`} aria-selected=${tab === name} aria-controls="config-body" tabindex=${tab === name ? 0 : -1} onClick=${() => setTab(name)}>${label}</button>`,
       )}
     </div>
+    ${trouble.value && html`<p class="note bad" role="alert">The configuration cannot be had: ${trouble.value} <button type="button" class="link" onClick=${load}>Try again</button></p>`}
     <div class="config-body" role="tabpanel" id="config-body" aria-labelledby=${`config-${tab}`}>
-      ${trouble.value && html`<p class="note bad" role="alert">The configuration cannot be had: ${trouble.value} <button type="button" class="link" onClick=${load}>Try again</button></p>`}
       ${tab === "form" && !found && html`<${Groups} open=${group} onOpen=${setGroup} />`}
       ${tab === "form" && html`<${Rows} key=${found ? "found" : group} of=${found ?? rows.value.filter((field) => field.group === group)} named=${named} none="No field has that in its name or text." />`}
       ${tab === "file" && html`<${ConfigFile} />`}
