@@ -28,7 +28,7 @@ def main() -> int:
     parser.add_argument("model", type=Path)
     parser.add_argument("flags", nargs=argparse.REMAINDER, help="further options of every server")
     arguments = parser.parse_args()
-    # The servers run in folders of their own; a Python of an environment is known by its own path, not by what it leads to.
+    # The servers run in folders of their own. What a link leads to would be a Python without its environment.
     words = [str(Path(word).absolute()) if "/" in word else word for word in arguments.command.split()]
     attack = (CardAttack if arguments.device == "cuda" else Attack)(
         words, arguments.model.resolve(), arguments.flags, arguments.logs, arguments.seed
