@@ -69,7 +69,8 @@ QUIET = """async () => {
 
 # Asks with a short prompt: the model need not hold what the page holds.
 ASK = """async () => {
-  const { add, open } = await import("/ui/state/chats.js");
+  const { add } = await import("/ui/state/adding.js");
+  const { open } = await import("/ui/state/chats.js");
   const { Run } = await import("/ui/state/run.js");
   const { Turn } = await import("/ui/state/turn.js");
   const { head, turns } = await import("/ui/state/tree.js");

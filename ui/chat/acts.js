@@ -3,8 +3,8 @@
 import { copy } from "../parts/copy.js";
 import { unlessGoneOn } from "../parts/sending.js";
 import { go } from "../router.js";
+import { goTo } from "../state/adding.js";
 import { branch } from "../state/branching.js";
-import { goTo } from "../state/chats.js";
 import { removeTurn } from "../state/removing.js";
 import { announce, offerUndo, sending } from "../state/session.js";
 import { again } from "../state/talk.js";

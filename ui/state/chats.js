@@ -1,11 +1,11 @@
-// The conversations: their list, the open one, and every change to them; other tabs are told.
+// The conversations: their list, the open one, and what becomes of them, here and by other tabs.
 
 import * as conversations from "../store/conversations.js";
 import { whenCleared } from "../store/database.js";
 import { hear, tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
 import { batch, signal } from "../vendor/signals-core.js";
-import { blank, readPlace, revive, titleOf, unblank, unkept } from "./place.js";
+import { blank, readPlace, revive, unblank, unkept } from "./place.js";
 import { runIn, running, stopOf } from "./running.js";
 import { keeping, storageProblem } from "./session.js";
 import { deepest, head, path, siblingsOf, turns } from "./tree.js";
@@ -97,49 +97,6 @@ export async function change(changes, conversation = open.value) {
   tell({ kind: "chat", chat: changed });
 }
 
-/** Keeps a conversation, which begins with that text; turns may come later. @param {string} text @param {Conversation} conversation */
-export async function begin(text, conversation) {
-  const begun = { ...conversation, title: titleOf(text), preview: text.slice(0, 80), updated: Date.now() };
-  enlist(begun);
-  await keeping(() => conversations.save(begun));
-  tell({ kind: "chat", chat: begun });
-}
-
-/** Puts turns into a conversation and makes the last of them its head. @param {Turn[]} added */
-export async function add(added, known = open.value) {
-  const { text: words, attachments } = added[0].record;
-  const text = words || (attachments?.[0]?.name ?? "");
-  const names = known.title ? {} : { title: titleOf(text), preview: text.slice(0, 80) };
-  const changed = { ...known, ...names, head: added[added.length - 1].id, updated: Date.now() };
-  enlist(changed);
-  const left = unkept.get(changed.id);
-  if (changed.id === open.value.id) join(added, changed.head);
-  else if (left) unkept.set(changed.id, { conversation: changed, turns: new Map([...left.turns, ...pairs(added)]), head: changed.head });
-  await keeping(() => stored.saveAll(added.map((turn) => turn.record), changed));
-  tell({ kind: "turns", chat: changed, records: added.map((turn) => turn.record) });
-}
-
-/** Puts a turn beside its siblings, shown if its conversation is. @param {Turn} turn */
-export async function addBeside(turn) {
-  if (turn.record.conversation === open.value.id) {
-    join([turn], null);
-    await goTo(turn.id);
-  }
-  await save(turn);
-  tell({ kind: "turns", chat: null, records: [turn.record] });
-}
-
-/** @param {Turn} turn */
-export function save(turn) {
-  return keeping(() => stored.save(turn.record));
-}
-
-/** Shows the branch of that turn. @param {string} id */
-export function goTo(id) {
-  head.value = deepest(turns.value, id);
-  return change({ head: head.value });
-}
-
 /** That one is kept no more, by this tab or another one. @param {string} id */
 export function forget(id) {
   for (const run of running.value.values()) if (run.turn.record.conversation === id) run.stop();
@@ -191,7 +148,7 @@ export function enlist(chat) {
 }
 
 /** @param {Turn[]} added @returns {[string, Turn][]} */
-const pairs = (added) => added.map((turn) => [turn.id, turn]);
+export const pairs = (added) => added.map((turn) => [turn.id, turn]);
 
 /** @param {Turn[]} added @param {string | null} newHead */
 export function join(added, newHead) {

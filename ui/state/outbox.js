@@ -2,7 +2,8 @@
 
 import * as stored from "../store/turns.js";
 import { effect } from "../vendor/signals-core.js";
-import { begin, here, open, placeOf } from "./chats.js";
+import { begin } from "./adding.js";
+import { here, open, placeOf } from "./chats.js";
 import { runIn, running } from "./running.js";
 import { announce, isConnected, keeping, lostAt } from "./session.js";
 import { answer, ask, canAsk, requestOf, withFiles } from "./talk.js";

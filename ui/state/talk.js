@@ -1,7 +1,8 @@
 // What a person does with a chat: ask, answer again, edit, give results, go on.
 
 import { tell } from "../store/tabs.js";
-import { add, addBeside, here, placeOf, save } from "./chats.js";
+import { add, addBeside, save } from "./adding.js";
+import { here, placeOf } from "./chats.js";
 import { isWhole } from "./content.js";
 import { measure } from "./filling.js";
 import { newSeed } from "./ids.js";
