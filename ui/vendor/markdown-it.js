@@ -598,18 +598,18 @@ function tt(e) {
 let t;
 t = e.src.replace($e, "\n"), t = t.replace(et, "�"), e.src = t;
 }
-//#region src/rules_core/block.ts
+//block.ts
 function nt(e) {
 let t;
 e.inlineMode ? (t = new e.Token("inline", "", 0), t.content = e.src, t.map = [0, 1], t.children = [], e.tokens.push(t)) : e.md.block.parse(e.src, e.md, e.env, e.tokens);
 }
-//#region src/rules_core/strip_references.ts
+//strip_references.ts
 function rt(e) {
 let t = e.tokens, n = 0;
 for (let e = 0; e < t.length; e++) t[e].type !== "reference_definition" && (e !== n && (t[n] = t[e]), n++);
 t.length !== n && (t.length = n);
 }
-//#region src/rules_core/inline.ts
+//inline.ts
 function it(e) {
 let t = e.tokens;
 for (let n = 0, r = t.length; n < r; n++) {
@@ -617,7 +617,7 @@ let r = t[n];
 r.type === "inline" && e.md.inline.parse(r.content, e.md, e.env, r.children);
 }
 }
-//#region src/rules_core/linkify.ts
+//linkify.ts
 function at(e) {
 return /^<a[>\s]/i.test(e);
 }
@@ -680,7 +680,7 @@ t[n].children = a;
 }
 function ht() {}
 function Ct() {}
-//#region src/rules_core/text_join.ts
+//text_join.ts
 function wt(e) {
 let t, n, r = e.length;
 for (t = 0; t < r; t++) e[t].type === "text_special" && (e[t].type = "text");
@@ -857,7 +857,7 @@ e.push("tr_close", "tr", -1);
 }
 return v && (e.push("tbody_close", "tbody", -1), v[1] = i), e.push("table_close", "table", -1), h[1] = i, e.parentType = f, e.line = i, !0;
 }
-//#region src/rules_block/code.ts
+//code.ts
 function Mt(e, t, n) {
 if (e.sCount[t] - e.blkIndent < 4) return !1;
 let r = t + 1, i = r;
@@ -868,7 +868,7 @@ e.line = i;
 let a = e.push("code_block", "code", 0);
 return a.content = e.getLines(t, i, 4 + e.blkIndent, !1) + "\n", a.map = [t, e.line], !0;
 }
-//#region src/rules_block/fence.ts
+//fence.ts
 function Nt(e, t, n, r) {
 let i = e.bMarks[t] + e.tShift[t], a = e.eMarks[t];
 if (e.sCount[t] - e.blkIndent >= 4 || i + 3 > a) return !1;
@@ -890,7 +890,7 @@ c = e.sCount[t], e.line = d + +!!f;
 let p = e.push("fence", "code", 0);
 return p.info = u, p.content = e.getLines(t + 1, d, c, !0), p.markup = l, p.map = [t, e.line], !0;
 }
-//#region src/rules_block/blockquote.ts
+//blockquote.ts
 function Pt(e, t, n, r) {
 let i = e.bMarks[t] + e.tShift[t], a = e.eMarks[t], o = e.lineMax;
 if (e.sCount[t] - e.blkIndent >= 4 || e.src.charCodeAt(i) !== 62) return !1;
@@ -937,7 +937,7 @@ v.markup = ">", e.lineMax = o, e.parentType = f, _[1] = e.line;
 for (let n = 0; n < u.length; n++) e.bMarks[n + t] = s[n], e.tShift[n + t] = u[n], e.sCount[n + t] = l[n], e.bsCount[n + t] = c[n];
 return e.blkIndent = h, !0;
 }
-//#region src/rules_block/hr.ts
+//hr.ts
 function Ft(e, t, n, r) {
 let i = e.eMarks[t];
 if (e.sCount[t] - e.blkIndent >= 4) return !1;
@@ -955,7 +955,7 @@ e.line = t + 1;
 let c = e.push("hr", "hr", 0);
 return c.map = [t, e.line], c.markup = Array(s + 1).join(String.fromCharCode(o)), !0;
 }
-//#region src/rules_block/list.ts
+//list.ts
 function It(e, t) {
 let n = e.eMarks[t], r = e.bMarks[t] + e.tShift[t], i = e.src.charCodeAt(r++);
 return i !== 42 && i !== 45 && i !== 43 || r < n && !N(e.src.charCodeAt(r)) ? -1 : r;
@@ -1029,7 +1029,7 @@ if (m !== e.src.charCodeAt(p - 1)) break;
 }
 return s = d ? e.push("ordered_list_close", "ol", -1) : e.push("bullet_list_close", "ul", -1), s.markup = String.fromCharCode(m), g[1] = c, e.line = c, e.parentType = y, l && Rt(e, h), !0;
 }
-//#region src/rules_block/reference.ts
+//reference.ts
 var Bt = 999;
 function Vt(e) {
 let t = e.length;
@@ -1129,7 +1129,7 @@ return x.label = y, b.meta = x, e.line = o, !0;
 function qt() {
 return !1;
 }
-//#region src/rules_block/heading.ts
+//heading.ts
 function Jt(e, t, n, r) {
 let i = e.bMarks[t] + e.tShift[t], a = e.eMarks[t];
 if (e.sCount[t] - e.blkIndent >= 4) return !1;
@@ -1149,7 +1149,7 @@ u.content = R(e.src.slice(i, a)), u.map = [t, e.line], u.children = [];
 let d = e.push("heading_close", `h${s}`, -1);
 return d.markup = "########".slice(0, s), !0;
 }
-//#region src/rules_block/lheading.ts
+//lheading.ts
 function Yt(e, t, n) {
 let r = e.md.block.ruler.getRules("paragraph");
 if (e.sCount[t] - e.blkIndent >= 4) return !1;
@@ -1183,7 +1183,7 @@ u.content = c, u.map = [t, e.line - 1], u.children = [];
 let d = e.push("heading_close", `h${a}`, -1);
 return d.markup = String.fromCharCode(o), e.parentType = i, !0;
 }
-//#region src/rules_block/paragraph.ts
+//paragraph.ts
 function Xt(e, t, n) {
 let r = e.md.block.ruler.getRules("paragraph"), i = e.parentType, a = t + 1;
 for (e.parentType = "paragraph"; a < n && !e.isEmpty(a); a++) {
@@ -1332,7 +1332,7 @@ length: o
 };
 }
 };
-//#region src/rules_inline/text.ts
+//text.ts
 function $t(e) {
 switch (e) {
 case 10:
@@ -1366,7 +1366,7 @@ let n = e.pos;
 for (; n < e.posMax && !$t(e.src.charCodeAt(n));) n++;
 return n !== e.pos && (t || (e.pending += e.src.slice(e.pos, n)), e.pos = n, !0);
 }
-//#region src/rules_inline/linkify.ts
+//linkify.ts
 function tn(e) {
 return e >= 65 && e <= 90 || e >= 97 && e <= 122;
 }
@@ -1400,7 +1400,7 @@ r.markup = "linkify", r.info = "auto";
 }
 return e.pos += c.length - o, !0;
 }
-//#region src/rules_inline/newline.ts
+//newline.ts
 function an(e, t) {
 let n = e.pos;
 if (e.src.charCodeAt(n) !== 10) return !1;
@@ -1417,7 +1417,7 @@ e.pending = e.pending.slice(0, t), e.push("hardbreak", "br", 0);
 for (n++; n < i && N(e.src.charCodeAt(n));) n++;
 return e.pos = n, !0;
 }
-//#region src/rules_inline/escape.ts
+//escape.ts
 var on = [];
 for (let e = 0; e < 256; e++) on.push(0);
 "\\!\"#$%&'()*+,./:;<=>?@[]^_`{|}~-".split("").forEach(function(e) {
@@ -1450,7 +1450,7 @@ t.content = i < 256 && on[i] !== 0 ? a : o, t.markup = o, t.info = "escape";
 }
 return e.pos = n + 1, !0;
 }
-//#region src/rules_inline/backticks.ts
+//backticks.ts
 function cn(e) {
 let t = {}, n = 0;
 for (; (n = e.indexOf("`", n)) !== -1;) {
@@ -1485,7 +1485,7 @@ return e.pos = n, !0;
 }
 return t || (e.pending += o), e.pos = a, !0;
 }
-//#region src/rules_inline/strikethrough.ts
+//strikethrough.ts
 function un(e, t) {
 let n = e.pos, r = e.src.charCodeAt(n);
 if (t || r !== 126) return !1;
@@ -1530,7 +1530,7 @@ var pn = {
 tokenize: un,
 postProcess: fn
 };
-//#region src/rules_inline/emphasis.ts
+//emphasis.ts
 function mn(e, t) {
 let n = e.pos, r = e.src.charCodeAt(n);
 if (t || r !== 95 && r !== 42) return !1;
@@ -1572,7 +1572,7 @@ var _n = {
 tokenize: mn,
 postProcess: gn
 };
-//#region src/rules_inline/link.ts
+//link.ts
 function vn(e, t) {
 let n, r, i, a, o = "", s = "", c = e.pos, l = !0;
 if (e.src.charCodeAt(e.pos) !== 91) return !1;
@@ -1604,7 +1604,7 @@ e.linkLevel++, e.md.inline.tokenize(e), e.linkLevel--, e.push("link_close", "a",
 }
 return e.pos = m, e.posMax = d, !0;
 }
-//#region src/rules_inline/image.ts
+//image.ts
 function yn(e, t) {
 let n, r, i, a, o, s, c, l, u = "", d = e.pos, f = e.posMax;
 if (e.src.charCodeAt(e.pos) !== 33 || e.src.charCodeAt(e.pos + 1) !== 91) return !1;
@@ -1635,7 +1635,7 @@ e.label = i, n.meta = e;
 }
 return e.pos = a, e.posMax = f, !0;
 }
-//#region src/rules_inline/autolink.ts
+//autolink.ts
 var bn = /^([a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*)$/, xn = /^([a-zA-Z][a-zA-Z0-9+.-]{1,31}):([^<>\x00-\x20]*)$/;
 function Sn(e, t) {
 let n = e.pos;
@@ -1679,7 +1679,7 @@ return !1;
 function Dn() {
 return !1;
 }
-//#region src/rules_inline/entity.ts
+//entity.ts
 var On = /^&#((?:x[a-f0-9]{1,6}|[0-9]{1,7}));/i, kn = /^&([a-z][a-z0-9]{1,31});/i;
 function An(e, t) {
 let n = e.pos, r = e.posMax;
@@ -1708,7 +1708,7 @@ return e.pos += r[0].length, !0;
 }
 return !1;
 }
-//#region src/rules_inline/balance_pairs.ts
+//balance_pairs.ts
 function jn(e) {
 let t = {}, n = e.length;
 if (!n) return;
@@ -1748,7 +1748,7 @@ let n = (r = t[e]) == null ? void 0 : r.delimiters;
 n && jn(n);
 }
 }
-//#region src/rules_inline/fragments_join.ts
+//fragments_join.ts
 function Nn(e) {
 let t, n, r = 0, i = e.tokens, a = e.tokens.length;
 for (t = n = 0; t < a; t++) i[t].nesting < 0 && r--, i[t].level = r, i[t].nesting > 0 && r++, i[t].type === "text" && t + 1 < a && i[t + 1].type === "text" ? i[t + 1].content = i[t].content + i[t + 1].content : (t !== n && (i[n] = i[t]), n++);
@@ -2339,52 +2339,12 @@ e && this.inline.ruler2.enableOnly(e);
 }
 return this;
 }
-enable(e, t = !1) {
-let n = [];
-Array.isArray(e) || (e = [e]), [
-"core",
-"block",
-"inline"
-].forEach((t) => {
-n = n.concat(this[t].ruler.enable(e, !0));
-}), n = n.concat(this.inline.ruler2.enable(e, !0));
-let r = e.filter((e) => n.indexOf(e) < 0);
-if (r.length && !t) throw Error(`MarkdownIt. Failed to enable unknown rule(s): ${r}`);
-return this;
-}
-disable(e, t = !1) {
-let n = [];
-Array.isArray(e) || (e = [e]), [
-"core",
-"block",
-"inline"
-].forEach((t) => {
-n = n.concat(this[t].ruler.disable(e, !0));
-}), n = n.concat(this.inline.ruler2.disable(e, !0));
-let r = e.filter((e) => n.indexOf(e) < 0);
-if (r.length && !t) throw Error(`MarkdownIt. Failed to disable unknown rule(s): ${r}`);
-return this;
-}
-use(e, ...t) {
-return e.apply(e, [this, ...t]), this;
-}
 parse(e, t) {
 if (typeof e != "string") throw Error("Input data should be a String");
 let n = new this.core.State(e, this, t);
 return this.core.process(n), n.tokens;
 }
-render(e, t = {}) {
-return this.renderer.render(this.parse(e, t), this.options, t);
-}
-parseInline(e, t) {
-let n = new this.core.State(e, this, t);
-return n.inlineMode = !0, this.core.process(n), n.tokens;
-}
-renderInline(e, t = {}) {
-return this.renderer.render(this.parseInline(e, t), this.options, t);
-}
 };
-D($, "Token", z), D($, "Ruler", B), D($, "Renderer", Ze), D($, "ParserCore", Et), D($, "StateCore", Qe), D($, "ParserBlock", Zt), D($, "StateBlock", Dt), D($, "ParserInline", In), D($, "StateInline", Qt);
 //#region src/index.ts
 var vr = Ae($);
 export { vr as default };
