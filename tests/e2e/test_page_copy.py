@@ -85,7 +85,7 @@ def test_text_and_code_are_copied_over_plain_http(page: Page) -> None:
     expect(page.locator("figure.code .copy")).to_have_text("Copy")
 
 
-def test_the_copied_curl_and_python_give_the_same_answer(context: BrowserContext, server: Server) -> None:
+def test_the_copied_curl_python_and_javascript_give_the_same_answer(context: BrowserContext, server: Server) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = open_page(context, server.port)
     page.fill("#system", 'It\'s "quoted"; `$HOME` \\ stays.')
@@ -104,6 +104,11 @@ def test_the_copied_curl_and_python_give_the_same_answer(context: BrowserContext
 
     done = subprocess.run([sys.executable, "-c", copied("Python")], capture_output=True, text=True, timeout=60)
     assert done.stdout == f"{said}\n", done.stderr
+    if shutil.which("node"):
+        # A module, as its first await stands in no function.
+        script = ["node", "--input-type=module", "-e", copied("JavaScript")]
+        done = subprocess.run(script, capture_output=True, text=True, timeout=60)
+        assert done.stdout == f"{said}\n", done.stderr
     if shutil.which("curl"):
         done = subprocess.run(["bash", "-c", copied("curl")], capture_output=True, text=True, timeout=60)
         assert json.loads(done.stdout)["choices"][0]["message"]["content"] == said, done.stdout

@@ -1,4 +1,4 @@
-"""The page on a phone: a chat has its title there, and a keyboard takes no room from what is written."""
+"""The page on a phone: a chat has its title there, Enter is a new line, a keyboard takes no room from what is read."""
 
 from collections.abc import Iterator
 
@@ -52,3 +52,15 @@ def test_the_bar_gives_its_room_to_a_keyboard_and_comes_back(page: Page) -> None
     assert end < 5
     page.set_viewport_size(SIZE)
     expect(rail).to_be_visible()
+
+
+def test_enter_is_a_new_line_and_the_button_sends(page: Page) -> None:
+    ask(page, "Say exactly: One.")
+    page.type("#prompt", "And more.")
+    expect(page.locator("#prompt")).to_have_value("Say exactly: One.\nAnd more.")
+    expect(page.locator(".turn")).to_have_count(0)
+    page.tap("#send")
+    answered(page)
+    expect(page.locator(".turn.user .said")).to_have_text("Say exactly: One.\nAnd more.")
+    # So its keyboard has gone.
+    expect(page.locator("#prompt")).not_to_be_focused()

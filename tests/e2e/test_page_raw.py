@@ -9,6 +9,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.e2e.axe import findings
 from tests.e2e.playground import CHROMIUM, NO_SOCKET, answered, ask, cap, open_page
 from tests.e2e.server import Server
+from tests.e2e.test_page_turns import keep
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 
@@ -25,6 +26,23 @@ def raw(page: Page) -> list[Any]:
     shown = page.locator("#panel-body pre")
     expect(shown).to_have_count(2)
     return [json.loads(text) for text in shown.all_inner_texts()]
+
+
+def test_this_turn_tells_where_the_time_went(page: Page) -> None:
+    times = {"sent": 1000, "thought": 2500, "first": 1500, "text": 2500, "last": 4500}
+    details = {"prompt_tokens_details": {"cached_tokens": 75}, "completion_tokens_details": {"reasoning_tokens": 8}}
+    usage = {"prompt_tokens": 100, "completion_tokens": 40, **details}
+    keep(page, {"reasoning": "Hm.", "text": "Yes.", "times": times, "usage": usage, "timings": {"queued_ms": 200}})
+    page.click(".readout")
+    parts = [("waited", "0.20 s"), ("read", "0.30 s"), ("thought", "1.0 s"), ("wrote", "2.0 s")]
+    time, counts = page.locator("#panel-body dl").all()
+    assert list(zip(time.locator("dt").all_inner_texts(), time.locator("dd").all_inner_texts(), strict=True)) == parts
+    expect(page.locator("#panel-body h2").first).to_have_text("Time 3.5 s")
+    widths = page.locator(".time-bar span").evaluate_all("(parts) => parts.map((part) => part.style.flexGrow * 3.5)")
+    assert widths == pytest.approx([0.2, 0.3, 1, 2], abs=0.01)
+    told = dict(zip(counts.locator("dt").all_inner_texts(), counts.locator("dd").all_inner_texts(), strict=True))
+    assert (told["Prompt"], told["From cache"], told["Answer"]) == ("100 tokens", "75 tokens", "40 tokens")
+    assert (told["Reasoning"], told["Finish"], told["Seed"], told["Model"]) == ("8 tokens", "stop", "1", "m")
 
 
 def test_the_panel_tells_of_the_answer_that_was_chosen(page: Page, axe: str) -> None:

@@ -37,6 +37,16 @@ def test_an_emptied_title_is_the_chats_own_again(page: Page) -> None:
     expect(title).to_have_value("Say exactly: One.")
 
 
+def test_a_chat_is_named_by_the_first_line_of_its_first_message_cut_at_a_word(page: Page) -> None:
+    ask(page, "Say exactly: what the keeper of the lighthouse wrote into a letter.\nAnd more.")
+    answered(page)
+    name = "Say exactly: what the keeper of the lighthouse wrote into a…"
+    expect(page.locator(".list li.open .name")).to_have_text(name)
+    ask(page, "Say exactly: Two.")
+    answered(page, 2)
+    expect(page.get_by_label("Title of this chat")).to_have_value(name)
+
+
 def test_what_is_typed_before_the_palette_is_there_goes_into_it(context: BrowserContext, story_server: Server) -> None:
     held: list[Route] = []
     context.route("**/ui/shell/palette.js", lambda route: held.append(route))
