@@ -55,6 +55,9 @@ class FirstModel:
         self._page = page
         self._say = say
         self._name = served_name(model)
+        entry = None if model.artifact is not None else wanted_entry(model, catalog)
+        if entry is not None:
+            keeper.check_first = partial(_check, entry)
 
     async def seek(self, name: str | None) -> None:
         """Has it loaded where a request means it, by its name or by none, and somebody has brought it meanwhile, by
@@ -142,7 +145,7 @@ class FirstModel:
             download = self._downloads.known.get(entry.id)
             return math.inf if download is None else download.seconds_left
 
-        self._keeper.expect(self._name, seconds_left, partial(_check, entry))
+        self._keeper.expect(self._name, seconds_left)
 
     def _miss(self, entry: CatalogModel, error: IgnisError) -> None:
         """It was not fetched."""

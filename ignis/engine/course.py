@@ -77,8 +77,6 @@ class Expected:
     """The id that clients will use."""
     seconds_left: Callable[[], float] | None = None
     """Of its download, as far as one can tell. None: it is looked for on the disk."""
-    check: Callable[[LoadSettings], None] = lambda _settings: None
-    """Raises LoadPlanError of settings by which it could not be loaded, as far as one knows while it is not here."""
 
     @property
     def told(self) -> str:

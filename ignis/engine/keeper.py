@@ -66,6 +66,9 @@ class ModelKeeper:
             on_loaded=on_loaded,
         )
         self._changeover = Changeover(engine, self.course, self.gate, self._loader, record)
+        self.check_first: Callable[[LoadSettings], None] = lambda _settings: None
+        """Raises LoadPlanError of settings by which the server's first model could not be loaded, as far as one knows
+        while it is not here."""
         self._is_start = True
         """Nothing was tried yet."""
         engine.on_change = self.course.note_change
@@ -122,7 +125,7 @@ class ModelKeeper:
         for it, for nobody knows otherwise whether they do. In turn as ask_switch.
 
         Over at once where they are the same for this model, or where there is no model: the next load goes by them;
-        and where the server's first model is on its way and could not be loaded by them.
+        and where the server's first model could not be loaded by them, while it is on its way or may yet be.
 
         Args:
             param: what of the client's asks for it.
@@ -131,10 +134,10 @@ class ModelKeeper:
             SwitchInProgressError, DrainingError: as ask_switch.
         """
         self._check_turn(param)
-        reload, expected = Reload(settings), self.course.expected
-        if expected is not None:
+        reload = Reload(settings)
+        if self.course.expected is not None or self.course.home is None:
             try:
-                expected.check(settings)
+                self.check_first(settings)
             except LoadPlanError as error:
                 reload.settle(error)
                 return reload
@@ -178,7 +181,6 @@ class ModelKeeper:
         self,
         name: str,
         seconds_left: Callable[[], float] | None = None,
-        check: Callable[[LoadSettings], None] = lambda _settings: None,
     ) -> None:
         """The server's first model is on its way; `start_with`, `have_none` or `fail_start` follows.
 
@@ -187,9 +189,8 @@ class ModelKeeper:
         Args:
             name: that clients will use.
             seconds_left: of its download, as far as one can tell; None: it is looked for on the disk.
-            check: as Expected.
         """
-        self.course.expected = Expected(name, seconds_left, check)
+        self.course.expected = Expected(name, seconds_left)
         self.course.note_change()
 
     def have_none(self, reason: str) -> None:

@@ -421,7 +421,8 @@ def _other_than(field: Any, value: Any) -> list[str]:
 
 
 async def test_a_context_that_the_first_model_has_not_is_refused_while_it_is_fetched(bench: Bench) -> None:
-    bench.keeper.expect("first", lambda: 90.0, lambda settings: check_context(settings.default, 64))
+    bench.keeper.check_first = lambda settings: check_context(settings.default, 64)
+    bench.keeper.expect("first", lambda: 90.0)
     error = await bench.refused(model={"max_context": 128})
     assert isinstance(error, ReloadFailedError) and error.param == "model.max_context"
     assert "context is 64 tokens" in error.message and bench.loaded == ["a"]
