@@ -171,6 +171,7 @@ def test_tools_are_offered_where_the_model_takes_them_also_while_it_sleeps(
     # Woken first: it may sleep already, and never have been looked at.
     assert agent_server.client.chat(messages=[{"role": "user", "content": "Hi"}], max_tokens=1).error is None
     agent_server.client.request("POST", "/v1/models/unload")
+    agent_server.wait_metric("ignis_model_state", 1, state="unloaded")
     page = open_page(context, agent_server.port)
     expect(page.locator("#model")).to_contain_text("asleep")
     expect(page.locator(".context-bar")).to_be_visible()

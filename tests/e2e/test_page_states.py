@@ -43,6 +43,7 @@ def test_a_sleeping_model_is_woken_by_a_message_which_says_so(context: BrowserCo
     page = open_page(context, sleepy.port)
     expect(page.locator("#model")).to_have_attribute("data-state", "serving")
     sleepy.client.request("POST", "/v1/models/unload", {})
+    sleepy.wait_metric("ignis_model_state", 1, state="unloaded")
     page.evaluate("dispatchEvent(new Event('online'))")
     expect(page.locator("#model")).to_contain_text("asleep", timeout=LIMIT_MS)
     page.click("#model")
