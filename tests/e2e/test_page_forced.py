@@ -1,10 +1,10 @@
-"""The page in forced colours: what is told by a fill or a line alone elsewhere is still told."""
+"""The page in forced colours, where what a fill or a line alone tells is still told, and with more contrast."""
 
 from base64 import b64encode
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.e2e.playground import CHROMIUM, answered, ask, open_page
 from tests.e2e.server import Server
@@ -85,3 +85,15 @@ def test_charts_and_their_legends_keep_apart_what_they_show_in_forced_colours(pa
 def test_the_letter_of_a_lane_is_read_in_forced_colours(page: Page) -> None:
     page.evaluate("location.hash = '#/compare'")
     assert len(colours(page.locator(".lane .letter").first)) >= 2
+
+
+def test_whoever_wants_more_contrast_has_no_faint_word_and_no_faint_line(
+    context: BrowserContext, story_server: Server
+) -> None:
+    page = open_page(context, story_server.port)
+    names = ["--faint", "--quiet", "--line", "--control"]
+    read = "(names) => names.map((name) => getComputedStyle(document.documentElement).getPropertyValue(name))"
+    faint, quiet, line, control = page.evaluate(read, names)
+    assert faint != quiet and line != control
+    page.emulate_media(contrast="more")
+    assert page.evaluate(read, names) == [quiet, quiet, control, control]
