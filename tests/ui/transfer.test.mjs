@@ -79,6 +79,8 @@ test("files that no page wrote are refused, and say where", () => {
     [file({ turns: [{ ...question, tools: [{ name: "x", arguments: {} }] }] })]: /tools\[0\]\.arguments should be text/,
     [file({ turns: [{ ...answer, logprobs: [["a", "b", []]] }] })]: /logprobs is no list/,
     [file({ conversations: [chat({ updated: "now" })] })]: /conversations\[0\]\.updated should be a number/,
+    [file({ conversations: [chat({ created: 1e300 })] })]: /conversations\[0\]\.created should be a number up to 1000000000000000, and is 1e\+300/,
+    [file({ turns: [{ ...question, times: { ...times, last: -1e300 } }] })]: /times\.last should be a number/,
     [file({ conversations: [chat({ settings: [] })] })]: /settings is no object/,
   };
   for (const [text, words] of Object.entries(cases)) assert.throws(() => read(text), (error) => error instanceof Refused && words.test(error.message), text.slice(0, 200));
@@ -93,6 +95,23 @@ test("fields that the page does not know stay outside", () => {
   assert.deepEqual(conversations[0].settings, { sampling: { temperature: 1 } });
   assert(!("extra" in conversations[0]) && !("polluted" in conversations[0]) && !("onclick" in turns[0]));
   assert.deepEqual([turns[0].usage, turns[0].timings], [null, { total_ms: 4 }]);
+});
+
+test("what no server says of an answer stays outside", () => {
+  const readAs = (fields) => read(file({ turns: [question, { ...answer, ...fields }] })).turns[1];
+  assert.equal(readAs({ request: { messages: [null] } }).request, null);
+  assert.equal(readAs({ usage: { prompt_tokens: 1e300, completion_tokens: 1 } }).usage, null);
+  const usage = { prompt_tokens: 1, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 1e300 } };
+  assert.deepEqual(readAs({ usage }).usage.prompt_tokens_details, {});
+  assert.equal(readAs({ finish: "x".repeat(5000) }).finish.length, 40);
+  // A seed is larger than what is counted.
+  assert.deepEqual([readAs({ seed: 2 ** 63 }).seed, readAs({ timings: { seed: 2 ** 63, queued_ms: 1e300 } }).timings], [2 ** 63, { seed: 2 ** 63 }]);
+});
+
+test("no chat was changed after now", () => {
+  const { updated, created } = read(file({ conversations: [chat({ updated: 1e15, created: 1e15 })] })).conversations[0];
+  assert(updated <= Date.now());
+  assert.match(asMarkdown(chat({ created }), []), /created: "\+033658-/);
 });
 
 test("what is nested beyond all use is refused", () => {

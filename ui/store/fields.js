@@ -31,15 +31,15 @@ export class Fields {
     return this.value[name] == null ? null : this.text(name);
   }
 
-  /** @param {string} name @param {number} [fallback] */
-  number(name, fallback) {
+  /** @param {string} name @param {number} [fallback] @param {number} [most] times in ms are dates up to there */
+  number(name, fallback, most = 1e15) {
     const value = this.has(name) ? this.value[name] : fallback;
-    return Number.isFinite(value) ? /** @type {number} */ (value) : this.#refuse(name, "a number");
+    return isWithin(value, most) ? value : this.#refuse(name, `a number up to ${most}`);
   }
 
-  /** @param {string} name */
-  optionalNumber(name) {
-    return this.value[name] == null ? null : this.number(name);
+  /** @param {string} name @param {number} [most] */
+  optionalNumber(name, most) {
+    return this.value[name] == null ? null : this.number(name, undefined, most);
   }
 
   /** @param {string} name */
@@ -92,6 +92,11 @@ export function fieldsOf(value, place) {
 /** @param {unknown} value @returns {value is Record<string, any>} */
 export function isPlain(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** @param {unknown} value @param {number} most @returns {value is number} */
+export function isWithin(value, most) {
+  return typeof value === "number" && Math.abs(value) <= most;
 }
 
 /** @param {unknown} value */

@@ -1,6 +1,6 @@
 // A file of chats as it comes from outside: what is not as the page itself would have written it is refused, with words.
 
-import { fieldsOf, isPlain, Refused, shown } from "./fields.js";
+import { fieldsOf, isPlain, isWithin, Refused, shown } from "./fields.js";
 
 /**
  * @typedef {import("./conversations.js").Conversation} Conversation
@@ -12,6 +12,11 @@ import { fieldsOf, isPlain, Refused, shown } from "./fields.js";
 export const VERSION = 1;
 const MAX_TITLE = 400;
 const MAX_NAME = 400;
+/** What a server says it ended with is a word. */
+const MAX_WORD = 40;
+const MAX_TOKENS = 1e9;
+/** As large as a seed can be. */
+const MAX_SEED = 2 ** 64;
 /** How deep a request may be nested. */
 const MAX_DEPTH = 64;
 const PICTURE = /^data:image\/(png|jpeg|webp|gif);base64,[A-Za-z0-9+/=]*$/;
@@ -72,7 +77,8 @@ function conversationOf(fields, parameters) {
     head: fields.optionalId("head"),
     settings: settingsOf(fields.inner("settings"), parameters),
     created: fields.number("created"),
-    updated: fields.number("updated"),
+    // What is to come would be the newest for as long.
+    updated: Math.min(fields.number("updated"), Date.now()),
     preview: fields.text("preview", "").slice(0, MAX_TITLE),
     v: 1,
   };
@@ -99,7 +105,7 @@ function isValue(value) {
 /** @param {Fields} fields @returns {TurnRecord} */
 function turnOf(fields) {
   const times = fields.inner("times");
-  const usage = fields.value.usage;
+  const { request, usage, timings } = fields.value;
   const turn = {
     id: fields.id("id"),
     conversation: fields.id("conversation"),
@@ -111,14 +117,14 @@ function turnOf(fields) {
       name: call.text("name"), arguments: call.text("arguments"), ...(call.has("result") ? { result: call.text("result") } : {}),
     })),
     state: fields.oneOf("state", STATES),
-    request: isPlain(fields.value.request) && Array.isArray(fields.value.request.messages) ? fields.value.request : null,
+    request: isPlain(request) && Array.isArray(request.messages) && request.messages.every(isPlain) ? request : null,
     model: fields.text("model", "").slice(0, MAX_NAME),
-    seed: fields.optionalNumber("seed"),
-    finish: fields.optionalText("finish"),
+    seed: fields.optionalNumber("seed", MAX_SEED),
+    finish: fields.optionalText("finish")?.slice(0, MAX_WORD) ?? null,
     failure: fields.optionalText("failure"),
     // A readout counts on these two.
-    usage: isPlain(usage) && [usage.prompt_tokens, usage.completion_tokens].every(Number.isFinite) ? numbersOf(usage) : null,
-    timings: isPlain(fields.value.timings) ? numbersOf(fields.value.timings) : null,
+    usage: isPlain(usage) && [usage.prompt_tokens, usage.completion_tokens].every((each) => isWithin(each, MAX_TOKENS)) ? numbersOf(usage, MAX_TOKENS) : null,
+    timings: isPlain(timings) ? numbersOf(timings, MAX_SEED) : null,
     times: {
       sent: times.number("sent", 0),
       thought: times.optionalNumber("thought"), first: times.optionalNumber("first"),
@@ -156,10 +162,10 @@ function choicesOf(value, place) {
   return value;
 }
 
-/** Of counts and times, what is a number, two levels deep. @param {Record<string, unknown>} value @returns {Record<string, any>} */
-function numbersOf(value, depth = 0) {
-  const kept = Object.entries(value).filter(([, each]) => Number.isFinite(each) || (isPlain(each) && depth < 2));
-  return Object.fromEntries(kept.map(([name, each]) => [name, isPlain(each) ? numbersOf(each, depth + 1) : each]));
+/** Of counts and times, what is a number, two levels deep. @param {Record<string, unknown>} value @param {number} most @returns {Record<string, any>} */
+function numbersOf(value, most, depth = 0) {
+  const kept = Object.entries(value).filter(([, each]) => isWithin(each, most) || (isPlain(each) && depth < 2));
+  return Object.fromEntries(kept.map(([name, each]) => [name, isPlain(each) ? numbersOf(each, most, depth + 1) : each]));
 }
 
 /** @param {Record<string, any>} file @param {string} name @returns {unknown[]} */
