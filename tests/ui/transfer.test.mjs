@@ -108,6 +108,10 @@ test("what no server says of an answer stays outside", () => {
   assert.deepEqual([readAs({ seed: 2 ** 63 }).seed, readAs({ timings: { seed: 2 ** 63, queued_ms: 1e300 } }).timings], [2 ** 63, { seed: 2 ** 63 }]);
 });
 
+test("a chat has a name", () => {
+  for (const title of ["", " \n "]) assert.equal(read(file({ conversations: [chat({ title })] })).conversations[0].title, "Without a title");
+});
+
 test("no chat was changed after now", () => {
   const { updated, created } = read(file({ conversations: [chat({ updated: 1e15, created: 1e15 })] })).conversations[0];
   assert(updated <= Date.now());

@@ -25,7 +25,7 @@ export function Incoming() {
     ${merges && html`<dl class="facts">${facts.map(([what, about]) => html`<dt>${what}</dt><dd>${about}</dd>`)}</dl>
       <ul class="runs" tabindex="0" aria-label="Chats in the file">
         ${merges.slice(0, MAX_SHOWN).map(({ conversation, isKnown, numNew: fresh }) => html`<li key=${conversation.id}>
-          <span class="name">${conversation.title || "Without a title"}</span><span class="about">${isKnown ? "here" : "new"} · ${count(fresh)} new</span></li>`)}
+          <span class="name">${conversation.title}</span><span class="about">${isKnown ? "here" : "new"} · ${count(fresh)} new</span></li>`)}
         ${merges.length > MAX_SHOWN && html`<li class="about">and ${count(merges.length - MAX_SHOWN)} more</li>`}
       </ul>`}
     <div class="actions">

@@ -73,7 +73,7 @@ function parsed(text) {
 function conversationOf(fields, parameters) {
   return {
     id: fields.id("id"),
-    title: fields.text("title").slice(0, MAX_TITLE),
+    title: fields.text("title").trim().slice(0, MAX_TITLE) || "Without a title",
     head: fields.optionalId("head"),
     settings: settingsOf(fields.inner("settings"), parameters),
     created: fields.number("created"),
