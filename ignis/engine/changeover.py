@@ -198,8 +198,7 @@ class Changeover:
     async def _load(self, opened: Opened, watch: SwitchWatch) -> int:
         """Returns how many requests it lets in at once."""
         loaded = await self._loader.load(opened)
-        watch.mark(SwitchPhase.LOAD)
-        watch.split_load(loaded.warm_up_s)
+        watch.mark_load(loaded.weights_s, loaded.warm_up_s)
         return self._gate.let_in()
 
     async def _return_to(self, old: LocalModel, old_settings: LoadSettings) -> BaseException | None:

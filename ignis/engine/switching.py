@@ -79,10 +79,10 @@ class SwitchWatch:
         self.seconds[phase] = now - self._marked_at_s
         self._marked_at_s = now
 
-    def split_load(self, warm_up_s: float) -> None:
-        """Parts the load's time, already marked, from its warm-up."""
-        self.seconds[SwitchPhase.WARM_UP] = warm_up_s
-        self.seconds[SwitchPhase.LOAD] = max(0.0, self.seconds[SwitchPhase.LOAD] - warm_up_s)
+    def mark_load(self, weights_s: float, warm_up_s: float) -> None:
+        """The load is over, and took as long as it says itself: that is one number wherever it is told."""
+        self.seconds |= {SwitchPhase.LOAD: weights_s, SwitchPhase.WARM_UP: warm_up_s}
+        self._marked_at_s = self.clock()
 
     @property
     def age_s(self) -> float:

@@ -82,7 +82,7 @@ def test_what_a_load_took_is_one_number_to_everybody_who_is_told(start_server: A
         (loaded,) = parse_events(server.log_text(), "ignis.model.loaded")
         (ready,) = parse_events(server.log_text(), "ignis.process.ready")
         for told in (change, loaded, ready):
-            assert told["load_ms"] + told["warm_up_ms"] == pytest.approx(took_s * 1e3, abs=20)
+            assert told["load_ms"] + told["warm_up_ms"] == pytest.approx(took_s * 1e3, abs=1)
         assert server.metric("ignis_model_load_seconds") == pytest.approx(took_s, abs=0.001)
         assert f"loaded in {took_s:.1f} s" in server.log_text()
 

@@ -92,7 +92,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 async def over_at_once(rig: Rig) -> None:
-    with trio.fail_after(5):
+    with trio.fail_after(20):
         await rig.downloads.known["one"].over.wait()
 
 
