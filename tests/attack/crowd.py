@@ -76,8 +76,7 @@ def _chat(body: object) -> bytes:
     """A chat request as it is on the wire, the last of its connection: who reads it to the end is not left waiting."""
     data = json.dumps(body).encode()
     return (
-        b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
-        % (len(data))
+        b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(data)
         + data
     )
 
