@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.browser import SHIFTED, SHIFTS
-from tests.e2e.playground import CHROMIUM, answered, ask, cap, grown, open_page, paced
+from tests.e2e.playground import CHROMIUM, answered, ask, cap, grown, held, open_page, paced
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -101,7 +101,8 @@ def test_nothing_shifts_over_a_whole_session(context: BrowserContext, story_serv
 def test_nothing_shifts_while_an_answer_of_two_sheets_streams_and_the_view_follows(
     context: BrowserContext, start_server: Any
 ) -> None:
-    with start_server(command=paced(800)) as server:
+    # So long that it has two sheets, and it still runs when it is looked at.
+    with start_server(command=paced(800)) as server, held(server, 2400):
         page = open_page(context, server.port)
         cap(page, 4000)
         ask(page, "A story")
