@@ -1,6 +1,7 @@
 """Agents in a browser: tasks that run beside each other, and what they took."""
 
 import re
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -165,6 +166,32 @@ def test_tasks_are_kept_with_what_came_when_the_page_died_and_go_on(paced_page: 
     page.click("[aria-label='Run task 2']")
     expect(row(page, 2)).to_contain_text("writing")
     assert ended(page) == after
+
+
+def test_tasks_in_line_when_the_server_dies_wait_until_it_is_back(browser: Browser, start_server: Any) -> None:
+    first = start_server(command=paced(40))
+    first.wait_ready()
+    page = browser.new_context().new_page()
+    page.goto(f"{origin(first)}/ui/#/agents")
+    cap(page, 20)
+    with held(first, 10):
+        run(page, [f"Task {number}" for number in range(1, 12)])
+        for number in range(1, 9):
+            expect(row(page, number).locator("[data-label=Wrote]")).to_have_text(re.compile(r"\d"))
+        first.stop(signal.SIGKILL)
+    expect(page.locator(".task-table tr[data-state=CUT]")).to_have_count(8)
+    for number in range(9, 12):
+        expect(row(page, number)).to_contain_text("in line")
+    wrote = page.locator("[data-label=Wrote]").all_inner_texts()
+    expect(page.locator(".totals")).to_contain_text(f" {sum(int(count or 0) for count in wrote)} written")
+    page.click("[aria-label='Stop task 11']")
+    expect(row(page, 11)).to_contain_text("not run yet")
+    with start_server(command=paced(40), port=first.port):
+        for number in (9, 10):
+            expect(row(page, number)).to_contain_text("at limit")
+        expect(page.locator("#stop-all")).to_be_disabled()
+        expect(row(page, 11)).to_contain_text("not run yet")
+        page.context.close()
 
 
 def test_what_is_typed_is_kept_and_an_empty_line_parts_longer_tasks(paced_page: Page) -> None:

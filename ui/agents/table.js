@@ -1,8 +1,8 @@
 // The tasks, a row each: state, times and counts, and stopping one.
 
-import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { liveRate, seconds, stateOf } from "../parts/lane-words.js";
+import { useTicks } from "../parts/ticks.js";
 import { Icon } from "../shell/icons.js";
 import { open, remove, resume, runOne } from "../state/agents.js";
 import { problemIn } from "../state/range.js";
@@ -10,7 +10,6 @@ import { clock, rateOf } from "../state/turn.js";
 
 /** @typedef {import("../state/lane.js").Lane} Lane */
 
-const TICK_MS = 250;
 const PREVIEW_LENGTH = 160;
 
 /** @param {{lanes: Lane[], chosen: string | null, onChoose: (id: string) => void}} properties */
@@ -34,13 +33,8 @@ export function Table({ lanes, chosen, onChoose }) {
 
 /** @param {{lane: Lane, number: number, isChosen: boolean, onChoose: (id: string) => void}} properties */
 function Row({ lane, number, isChosen, onChoose }) {
-  const [, tick] = useState(0);
   const { isRunning } = lane;
-  useEffect(() => {
-    if (!isRunning) return;
-    const timer = setInterval(() => tick((count) => count + 1), TICK_MS);
-    return () => clearInterval(timer);
-  }, [isRunning]);
+  useTicks(isRunning);
   const turn = lane.turn.value;
   const record = turn?.record;
   const [kind, words] = stateOf(lane);

@@ -2,7 +2,9 @@
 
 import { countTokens } from "../api/tokenize.js";
 import { useEffect, useState } from "../vendor/hooks.js";
+import { count as words } from "../parts/format.js";
 import { html } from "../parts/html.js";
+import { useTicks } from "../parts/ticks.js";
 import { attached, isPicture, read } from "../state/attachments.js";
 import { contentOf, messagesOf } from "../state/content.js";
 import { filling, uncounted } from "../state/filling.js";
@@ -12,7 +14,6 @@ import { settings } from "../state/settings.js";
 import { path } from "../state/tree.js";
 
 const PAUSE_MS = 250;
-const BEAT_MS = 250;
 /** From this share of the context on the whole of it is counted and not added up. */
 const NEARLY_FULL = 0.9;
 
@@ -42,12 +43,7 @@ export function Meter({ draft }) {
 /** As `filling`, from beat to beat while something comes. */
 export function useFilling() {
   const isRunning = path.value.some((turn) => turn.isRunning);
-  const [, beat] = useState(0);
-  useEffect(() => {
-    if (!isRunning) return;
-    const timer = setInterval(() => beat((count) => count + 1), BEAT_MS);
-    return () => clearInterval(timer);
-  }, [isRunning]);
+  useTicks(isRunning);
   return filling();
 }
 
@@ -78,9 +74,4 @@ function useCount(draft, files, before, room) {
     return () => (clearTimeout(timer), controller.abort());
   }, [draft, files, ids, before, room]);
   return found;
-}
-
-/** @param {number} count */
-function words(count) {
-  return count.toLocaleString("en");
 }

@@ -1,7 +1,8 @@
 // What an answer waits for while nothing of it is there: a lane, a model, the reading of the prompt.
 
-import { useEffect, useState } from "../vendor/hooks.js";
+import { useEffect } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
+import { useTicks } from "../parts/ticks.js";
 import { course, models, status, watch } from "../state/server.js";
 
 const TICK_MS = 500;
@@ -11,12 +12,7 @@ const LOOK_MS = 700;
 export function Waiting({ turn }) {
   const state = turn.state.value;
   const isWaiting = ["SENT", "QUEUED", "READING"].includes(state) && !turn.record.text && !turn.record.reasoning;
-  const [, tick] = useState(0);
-  useEffect(() => {
-    if (!isWaiting) return;
-    const timer = setInterval(() => tick((count) => count + 1), TICK_MS);
-    return () => clearInterval(timer);
-  }, [isWaiting]);
+  useTicks(isWaiting, TICK_MS);
   useEffect(() => {
     if (state !== "SENT") return;
     // A request that is held is held for a model: that one is looked for.

@@ -1,23 +1,17 @@
 // The last line of a lane: its state, how it differs from the first, and what it took.
 
-import { useEffect, useState } from "../vendor/hooks.js";
+import { useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { factsOf, liveRate, stateOf } from "../parts/lane-words.js";
+import { useTicks } from "../parts/ticks.js";
 import { clock } from "../state/turn.js";
-
-const TICK_MS = 250;
 
 /** @param {{lane: import("../state/lane.js").Lane, letter: string, isStale: boolean}} properties */
 export function Foot({ lane, letter, isStale }) {
-  const [, tick] = useState(0);
   const [isOpen, setOpen] = useState(false);
   const turn = lane.turn.value;
   const { isRunning } = lane;
-  useEffect(() => {
-    if (!isRunning) return;
-    const timer = setInterval(() => tick((count) => count + 1), TICK_MS);
-    return () => clearInterval(timer);
-  }, [isRunning]);
+  useTicks(isRunning);
   const { word, isSame } = lane.difference.value;
   const [kind, words] = tagOf(lane, isStale);
   const facts = turn ? factsOf(lane, turn.record) : [];

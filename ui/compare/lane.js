@@ -1,10 +1,11 @@
 // One lane: what it asks otherwise, its answer, its state and what it took.
 
-import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
+import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { copy } from "../parts/copy.js";
 import { html } from "../parts/html.js";
 import { LaneEnding } from "../parts/lane-ending.js";
 import { Menu } from "../parts/menu.js";
+import { useTicks } from "../parts/ticks.js";
 import { go } from "../router.js";
 import { Icon } from "../shell/icons.js";
 import { Thoughts } from "../shell/thoughts.js";
@@ -85,13 +86,8 @@ function Body({ lane, letter, marks }) {
 
 /** @param {{lane: Lane}} properties */
 function Waiting({ lane }) {
-  const [, tick] = useState(0);
   const { place, retryAt } = lane.turn.value?.queue.value ?? {};
-  useEffect(() => {
-    if (!retryAt) return;
-    const timer = setInterval(() => tick((count) => count + 1), 250);
-    return () => clearInterval(timer);
-  }, [retryAt]);
+  useTicks(retryAt);
   if (lane.isInLine.value) return html`<p class="waiting">Waits for the lanes before it.</p>`;
   const state = lane.turn.value?.state.value;
   if (retryAt) return html`<p class="waiting">The server is full: asks again in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))} s.</p>`;

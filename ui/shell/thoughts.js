@@ -1,23 +1,18 @@
 // The reasoning of an answer: one line of fixed height, opened by hand only; opened, it streams in a box of its own.
 
-import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
+import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
+import { useTicks } from "../parts/ticks.js";
 import { follow } from "../text/frame.js";
 import { Icon } from "./icons.js";
 
-const TICK_MS = 250;
 const NEAR_PX = 24;
 
 /** @param {{turn: import("../state/turn.js").Turn}} properties */
 export function Thoughts({ turn }) {
   const [isOpen, setOpen] = useState(false);
-  const [, tick] = useState(0);
   const state = turn.state.value;
-  useEffect(() => {
-    if (state !== "THINKING") return;
-    const timer = setInterval(() => tick((count) => count + 1), TICK_MS);
-    return () => clearInterval(timer);
-  }, [state]);
+  useTicks(state === "THINKING");
   const { reasoning, times, usage, forcedAt } = turn.record;
   if (!reasoning) return null;
   // One that is asked for once more has thought for no time yet.

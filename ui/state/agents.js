@@ -96,13 +96,14 @@ export function tasksIn(text) {
 
 /** What all of them took together; times in ms since 1970, null before there are any. @param {Series} series */
 export function totals(series) {
-  const records = series.lanes.value.flatMap((lane) => (lane.turn.value ? [lane.turn.value.record] : []));
+  const lanes = series.lanes.value;
+  const records = lanes.flatMap((lane) => lane.turn.value?.record ?? []);
   const usages = records.flatMap((record) => record.usage ?? []);
   const sum = (/** @type {(usage: any) => number} */ of) => usages.reduce((total, usage) => total + of(usage), 0);
   return {
     prompt: sum((usage) => usage.prompt_tokens),
     cached: sum((usage) => usage.prompt_tokens_details?.cached_tokens ?? 0),
-    written: sum((usage) => usage.completion_tokens),
+    written: lanes.reduce((total, lane) => total + (lane.turn.value?.record.usage?.completion_tokens ?? lane.numPieces), 0),
     began: records.length ? Math.min(...records.map(({ times }) => times.sent)) : null,
     ended: records.length ? Math.max(...records.map(({ times }) => times.last ?? times.sent)) : null,
   };
