@@ -64,3 +64,16 @@ def test_enter_is_a_new_line_and_the_button_sends(page: Page) -> None:
     expect(page.locator(".turn.user .said")).to_have_text("Say exactly: One.\nAnd more.")
     # So its keyboard has gone.
     expect(page.locator("#prompt")).not_to_be_focused()
+
+
+def test_a_finger_meets_what_looks_small(page: Page) -> None:
+    ask(page, "Say exactly: One.")
+    page.tap("#send")
+    answered(page)
+    readout = page.locator(".readout")
+    readout.scroll_into_view_if_needed()
+    box = readout.bounding_box()
+    assert box is not None and box["height"] < 30
+    x, middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    for y in (middle - 20, middle + 20):
+        assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).className", [x, y]) == "readout"
