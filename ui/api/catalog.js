@@ -1,7 +1,7 @@
 // The routes of what can be fetched, and of the state of the server as it changes.
 
 import { client } from "./client.js";
-import { readEvents } from "./lines.js";
+import { follow } from "./lines.js";
 
 /**
  * @typedef {{model: string, state: "waiting" | "running" | "complete" | "failed" | "stopped", done_bytes: number,
@@ -28,12 +28,6 @@ export function stopDownload(model) {
 }
 
 /** Yields the state now and after each change, until the server ends. @param {AbortSignal} signal @returns {AsyncGenerator<State>} */
-export async function* watchState(signal) {
-  const response = await client.open("/v1/models/events", { signal });
-  try {
-    for await (const data of readEvents(/** @type {ReadableStream<Uint8Array>} */ (response.body))) yield JSON.parse(data);
-  } catch (error) {
-    // A TypeError is how a browser says that the connection broke while its body was read.
-    if (!(error instanceof TypeError)) throw error;
-  }
+export function watchState(signal) {
+  return follow("/v1/models/events", signal);
 }

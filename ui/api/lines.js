@@ -1,5 +1,7 @@
 // The only reader of a stream: server-sent events, as WHATWG HTML section 9.2.6 has them.
 
+import { client } from "./client.js";
+
 /**
  * Yields the data of each event; comments and other fields are passed over. Leaving early closes the connection, by
  * which the server learns that nobody listens.
@@ -37,5 +39,16 @@ export class Lines {
     const lines = (this.#rest + text).split(/\r\n|\n|\r(?!$)/);
     this.#rest = lines.pop() ?? "";
     return lines;
+  }
+}
+
+/** What a route sends, as it comes, until the server ends. @param {string} path @param {AbortSignal} signal @returns {AsyncGenerator<any>} */
+export async function* follow(path, signal) {
+  const response = await client.open(path, { signal });
+  try {
+    for await (const data of readEvents(/** @type {ReadableStream<Uint8Array>} */ (response.body))) yield JSON.parse(data);
+  } catch (error) {
+    // A TypeError is how a browser says that the connection broke while its body was read.
+    if (!(error instanceof TypeError)) throw error;
   }
 }

@@ -4,6 +4,7 @@ import { useEffect } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { useTicks } from "../parts/ticks.js";
 import { course, models, status, watch } from "../state/server.js";
+import { isConnected } from "../state/session.js";
 
 const TICK_MS = 500;
 const LOOK_MS = 700;
@@ -32,7 +33,7 @@ function words(turn, state) {
     const again = retryAt ? `, asked for again in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))} s` : "";
     return `Waits for a lane${place ? `, place ${place}` : ""}${again}`;
   }
-  return held() ?? "Waiting";
+  return isConnected.value ? (held() ?? "Waiting") : "Sent when the server is back";
 }
 
 /** What the model is doing that the request is held for. */

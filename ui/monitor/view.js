@@ -2,7 +2,7 @@
 
 import { useEffect } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
-import { span } from "../parts/format.js";
+import { clock as time, span } from "../parts/format.js";
 import { Fence } from "../shell/fence.js";
 import { Icon } from "../shell/icons.js";
 import { ModelChip } from "../shell/model-chip.js";
@@ -82,9 +82,4 @@ function Spans() {
       </label>`,
     )}
   </fieldset>`;
-}
-
-/** @param {number} seconds */
-function time(seconds) {
-  return new Date(seconds * 1000).toLocaleTimeString("en-GB");
 }

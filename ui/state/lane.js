@@ -7,7 +7,7 @@ import { signal } from "../vendor/signals-core.js";
 import { newId } from "./ids.js";
 import { Replay } from "./replay.js";
 import { noteAnswer } from "./server.js";
-import { keeping } from "./session.js";
+import { contact, keeping } from "./session.js";
 import { clock, lengthsOf, newsOf, recordOf, timesFromNow, Turn } from "./turn.js";
 
 /** @typedef {import("../store/runs.js").LaneRecord} LaneRecord */
@@ -90,6 +90,7 @@ export class Lane {
    * @param {any} request
    */
   async run(request) {
+    await contact(this.#abort.signal);
     if (!this.isInLine.value) return;
     const turn = new Turn({ ...recordOf("assistant", "", null, "", "SENT"), request, seed: request.seed ?? null });
     this.#kept = lengthsOf(turn);
@@ -112,6 +113,7 @@ export class Lane {
 
   /** Goes on with an answer that was cut: the same request and seed, so the same text. Returns once it has ended. */
   async resume() {
+    await contact(this.#abort.signal);
     const turn = this.turn.value;
     if (!this.isInLine.value || !turn) return;
     const { record } = turn;

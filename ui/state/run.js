@@ -8,8 +8,9 @@ import { leanOf } from "./exchange.js";
 import { Replay } from "./replay.js";
 import { enter, leave } from "./running.js";
 import { noteAnswer } from "./server.js";
-import { announce, keeping } from "./session.js";
-import { clock, lengthsOf, newsOf } from "./turn.js";
+import { announce, contact, isConnected, keeping } from "./session.js";
+import { clock, lengthsOf, newsOf, timesFromNow } from "./turn.js";
+import { OLD_MS } from "./waiting.js";
 
 /** @typedef {import("./turn.js").Turn} Turn */
 
@@ -73,7 +74,18 @@ export class Run {
 
   // --- Internal
 
+  /** What a person asks without a server waits for it, for as long as they will not have changed their mind. */
+  async #wait() {
+    const { signal } = this.#abort;
+    await contact(signal);
+    signal.throwIfAborted();
+    const { record } = this.turn;
+    if (clock() - record.times.sent > OLD_MS) throw new ApiError("The server was away", { code: "unreachable" });
+    record.times = timesFromNow();
+  }
+
   async #read() {
+    if (!isConnected.value) await this.#wait();
     for await (const event of generateBeside(this.turn.record.request, this.#abort.signal)) {
       const now = clock();
       if (event.kind === "text" || event.kind === "reasoning") {

@@ -3,12 +3,12 @@
 import * as stored from "../store/runs.js";
 import { hear, tell } from "../store/tabs.js";
 import { savePiece } from "../store/turns.js";
-import { computed, effect, signal } from "../vendor/signals-core.js";
+import { computed, signal } from "../vendor/signals-core.js";
 import { Elsewhere } from "./elsewhere.js";
 import { newId } from "./ids.js";
 import { Lane } from "./lane.js";
 import { claimed } from "./mirror.js";
-import { announce, isConnected, keeping } from "./session.js";
+import { announce, keeping } from "./session.js";
 import { Slots } from "./slots.js";
 import { isRunningState } from "./turn.js";
 
@@ -142,7 +142,6 @@ export class Series {
     this.#tell();
     await this.keep();
     const one = async (/** @type {Lane} */ lane) => {
-      await served(lane);
       await work(lane);
       const turn = lane.turn.value;
       if (turn && !this.#isGone) await keeping(() => stored.finish(this.toRecord(), turn.id));
@@ -189,11 +188,4 @@ export class Series {
     const numDone = states.filter((state) => state === "DONE").length;
     announce(`${numDone} of ${states.length} done${numFailed ? `, ${numFailed} failed` : ""}`, numFailed > 0);
   }
-}
-
-/** Returns once there is a server, or the lane left the line. @param {Lane} lane */
-async function served(lane) {
-  let end = () => {};
-  await new Promise((resolve) => (end = effect(() => void ((isConnected.value || !lane.isInLine.value) && resolve(0)))));
-  end();
 }

@@ -1,7 +1,7 @@
 // This tab: where it is, how it looks, its key, its connection.
 
 import { client } from "../api/client.js";
-import { computed, signal } from "../vendor/signals-core.js";
+import { computed, effect, signal } from "../vendor/signals-core.js";
 
 const LOOK = "ignis.look";
 const KEY = "ignis.key";
@@ -141,6 +141,16 @@ export async function sending(work) {
     if (!(error instanceof SyntaxError)) throw error;
     refusal.value = error.message;
   }
+}
+
+/** Returns once there is a server, or it is aborted. @param {AbortSignal} aborted */
+export async function contact(aborted) {
+  let end = () => {};
+  await new Promise((resolve) => {
+    aborted.addEventListener("abort", resolve);
+    end = effect(() => void ((isConnected.value || aborted.aborted) && resolve(0)));
+  });
+  end();
 }
 
 /** A word that a store of the browser keeps. @param {"localStorage" | "sessionStorage"} store @param {string} name @returns {string | null} */
