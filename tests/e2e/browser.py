@@ -64,10 +64,7 @@ def opened_page(
         page.goto(origin + path)
         yield page
     finally:
-        # Of a test that failed too: its page would go on asking the server. A route's handler that still waits then
-        # would have its end told in the next test.
-        page.unroute_all(behavior="ignoreErrors")
-        context.unroute_all(behavior="ignoreErrors")
+        # Of a test that failed too: its page would go on asking the server.
         context.close()
     unknown = [complaint for complaint in complaints if known not in complaint]
     assert unknown == [], unknown

@@ -222,12 +222,12 @@ def test_what_came_before_the_page_died_is_kept_and_the_rest_comes_again(
         expect(lane(page, "A")).to_have_attribute("data-state", "CUT")
         # The state is there before the text is drawn.
         expect(text).not_to_be_empty()
-        kept = text.evaluate_all(WORDS)[0].strip()
-    assert kept.startswith(before[:40])
+        kept = "".join(text.evaluate_all(WORDS)[0].split())
+    assert kept.startswith("".join(before[:40].split()))
     choose(page, "A", "Run again")
     expect(lane(page, "A")).to_have_attribute("data-state", "DONE")
-    expect(text).to_have_text(re.compile(re.escape(kept)))
-    assert text.inner_text().startswith(kept)
+    # Where a paragraph ends is for each way of reading it to say.
+    comes_to(lambda: "".join(text.inner_text().split()).startswith(kept), True)
 
 
 def test_a_comparison_is_kept_and_the_next_run_is_another_one(page: Page) -> None:
@@ -330,6 +330,7 @@ def test_what_cannot_be_varied_is_kept_as_it_was_typed_and_said_at_its_field(
     page: Page, field: str, typed: str, words: str
 ) -> None:
     page.click("#vary")
+    expect(page.get_by_role("dialog")).to_be_visible()
     page.check("[name=vary-kind][value=number]", force=True)
     page.fill(f"#vary-{field}", typed)
     page.press(f"#vary-{field}", "Enter")

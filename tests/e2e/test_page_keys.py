@@ -23,10 +23,15 @@ def page(context: BrowserContext, story_server: Server) -> Page:
 
 
 def choose(page: Page, words: str) -> None:
+    # One that is just going would be closed by the key.
+    expect(page.locator("dialog")).to_have_count(0)
     page.keyboard.press("Control+K")
+    expect(page.locator("#palette")).to_be_focused()
     page.fill("#palette", words)
     page.keyboard.press("Enter")
     expect(page.locator("#palette")).to_have_count(0)
+    # What was chosen is done just after the palette has gone.
+    page.evaluate("() => new Promise((next) => requestAnimationFrame(() => setTimeout(next)))")
 
 
 def test_each_key_of_the_page_does_what_the_sheet_says(page: Page) -> None:

@@ -152,8 +152,10 @@ def test_no_card_of_the_server_lies_over_another_on_a_phone_with_large_text(page
     # The model and its state are in the bar of every view.
     expect(page.locator(".server .chip #model-name")).to_be_visible()
     page.click(".pages >> text=Log")
-    log = page.locator(".server .log").evaluate_all(ends)[0]
-    assert log[1] - log[0] > 300
+    log = page.locator(".server .log")
+    expect(log).to_be_visible()
+    top, end = log.evaluate_all(ends)[0]
+    assert end - top > 300
 
 
 def test_tasks_can_be_told_apart_on_a_tablet(page: Page) -> None:
