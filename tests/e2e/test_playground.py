@@ -201,7 +201,8 @@ def test_axe_finds_nothing(browser: Browser, server: Server, axe: str, scheme: A
     expect(page.locator("#model")).to_have_attribute("data-state", "serving")
     assert findings(page, axe) == []
     ask(page, "Write a table, a list and some code.")
-    expect(page.locator(".turn.answer .prose")).to_have_text(re.compile(r".{40}", re.DOTALL))
+    # However short the answer is that is drawn.
+    expect(page.locator(".turn.answer .prose")).to_have_text(re.compile(r"\S"))
     page.keyboard.press("Escape")
     answered(page)
     assert findings(page, axe) == []
