@@ -199,6 +199,25 @@ def test_what_is_asked_otherwise_without_a_server_goes_once_it_is_back(
         context.close()
 
 
+def test_what_is_the_first_to_find_the_server_away_goes_once_it_is_back(
+    context: BrowserContext, start_server: Start
+) -> None:
+    first = start_server(command=paced(60))
+    first.wait_ready()
+    page = open_page(context, first.port)
+    ask(page, "Say exactly: One.")
+    assert answered(page) == ["One."]
+    first.stop(signal.SIGKILL)
+    page.hover(".turn.user")
+    page.click(".turn.user .edit")
+    page.fill(".turn.user textarea", "Say exactly: Two.")
+    page.press(".turn.user textarea", "Control+Enter")
+    expect(page.locator(".waiting")).to_contain_text("Sent when the server is back")
+    with start_server(command=paced(60), port=first.port):
+        assert answered(page) == ["Two."]
+        context.close()
+
+
 def test_what_is_said_while_the_server_is_away_takes_along_what_waited_before_it(
     context: BrowserContext, start_server: Start
 ) -> None:

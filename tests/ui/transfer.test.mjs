@@ -104,6 +104,7 @@ test("what no server says of an answer stays outside", () => {
   const usage = { prompt_tokens: 1, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 1e300 } };
   assert.deepEqual(readAs({ usage }).usage.prompt_tokens_details, {});
   assert.equal(readAs({ finish: "x".repeat(5000) }).finish.length, 40);
+  assert.equal(readAs({ state: "FAILED", failure: "x".repeat(5000) }).failure.length, 400);
   // A seed is larger than what is counted.
   assert.deepEqual([readAs({ seed: 2 ** 63 }).seed, readAs({ timings: { seed: 2 ** 63, queued_ms: 1e300 } }).timings], [2 ** 63, { seed: 2 ** 63 }]);
 });

@@ -51,7 +51,11 @@ export class Run {
     const timer = setInterval(() => this.#spread(), PIECE_MS);
     announce("Answering");
     try {
-      await this.#read();
+      await this.#read().catch((error) => {
+        // What was asked may be the first to find that the server is away.
+        if (error.code !== "unreachable" || isConnected.value) throw error;
+        return this.#read();
+      });
     } catch (error) {
       this.#fail(error);
     }

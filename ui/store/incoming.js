@@ -121,7 +121,7 @@ function turnOf(fields) {
     model: fields.text("model", "").slice(0, MAX_NAME),
     seed: fields.optionalNumber("seed", MAX_SEED),
     finish: fields.optionalText("finish")?.slice(0, MAX_WORD) ?? null,
-    failure: fields.optionalText("failure"),
+    failure: fields.optionalText("failure")?.slice(0, MAX_TITLE) ?? null,
     // A readout counts on these two.
     usage: isPlain(usage) && [usage.prompt_tokens, usage.completion_tokens].every((each) => isWithin(each, MAX_TOKENS)) ? numbersOf(usage, MAX_TOKENS) : null,
     timings: isPlain(timings) ? numbersOf(timings, MAX_SEED) : null,
