@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.e2e.cut_off import CutOff
 from tests.e2e.server import Server
 from tests.e2e.small_folder import write_small_folder
 from tests.fakes.mirror import Mirror
@@ -36,14 +37,9 @@ def offer(mirror: Mirror, folder: Path, models: Mapping[str, Mapping[str, bytes]
 
 
 def environment(mirror: Mirror, folder: Path, id: str = "first") -> dict[str, str]:
-    """Everything that is not on this machine goes to a proxy that is not there."""
-    nowhere = f"http://127.0.0.1:{free_port()}"
-    return {
-        **os.environ,
+    """Nothing that is not on this machine can be reached: `attempts` tells who tried."""
+    return CutOff.make(folder).environment(os.environ) | {
         "PYTHONPATH": str(ROOT),
-        "http_proxy": nowhere,
-        "https_proxy": nowhere,
-        "no_proxy": "127.0.0.1",
         "IGNIS_LOG_FORMAT": "json",
         "IGNIS_DOWNLOAD_ENDPOINT": mirror.url,
         "IGNIS_DOWNLOAD_CATALOG": str(folder / "catalog.json"),
@@ -51,6 +47,11 @@ def environment(mirror: Mirror, folder: Path, id: str = "first") -> dict[str, st
         "IGNIS_MODEL_ID": id,
         "IGNIS_DEVICE": "cpu",
     }
+
+
+def attempts(folder: Path) -> list[str]:
+    """What those who were started in this environment tried beyond the machine."""
+    return CutOff.of(folder).attempts()
 
 
 def serve(mirror: Mirror, folder: Path, *flags: str) -> Server:

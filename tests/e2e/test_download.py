@@ -13,7 +13,8 @@ from typing import Any
 import openai
 import pytest
 
-from tests.e2e.mirrored import ROOT, environment, fill, serve
+from tests.e2e.cut_off import CutOff
+from tests.e2e.mirrored import ROOT, attempts, environment, fill, serve
 from tests.e2e.server import Server, parse_events
 from tests.fakes.mirror import Handler, Mirror, serving
 from tests.ports import free_port
@@ -42,6 +43,7 @@ def test_from_an_empty_folder_to_two_models_that_come_and_go(mirror: Mirror, tmp
     """Fetched, verified, served; another by its name, and back; unloaded when idle, woken. No client tries again, nor
     looks whether the server is ready."""
     with serve(mirror, tmp_path).at_once() as server:
+        assert CutOff.of(tmp_path).holds(server.process.pid)
         client = openai.OpenAI(base_url=server.base_url, api_key="none", max_retries=0)
 
         def ask(name: str) -> str:
@@ -76,6 +78,7 @@ def test_from_an_empty_folder_to_two_models_that_come_and_go(mirror: Mirror, tmp
     with serve(mirror, tmp_path) as server:
         assert {entry["id"] for entry in server.client.json("GET", "/v1/models")["data"]} == {"first", "second"}
     assert mirror.asked == []
+    assert attempts(tmp_path) == []
 
 
 def test_a_server_that_is_killed_in_a_download_goes_on_with_it(mirror: Mirror, tmp_path: Path) -> None:
@@ -126,7 +129,8 @@ def test_a_stop_in_a_download_ends_at_once(mirror: Mirror, tmp_path: Path) -> No
 
 
 def test_the_walk_of_the_guide_without_a_network(mirror: Mirror, tmp_path: Path) -> None:
-    """The commands of the page as they stand there; after the first, nothing but this machine can be reached."""
+    """The commands of the page as they stand there. None can reach anything but this machine, and none tries; after the
+    first, nobody is told of the mirror either."""
     page = (ROOT / "spec" / "guide" / "models.md").read_text(encoding="utf-8")
     section = page.partition("## Without a network")[2]
     lines = [shlex.split(line) for line in section.splitlines() if line.startswith("    ignis-server ")]
@@ -137,13 +141,15 @@ def test_the_walk_of_the_guide_without_a_network(mirror: Mirror, tmp_path: Path)
     fetched = subprocess.run(download, env=here, cwd=tmp_path, capture_output=True, text=True)
     assert (fetched.returncode, len(fetched.stdout.split())) == (0, 2), fetched.stderr
     mirror.asked.clear()
-    there = here | {"IGNIS_DOWNLOAD_ENDPOINT": f"http://127.0.0.1:{free_port()}"}
+    there = {name: value for name, value in here.items() if name != "IGNIS_DOWNLOAD_ENDPOINT"}
     verified = subprocess.run(verify, env=there, cwd=tmp_path, capture_output=True, text=True)
     assert (verified.returncode, verified.stdout) == (0, "first: verified\nsecond: verified\n"), verified.stderr
     with Server(serve_there, free_port(), free_port(), tmp_path / "log", there, folder=tmp_path) as server:
+        assert CutOff.of(tmp_path).holds(server.process.pid)
         for name in ("first", "second"):
             answer = server.client.chat(model=name, messages=[{"role": "user", "content": "Hi"}], max_tokens=1)
             assert answer.error is None
         refused, _, _ = server.client.request("POST", "/v1/models/download", {"model": "smollm2-135m-instruct"})
         assert refused == 403
     assert mirror.asked == []
+    assert attempts(tmp_path) == []
