@@ -174,6 +174,32 @@ def test_a_malformed_call_says_what_is_wrong_and_can_be_answered(page: Page, how
     assert results(asked[1]) == ["One is done." if how == "hand" else flaw]
 
 
+@pytest.mark.parametrize("how", ["hand", "error"])
+def test_a_call_that_names_no_tool_can_be_answered(page: Page, how: str) -> None:
+    call = {"index": 0, "function": {"arguments": '{"city": "Bonn"}'}}
+    bodies = [streamed({"tool_calls": [call]}, reason="tool_calls"), streamed({"content": "It is so."})]
+    asked: list[Any] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        route.fulfill(body=bodies[len(asked) - 1], headers={"Content-Type": "text/event-stream"})
+
+    page.route("**/v1/chat/completions", answer)
+    ask(page, "What now?")
+    card = page.locator(".tool-card")
+    expect(card.locator(".problem")).to_have_text("The call names no tool.")
+    if how == "hand":
+        page.get_by_label("Result of tool").fill("Rain.")
+        page.get_by_text("Give the result").click()
+    else:
+        page.get_by_text("Send the error").click()
+    expect(page.locator(".turn.answer .prose").last).to_have_text("It is so.")
+    (said,) = (message for message in asked[1]["messages"] if "tool_calls" in message)
+    named = {"name": "tool", "arguments": json.dumps({"malformed": '{"city": "Bonn"}'}, separators=(",", ":"))}
+    assert said["tool_calls"][0]["function"] == named
+    assert results(asked[1]) == ["Rain." if how == "hand" else "The call names no tool."]
+
+
 def test_an_empty_result_is_given_only_where_it_is_meant(page: Page) -> None:
     ask(page, "The weather in Cologne?")
     box = page.get_by_label("Result of weather")

@@ -30,9 +30,12 @@ test("a call that was cut off, and a turn with nothing in it, are left out", () 
 });
 
 test("a malformed call that was given a result goes out with it, and with what was written as an object", () => {
-  const [said, result] = messagesOf(turn({ tools: [{ name: "weather", arguments: '{"ci', result: "No" }, { name: "", arguments: "{", result: "No" }] }));
-  assert.deepEqual(said.tool_calls, [{ id: "0123456789ab-0", type: "function", function: { name: "weather", arguments: '{"malformed":"{\\"ci"}' } }]);
-  assert.equal(result.content, "No");
+  const [said, ...results] = messagesOf(turn({ tools: [{ name: "weather", arguments: '{"ci', result: "No" }, { name: "", arguments: "{", result: "Nor this" }] }));
+  assert.deepEqual(said.tool_calls, [
+    { id: "0123456789ab-0", type: "function", function: { name: "weather", arguments: '{"malformed":"{\\"ci"}' } },
+    { id: "0123456789ab-1", type: "function", function: { name: "tool", arguments: '{"malformed":"{"}' } },
+  ]);
+  assert.deepEqual(results.map(({ content }) => content), ["No", "Nor this"]);
 });
 
 test("why a call cannot be done is said", () => {

@@ -5,7 +5,7 @@ import { html } from "../parts/html.js";
 import { readPartial } from "../parts/partial-json.js";
 import { Tree, isTooDeep } from "../parts/tree.js";
 import { Icon } from "../shell/icons.js";
-import { flawIn, isWhole } from "../state/content.js";
+import { flawIn, isWhole, nameOf } from "../state/content.js";
 import { isOurs } from "../state/own.js";
 import { draftOf, keepDraft } from "../state/place.js";
 import { enter, keyOf, leave, running } from "../state/running.js";
@@ -51,18 +51,18 @@ function ToolCard({ turn, index, call, isWritten, isCut }) {
   // What no tree shows is shown as it was written.
   const isTree = value !== undefined && !isRaw && !isTooDeep(value);
   const state = flaw ? (isCut ? "cut off" : "malformed") : call.result !== undefined ? "answered" : isWritten ? "called" : "being written";
-  const isGiven = isOpen && !isSought && call.name && !(flaw && isCut) && !running.value.has(key) && !series?.isRunning.value;
+  const isGiven = isOpen && !isSought && !(flaw && isCut) && !running.value.has(key) && !series?.isRunning.value;
   const give = (/** @type {string} */ result) => sending(() => giveResult(turn, index, result));
   const act = async () => (await import("../state/own-tools.js")).doCall(turn, index);
   const [doing, onDo] = flaw ? ["Send the error", () => give(flaw)] : isOurs(turn.record, call.name) ? [series ? "Go on" : "Do it", act] : ["", null];
-  return html`<section class="tool-card" aria-label=${`Call of ${call.name || "a tool"}`}>
-    <header><${Icon} name="tool" /><strong>${call.name || "tool"}</strong><span class=${`tag ${flaw ? "warn" : ""}`}>${state}</span>
+  return html`<section class="tool-card" aria-label=${`Call of ${nameOf(call)}`}>
+    <header><${Icon} name="tool" /><strong>${nameOf(call)}</strong><span class=${`tag ${flaw ? "warn" : ""}`}>${state}</span>
       <button type="button" class="link" aria-pressed=${isRaw} onClick=${() => setRaw(!isRaw)}>Raw</button></header>
     ${isTree ? html`<${Tree} value=${value} />` : html`<pre tabindex="0" role="region" aria-label="Arguments">${call.arguments}</pre>`}
     ${flaw && !isCut && html`<p class="problem">${flaw}</p>`}
     ${call.result !== undefined && html`<${Result} text=${call.result} />`}
     ${series && html`<${Tasks} series=${series} />`}
-    ${isGiven && html`<${Give} name=${call.name} draft=${key} doing=${doing} onDo=${onDo} onGive=${give} />`}
+    ${isGiven && html`<${Give} name=${nameOf(call)} draft=${key} doing=${doing} onDo=${onDo} onGive=${give} />`}
   </section>`;
 }
 

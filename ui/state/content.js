@@ -5,12 +5,17 @@
 /** A turn as the history of a request has it: what was said, what was called, and what came of each call. @param {TurnRecord} record @returns {any[]} */
 export function messagesOf(record) {
   const { id, role, text, reasoning, attachments } = record;
-  const calls = record.tools.map((call, at) => ({ ...call, id: `${id.slice(0, 12)}-${at}`, flaw: flawIn(call) })).filter(({ name, flaw, result }) => !flaw || (name && result !== undefined));
+  const calls = record.tools.map((call, at) => ({ ...call, name: nameOf(call), id: `${id.slice(0, 12)}-${at}`, flaw: flawIn(call) })).filter(({ flaw, result }) => !flaw || result !== undefined);
   if (!calls.length) return text || attachments?.length ? [{ role, content: contentOf(record) }] : [];
   // The arguments of a call must be an object: what is none is told in one.
   const asked = calls.map(({ id: call, name, arguments: words, flaw }) => ({ id: call, type: "function", function: { name, arguments: flaw ? JSON.stringify({ malformed: words }) : words || "{}" } }));
   const results = calls.filter(({ result }) => result !== undefined).map((call) => ({ role: "tool", tool_call_id: call.id, name: call.name, content: call.result }));
   return [{ role, content: text || null, ...(reasoning && { reasoning_content: reasoning }), tool_calls: asked }, ...results];
+}
+
+/** What a call is called, where it names no tool too. @param {import("../store/turns.js").ToolCall} call */
+export function nameOf({ name }) {
+  return name || "tool";
 }
 
 /** Whether a call was written to its end. @param {import("../store/turns.js").ToolCall} call */
