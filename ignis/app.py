@@ -18,6 +18,7 @@ from ignis.banner import banner, page_of, summary, url_of
 from ignis.catalog import load_catalog
 from ignis.chat.instructions import InstructionPolicies
 from ignis.config import Config, check_artifact
+from ignis.config_change import is_changeable
 from ignis.config_slots import Source
 from ignis.downloads import Downloads
 from ignis.engine.device import open_leaf
@@ -57,7 +58,7 @@ def run(config: Config) -> int:
     Raises:
         ConfigError: an address cannot be listened on, the model is not where it should be, or no model could do what is
             asked of all.
-        LoadPlanError: what a load may take does not do for the model.
+        LoadPlanError: what a load may take does not do for the model, and no client can have said it.
     """
     check_artifact(config)
     sys.setswitchinterval(SWITCH_INTERVAL_S)
@@ -110,6 +111,8 @@ class _App:
             load_settings=LoadSettings.make(config, EngineSettings.from_config),
             forget=self._prompts.forget,
             on_loaded=self._report_loaded,
+            # What a client can have changed it can change again, if only the server is up.
+            ends_start=lambda error: not is_changeable(self._running.config, error.param),
         )
         # Requests that come before it is found wait for it.
         self._keeper.expect(served_name(config.model))
@@ -264,6 +267,8 @@ class _App:
         self._keeper.gate.settings = KeeperSettings.from_config(config)
         self._keeper.models.named = named_models(config.switch)
         self._downloads.config = config.download
+        # Of a model that failed: this may be what it lacked.
+        self._keeper.course.rested_at_s = 0.0
         # What waits for a time may wait for another one now.
         self._keeper.course.note_change()
 

@@ -76,6 +76,16 @@ def kept_in_file(config: Config, keys: Mapping[str, Any]) -> Config:
     return resolve(replace(config.layers, keys=kept))
 
 
+def is_changeable(config: Config, key: str | None) -> bool:
+    """Whether a client may have said what the field is, and can say otherwise. None: what any field is that a load goes
+    by."""
+    sources = (Source.FILE, Source.CHANGED)
+    fields = (SLOTS[place].field for place, origin in config.origins.items() if origin.source in sources)
+    return any(
+        field.is_patchable and (field.effect is Effect.RELOAD if key is None else field.key == key) for field in fields
+    )
+
+
 def _check_patchable(slot: Slot, config: Config) -> None:
     field = slot.field
     if not field.is_patchable:

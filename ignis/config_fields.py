@@ -645,7 +645,7 @@ FIELDS: tuple[Field, ...] = (
         "max_context",
         Kind.INTEGER,
         "0",
-        "tokens of one request, prompt and answer together",
+        "tokens of one request, prompt and answer together; a model that has less is served with its own context",
         Effect.RELOAD,
         minimum=64,
         maximum=16777216,

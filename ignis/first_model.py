@@ -14,8 +14,6 @@ from ignis.catalog import Catalog, CatalogModel
 from ignis.config_fields import DownloadConfig, ModelConfig
 from ignis.downloads import Downloads, DownloadState
 from ignis.engine.keeper import ModelKeeper
-from ignis.engine.settings import LoadSettings
-from ignis.engine.vram import check_context
 from ignis.errors import IgnisError
 from ignis.fetching import ModelSource, locate_model, served_name, wanted_entry
 from ignis.halt import StoppedError
@@ -55,9 +53,6 @@ class FirstModel:
         self._page = page
         self._say = say
         self._name = served_name(model)
-        entry = None if model.artifact is not None else wanted_entry(model, catalog)
-        if entry is not None:
-            keeper.check_first = partial(_check, entry)
 
     async def seek(self, name: str | None) -> None:
         """Has it loaded where a request means it, by its name or by none, and somebody has brought it meanwhile, by
@@ -71,7 +66,7 @@ class FirstModel:
                 self._start(source, source.path)
 
     async def run(self) -> None:
-        """Has it loaded, as soon as it is here. Raises LoadPlanError: the configuration has to be mended."""
+        """Has it loaded, as soon as it is here."""
         try:
             source = await self._locate()
         except IgnisError as error:
@@ -100,12 +95,7 @@ class FirstModel:
 
     async def _have(self, entry: CatalogModel) -> Path | None:
         """Fetches it, where nobody at a terminal is against it, or waits until somebody else has. None: another model
-        was loaded meanwhile.
-
-        Raises:
-            LoadPlanError: it could not be loaded as the server is configured, by what the catalog says of it.
-        """
-        _check(entry, self._keeper.load_settings)
+        was loaded meanwhile."""
         try:
             await self._keeper.check_need(entry.id, entry.least_bytes)
         except IgnisError as error:
@@ -218,12 +208,6 @@ class FirstModel:
             lines.append(f"  In a shell       ignis-server {words}, and the next request has it loaded")
         lines.append("  Of your own      ignis-server --model-artifact model.gguf (or a model's folder)")
         return "\n".join(lines)
-
-
-def _check(entry: CatalogModel, settings: LoadSettings) -> None:
-    """Raises LoadPlanError: it could not be loaded by them. What a download would show is known before it."""
-    if entry.context_tokens is not None:
-        check_context(settings.of(entry.architecture), entry.context_tokens)
 
 
 def _told(entry: CatalogModel) -> str:

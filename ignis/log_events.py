@@ -347,6 +347,15 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.runtime.context_lowered": (
+        "warning",
+        frozenset(
+            {
+                "max_context",
+                "context_tokens",
+            }
+        ),
+    ),
     "ignis.runtime.kv_ram_lowered": (
         "warning",
         frozenset(

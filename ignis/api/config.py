@@ -89,13 +89,24 @@ class ConfigRoutes:
 
     async def origins(self, exchange: Exchange) -> None:
         config = self._running.config
+        rows = msgspec.convert(origins_of(config, self._running.next_config), list[ConfigOrigin])
+        self._note_context(rows)
         body = ConfigOrigins(
             object="list",
-            data=msgspec.convert(origins_of(config, self._running.next_config), list[ConfigOrigin]),
+            data=rows,
             file=None if config.file is None else str(config.file),
             profile=config.layers.profile_name,
         )
         await exchange.respond(200, msgspec.json.encode(body))
+
+    def _note_context(self, rows: list[ConfigOrigin]) -> None:
+        """Says so where the loaded model has less context than is asked for."""
+        config, model = self._running.config, self._running.course.model
+        if model is None or model.family is None or config.of(model.family).model.max_context <= model.max_context:
+            return
+        by_key = {row.key: row for row in rows}
+        row = by_key.get(f"model.{model.family}.max_context") or by_key["model.max_context"]
+        row.in_force = model.max_context
 
 
 def _wait_s(prefer: str) -> float:

@@ -47,7 +47,7 @@ class Changeover:
         before, old_settings = course.opened, self._loader.settings
         reload = None if asked is None else asked.reload
         if reload is not None:
-            self._loader.settings, self._loader.replaced = reload.settings, old_settings
+            self._loader.settings = reload.settings
         cause: BaseException | None = not_serving(EngineState.DRAINING, "")
         try:
             if before is None or self._engine.state is not EngineState.SERVING:
@@ -59,7 +59,6 @@ class Changeover:
         finally:
             course.coming = course.watch = None
             course.is_asked = course.is_returning = False
-            self._loader.replaced = None
             if cause is not None:
                 self._loader.settings = old_settings
             if reload is not None:

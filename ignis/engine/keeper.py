@@ -20,7 +20,7 @@ from ignis.engine.load import Loaded
 from ignis.engine.model_loader import ModelLoader, Prepare
 from ignis.engine.record import Record
 from ignis.engine.settings import LoadSettings
-from ignis.errors import ConfigError, LoadPlanError, ModelNotFoundError, SwitchInProgressError
+from ignis.errors import ConfigError, IgnisError, LoadPlanError, ModelNotFoundError, SwitchInProgressError
 from ignis.log import Log
 from ignis.metrics import Metrics
 from ignis.models.local import LocalModel, LocalModels
@@ -41,6 +41,7 @@ class ModelKeeper:
         load_settings: LoadSettings | None = None,
         forget: Callable[[], None] = lambda: None,
         on_loaded: Callable[[LoadedModel, Loaded], None] = lambda _model, _loaded: None,
+        ends_start: Callable[[IgnisError], bool] = lambda _error: True,
         clock: Clock = trio.current_time,
     ) -> None:
         """
@@ -50,6 +51,7 @@ class ModelKeeper:
             load_settings: what loads go by; None: the engine's own settings.
             forget: lets go of what `prepare` made.
             on_loaded: is told of every model that serves.
+            ends_start: whether the start ends by what its first load cannot be for, settings that no model could mend.
         """
         self.models = models
         self.course = Course(engine, clock)
@@ -66,9 +68,7 @@ class ModelKeeper:
             on_loaded=on_loaded,
         )
         self._changeover = Changeover(engine, self.course, self.gate, self._loader, record)
-        self.check_first: Callable[[LoadSettings], None] = lambda _settings: None
-        """Raises LoadPlanError of settings by which the server's first model could not be loaded, as far as one knows
-        while it is not here."""
+        self._ends_start = ends_start
         self._is_start = True
         """Nothing was tried yet."""
         engine.on_change = self.course.note_change
@@ -124,8 +124,7 @@ class ModelKeeper:
         """Has the model loaded anew by other settings; where that fails, by the old ones again. An idle one is woken
         for it, for nobody knows otherwise whether they do. In turn as ask_switch.
 
-        Over at once where they are the same for this model, or where there is no model: the next load goes by them;
-        and where the server's first model could not be loaded by them, while it is on its way or may yet be.
+        Over at once where they are the same for this model, or where there is no model: the next load goes by them.
 
         Args:
             param: what of the client's asks for it.
@@ -135,12 +134,6 @@ class ModelKeeper:
         """
         self._check_turn(param)
         reload = Reload(settings)
-        if self.course.expected is not None or self.course.home is None:
-            try:
-                self.check_first(settings)
-            except LoadPlanError as error:
-                reload.settle(error)
-                return reload
         # What a client has changed ends no server.
         self._is_start = False
         if self.course.coming is not None or not self._settle_at_once(reload):
@@ -171,11 +164,6 @@ class ModelKeeper:
             course.home = model
             course.asked = Asked(model)
         course.note_change()
-
-    @property
-    def load_settings(self) -> LoadSettings:
-        """What the next load goes by."""
-        return self._loader.settings
 
     def expect(
         self,
@@ -272,12 +260,12 @@ class ModelKeeper:
         return max(self.gate.used_at_s, self.course.loaded_at_s) + idle_unload_s
 
     async def _bring(self, target: LocalModel, asked: Asked | None = None) -> None:
-        """Raises LoadPlanError, ConfigError: of the server's first model; the configuration has to be mended."""
+        """Raises LoadPlanError, ConfigError: of the server's first model, where that ends the start."""
         first = self.course.first
         is_start = self._is_start and first is not None and target.path == first.path
         self._is_start = False
         cause = await self._changeover.bring(target, asked)
-        if is_start and isinstance(cause, LoadPlanError | ConfigError):
+        if is_start and isinstance(cause, LoadPlanError | ConfigError) and self._ends_start(cause):
             raise cause
 
     def _is_status(self, status: ModelStatus) -> float:

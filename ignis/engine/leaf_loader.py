@@ -165,7 +165,7 @@ class LeafLoader:
         leaf = self._opened()
         leaf.unload()
         plan = plan_load(leaf, checkpoint, settings, host_bytes=available_bytes())
-        log_plan(self._log, plan, can_oversubscribe=settings.can_oversubscribe)
+        log_plan(self._log, plan, settings)
         try:
             leaf.load(checkpoint, plan.layout, watch.progress)
             measured = measure(plan, leaf.probe())

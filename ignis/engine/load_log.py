@@ -1,14 +1,21 @@
 """What the log is told of a load: its plan, how far it is, and what it took in the end."""
 
 from ignis.engine.load import Loaded, LoadStatus
+from ignis.engine.settings import EngineSettings
 from ignis.engine.vram import BudgetMode, LoadPlan
 from ignis.log import Log
 
 
-def log_plan(log: Log, plan: LoadPlan, *, can_oversubscribe: bool) -> None:
+def log_plan(log: Log, plan: LoadPlan, settings: EngineSettings) -> None:
     """Tells what the load is going to take, and what was granted less than it might have been."""
     budget, lines = plan.budget, plan.lines
     is_explicit = budget.mode is BudgetMode.EXPLICIT
+    if settings.max_context > plan.layout.max_context:
+        log.emit(
+            "ignis.runtime.context_lowered",
+            max_context=settings.max_context,
+            context_tokens=plan.layout.max_context,
+        )
     if budget.is_oversubscribed:
         log.emit(
             "ignis.runtime.vram_oversubscribed",
@@ -27,7 +34,7 @@ def log_plan(log: Log, plan: LoadPlan, *, can_oversubscribe: bool) -> None:
         mode=budget.mode.value,
         free_at_start_bytes=plan.device.free_bytes,
         headroom_bytes=None if is_explicit else budget.headroom_bytes,
-        allow_oversubscription=can_oversubscribe if is_explicit else None,
+        allow_oversubscription=settings.can_oversubscribe if is_explicit else None,
         budget_bytes=budget.size_bytes,
         cuda_context_bytes=lines["cuda_context"],
         weights_bytes=lines["weights"],

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from pathlib import Path
 
 import trio
 
@@ -12,8 +11,7 @@ from ignis.engine.lifecycle import LoadedModel
 from ignis.engine.load import Loaded
 from ignis.engine.opening import Opened, give_memory_back, naming, open_model
 from ignis.engine.record import Record
-from ignis.engine.settings import EngineSettings, LoadSettings
-from ignis.engine.vram import context_of
+from ignis.engine.settings import LoadSettings
 from ignis.models.local import LocalModel
 
 Prepare = Callable[[LoadedModel], Awaitable[None]]
@@ -36,10 +34,6 @@ class ModelLoader:
         """The callbacks are the keeper's."""
         self.settings = settings
         """What the next load goes by."""
-        self.replaced: LoadSettings | None = None
-        """What it went by before, while a change of the settings is tried on the model."""
-        self._chosen_for: Path | None = None
-        """Whose context the latest change of one was for; None: it is as it was at the start, for the first model."""
         self._engine = engine
         self._course = course
         self._record = record
@@ -66,10 +60,8 @@ class ModelLoader:
     async def check(self, opened: Opened) -> None:
         """Finds out what is wrong with a model while another serves. Closes it then."""
         try:
-            settings = self._settings_for(opened)
-            context_of(opened.checkpoint, settings)
             # Soonest what costs least to find out.
-            await self._engine.check_plan(opened.checkpoint, settings)
+            await self._engine.check_plan(opened.checkpoint, self.settings.of(_family(opened)))
             await trio.to_thread.run_sync(opened.make_tokenizer)
             with naming(opened.local.path):
                 await self._prepare(opened.describe(opened.checkpoint.shape.context_tokens, None))
@@ -84,7 +76,7 @@ class ModelLoader:
             async with trio.open_nursery() as both:
                 if opened.tokenizer is None:
                     both.start_soon(trio.to_thread.run_sync, opened.make_tokenizer)
-                both.start_soon(self._engine.load, opened.checkpoint, self._settings_for(opened))
+                both.start_soon(self._engine.load, opened.checkpoint, self.settings.of(_family(opened)))
             loaded = self._engine.loaded
             assert loaded is not None
             model = opened.describe(self._engine.max_context, loaded)
@@ -96,8 +88,6 @@ class ModelLoader:
             opened.close()
             raise
         course, local = self._course, opened.local
-        if self._is_context_new(_family(opened)):
-            self._chosen_for = local.path
         loaded = replace(loaded, duration_s=course.clock() - begun_at_s)
         course.loads[local.path] = LastLoad(
             model.facts(), loaded.duration_s, local.modified_unix_s(), local.size_bytes()
@@ -129,22 +119,6 @@ class ModelLoader:
         await trio.to_thread.run_sync(give_memory_back)
         if reason is not None:
             self._record.unloaded(name, reason, course.clock() - begun_at_s)
-
-    def _settings_for(self, opened: Opened) -> EngineSettings:
-        """The context that the operator chose is held against the model that it was chosen for, which is the one that a
-        change of it has loaded anew, or the server's first: another one that has less is served with what it has."""
-        family, first = _family(opened), self._course.first
-        settings = self.settings.of(family)
-        chosen_for = self._chosen_for or (None if first is None else first.path)
-        is_chosen = self._is_context_new(family) or opened.local.path == chosen_for
-        if is_chosen or settings.max_context <= opened.checkpoint.shape.context_tokens:
-            return settings
-        return replace(settings, max_context=0)
-
-    def _is_context_new(self, family: str) -> bool:
-        return (
-            self.replaced is not None and self.replaced.of(family).max_context != self.settings.of(family).max_context
-        )
 
 
 def _family(opened: Opened) -> str:

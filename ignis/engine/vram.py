@@ -128,26 +128,6 @@ _KNOBS = {
 """What makes a line smaller, beside a larger budget."""
 
 
-def context_of(checkpoint: Checkpoint, settings: EngineSettings) -> int:
-    """Tokens of one request.
-
-    Raises:
-        LoadPlanError: more is asked for than the model has.
-    """
-    trained = checkpoint.shape.context_tokens
-    check_context(settings, trained)
-    return settings.max_context or trained
-
-
-def check_context(settings: EngineSettings, trained_tokens: int) -> None:
-    """Raises LoadPlanError: more is asked for than a model of that context has."""
-    if settings.max_context > trained_tokens:
-        raise LoadPlanError(
-            f"model.max_context is {settings.max_context}, and the model's context is {trained_tokens} tokens",
-            "model.max_context",
-        )
-
-
 def plan_load(
     leaf: Leaf,
     checkpoint: Checkpoint,
@@ -155,14 +135,17 @@ def plan_load(
     freed_bytes: int = 0,
     host_bytes: int | None = None,
 ) -> LoadPlan:
-    """Decides the sizes of a load. `freed_bytes`: of a card, what will be given back before it. `host_bytes`: what the
+    """Decides the sizes of a load. The context is what is asked for, or the model's own where that is less.
+
+    `freed_bytes`: of a card, what will be given back before it. `host_bytes`: what the
     process could take of host memory then, beside a card; None: nobody knows.
 
     Raises:
-        LoadPlanError: the context is longer than the model's, the budget is not there, or it cannot hold one full
-            context. The message names the line of the plan and the field to change.
+        LoadPlanError: the budget is not there, or it cannot hold one full context. The message names the line of the
+            plan and the field to change.
     """
-    max_context = context_of(checkpoint, settings)
+    trained = checkpoint.shape.context_tokens
+    max_context = min(settings.max_context or trained, trained)
     device = leaf.probe()
     if device.has_own_memory:
         device = replace(device, free_bytes=min(device.free_bytes + freed_bytes, device.memory_bytes))

@@ -18,7 +18,7 @@ import pytest
 
 from tests.e2e.client import Client
 from tests.e2e.killed_at import STAGES
-from tests.e2e.server import Server
+from tests.e2e.server import Server, parse_events
 from tests.e2e.small_folder import write_small_folder
 
 HI = [{"role": "user", "content": "Hi"}]
@@ -128,6 +128,56 @@ def test_a_reload_that_fails_says_why_and_leaves_all_as_it_was(configured: Serve
     assert "holds 64 tokens, less than one context" in error["message"]
     assert config_of(server) == before and file.read_text() == FILE
     assert server.client.chat(messages=HI, max_tokens=4, seed=1).text == answered.text
+
+
+def test_a_context_that_suits_one_model_is_no_other_s_end(
+    start_server: Any, file: Path, small: Path, tmp_path: Path
+) -> None:
+    large = tmp_path / "owner" / "large"
+    write_small_folder(large)
+    shape = json.loads((large / "config.json").read_text())
+    (large / "config.json").write_text(json.dumps({**shape, "max_position_embeddings": 2048}))
+    flags = ("--config", str(file), "--switch-known-models", f"large={large}")
+    asked = {"model": {"max_context": 2000}}
+    with start_server(*flags, model=small) as server:
+        assert server.client.chat(model="large", messages=HI, max_tokens=1).finish == "length"
+        assert patch(server, asked)[0] == 200
+    # The next start, and a switch, are of models that have less, or have it.
+    with start_server(*flags, model=small) as server:
+        for name, held, in_force in (("small", 256, [256]), ("large", 2000, [])):
+            assert server.client.chat(model=name, messages=HI, max_tokens=1).finish == "length"
+            assert server.client.json("GET", "/v1/models")["data"][0]["max_model_len"] == held
+            origins = server.client.json("GET", "/v1/config/origins")["data"]
+            assert [row["in_force"] for row in origins if "in_force" in row] == in_force
+        lowered = parse_events(server.log_text(), "ignis.runtime.context_lowered")
+        assert [(line["max_context"], line["context_tokens"]) for line in lowered] == [(2000, 256)]
+        assert config_of(server)["model"]["max_context"] == 2000
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("vram.kv_pool_bytes = '64tok'", "holds 64 tokens, less than one context"),
+        ("model.reasoning_effort = 'low'", "the chat template of this model takes no effort"),
+    ],
+)
+def test_what_a_client_may_have_written_ends_no_start_and_a_client_can_mend_it(
+    start_server: Any, file: Path, small: Path, line: str, why: str
+) -> None:
+    file.write_text(line)
+    key, value = line.split(" = ")
+    group, name = key.split(".")
+    with start_server("--config", str(file), model=small).at_once() as server:
+        server.wait_metric("ignis_model_state", 1, state="failed")
+        assert why in server.client.json("GET", "/v1/models")["reason"]
+        assert patch(server, {group: {name: None}})[0] == 200
+        assert server.client.chat(messages=HI, max_tokens=1).finish == "length"
+    # What this very start was given is another matter.
+    file.write_text("")
+    flag = f"--{key.translate(str.maketrans('._', '--'))}={value.strip(chr(39))}"
+    ended = start_server("--config", str(file), flag, model=small)
+    assert ended.process.wait(60) > 0 and why in ended.log_text()
+    ended.stop()
 
 
 def test_under_load_every_request_has_an_answer_or_a_typed_end(start_server: Any, file: Path) -> None:

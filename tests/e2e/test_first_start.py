@@ -277,45 +277,6 @@ def test_without_a_terminal_it_is_told_and_fetched(mirror: Mirror, tmp_path: Pat
     assert '"ignis.model.download"' not in text
 
 
-def tell_context(folder: Path) -> None:
-    """Has the catalog say what context its models have."""
-    file = folder / "catalog.json"
-    catalog = json.loads(file.read_text())
-    for entry in catalog["model"]:
-        entry["context_tokens"] = 4096
-    file.write_text(json.dumps(catalog))
-
-
-def test_a_context_that_the_catalog_denies_is_refused_though_the_first_model_is_not_on_its_way(
-    mirror: Mirror, tmp_path: Path
-) -> None:
-    tell_context(tmp_path)
-    with serve(mirror, tmp_path, "--download-enabled", "false").at_once() as server:
-        server.wait_metric("ignis_model_state", 1, state="failed")
-        for max_context, expected in ((8192, 409), (4096, 200)):
-            change = {"model": {"max_context": max_context}}
-            status, _, content = server.client.request("PATCH", "/v1/config", change)
-            assert status == expected, content
-
-
-def test_a_context_that_the_catalog_denies_ends_the_start_before_anything_is_fetched(
-    mirror: Mirror, tmp_path: Path
-) -> None:
-    tell_context(tmp_path)
-    bind = ["--server-bind", f"127.0.0.1:{free_port()}", "--server-metrics", "false"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "ignis", *bind, "--model-max-context", "8192"],
-        env=environment(mirror, tmp_path),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert ended.returncode != 0
-    assert "model.max_context is 8192, and the model's context is 4096 tokens" in ended.stderr
-    assert mirror.asked == []
-
-
 @pytest.mark.parametrize(
     ("flags", "why"),
     [

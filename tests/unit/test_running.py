@@ -10,13 +10,13 @@ import pytest
 import trio
 
 from ignis.config import Config, load_config
+from ignis.config_change import is_changeable
 from ignis.config_fields import FIELDS, Effect, Kind
 from ignis.config_table import document_of, plain, value_of
 from ignis.engine.engine import Engine
 from ignis.engine.gate import KeeperSettings, Patience
 from ignis.engine.keeper import ModelKeeper
 from ignis.engine.settings import EngineSettings, LoadSettings
-from ignis.engine.vram import check_context
 from ignis.errors import (
     ConfigError,
     ConfigFieldNotPatchableError,
@@ -420,17 +420,23 @@ def _other_than(field: Any, value: Any) -> list[str]:
     return [f"{field.flag}={text}", *together.get(field.key, [])]
 
 
-async def test_a_context_that_the_first_model_has_not_is_refused_while_it_is_fetched(bench: Bench) -> None:
-    bench.keeper.check_first = lambda settings: check_context(settings.default, 64)
-    bench.keeper.expect("first", lambda: 90.0)
-    error = await bench.refused(model={"max_context": 128})
-    assert isinstance(error, ReloadFailedError) and error.param == "model.max_context"
-    assert "context is 64 tokens" in error.message and bench.loaded == ["a"]
-    await bench.patch(model={"max_context": 64})
-    assert bench.running.config.model.max_context == 64
+async def test_a_context_past_the_model_s_own_is_kept_for_whichever_model_has_it(bench: Bench) -> None:
+    patch = await bench.patch(model={"max_context": 1 << 20})
+    assert patch.persisted.path == str(bench.file) and bench.loaded == ["a", "a"]
+    assert bench.running.config.model.max_context == 1 << 20 and bench.engine.max_context == 128
 
 
-async def test_a_context_that_the_model_has_not_is_refused_while_it_serves(bench: Bench) -> None:
-    error = await bench.refused(model={"max_context": 1 << 20, "decode_lanes": 2})
-    assert isinstance(error, ReloadFailedError) and error.param == "model.max_context"
-    assert bench.loaded == ["a"]
+async def test_what_the_file_says_can_have_been_a_client_s_and_what_the_start_was_given_cannot(tmp_path: Path) -> None:
+    def changeable(*flags: str, text: str = "", key: str | None = None) -> bool:
+        (tmp_path / "ignis.config.toml").write_text(text)
+        return is_changeable(load_config(flags, {"IGNIS_MODEL_DECODE_LANES": "2"}, tmp_path), key)
+
+    assert not changeable("--vram-budget-bytes", "1M")
+    assert changeable(text="[vram]\nbudget_bytes = 1\n")
+    assert changeable(text="[vram.llama]\nbudget_bytes = 1\n")
+    assert not changeable("--vram-budget-bytes", "1M", text="[vram]\nbudget_bytes = 1\n[switch]\nmax_wait = 1\n")
+    # One field is what it is about.
+    text = "[model]\nreasoning_effort = 'low'\n"
+    assert changeable("--device", "cuda", text=text, key="model.reasoning_effort")
+    assert not changeable("--device", "cuda", text=text, key="device.kind")
+    assert changeable(text="[device]\nkind = 'cuda'\n", key="device.kind")

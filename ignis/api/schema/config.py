@@ -74,6 +74,9 @@ class ConfigOrigin(msgspec.Struct, kw_only=True, omit_defaults=True):
     pending: Annotated[
         bool, msgspec.Meta(description="The file says otherwise by now, which takes effect at the next start.")
     ] = False
+    in_force: (
+        Annotated[int, msgspec.Meta(description="What holds instead: the loaded model has no more context.")] | None
+    ) = None
 
 
 class ConfigOrigins(msgspec.Struct, kw_only=True):

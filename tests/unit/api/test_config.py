@@ -1,6 +1,7 @@
 """The routes of the configuration."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from ignis.config import Config, load_config
 from ignis.config_fields import FAMILIES, FIELDS, GROUPS, Effect, Kind
 from ignis.models.base import Architecture
 from ignis.models.local import LocalModel
+from tests.fakes.engine import byte_model
 from tests.unit.api.rig import Rig
 
 
@@ -93,6 +95,15 @@ async def test_each_value_says_where_it_came_from(tmp_path: Path) -> None:
     assert (rows["cpu.threads"]["source"], rows["cpu.threads"]["is_locked"]) == ("profile", False)
     assert (rows["model.artifact"]["source"], rows["model.artifact"]["is_set"]) == ("default", False)
     assert "sk-hidden" not in json.dumps(shown)
+
+
+@pytest.mark.parametrize("key", ["model.max_context", "model.llama.max_context"])
+async def test_a_context_that_the_loaded_model_has_not_is_shown_with_what_holds_instead(key: str) -> None:
+    flag = "--llama-model-max-context" if "llama" in key else "--model-max-context"
+    model = replace(byte_model(), architecture=Architecture.LLAMA)
+    for asked, held in (("2000", {key: 512}), ("512", {})):
+        shown = (await Rig(config=configured(flag, asked), model=model).answer("GET", "/v1/config/origins")).json()
+        assert {row["key"]: row["in_force"] for row in shown["data"] if "in_force" in row} == held
 
 
 async def test_the_routes_are_behind_the_key() -> None:

@@ -42,8 +42,11 @@ def test_the_cpu_as_wanted_needs_no_reason() -> None:
 
 @pytest.mark.usefixtures("no_cuda_leaf")
 def test_a_card_that_is_wanted_and_cannot_be_used_is_refused() -> None:
-    with pytest.raises(LoadPlanError, match=r"--device cuda: this build has no CUDA leaf; build\.py makes one where"):
+    with pytest.raises(
+        LoadPlanError, match=r"--device cuda: this build has no CUDA leaf; build\.py makes one where"
+    ) as refused:
         opened(DeviceKind.CUDA)
+    assert refused.value.param == "device.kind"
 
 
 def test_a_leaf_of_the_host_is_no_card_whatever_it_is_called(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,7 @@ from ignis.metrics import Metrics
 from ignis.models.local import LocalModel, LocalModels
 from ignis.process import resident_bytes
 from ignis.scheduler.request import FinishReason
+from ignis.units import PoolSize
 from tests.fakes.leaf import ScriptedLeaf
 from tests.settings import engine_settings
 from tests.unit.engine.test_engine import ask, read, until
@@ -847,36 +848,28 @@ async def test_a_shutdown_ends_a_reload_that_has_not_begun(bench: Bench) -> None
     assert isinstance(reload.error, DrainingError)
 
 
-async def test_another_model_with_less_context_is_served_with_what_it_has(cold: Bench, nursery: trio.Nursery) -> None:
-    tiny_gguf().with_keys(llama__context_length=u32(64)).write(cold.folder / "small.gguf")
-    assert cold.keeper.ask_reload(LoadSettings(replace(cold.engine.settings, max_context=128))).over.is_set()
-    await cold.start(nursery)
-    assert await cold.answer("a") == "a" and cold.engine.max_context == 128
-    assert await cold.answer("small") == "small" and cold.engine.max_context == 64
-    assert await cold.answer("a") == "a" and cold.engine.max_context == 128
-
-
-async def test_a_context_is_held_against_the_model_that_it_is_chosen_for(cold: Bench, nursery: trio.Nursery) -> None:
+async def test_a_model_that_has_less_context_than_is_asked_for_is_served_with_its_own(
+    cold: Bench, nursery: trio.Nursery
+) -> None:
     tiny_gguf().with_keys(llama__context_length=u32(64)).write(cold.folder / "small.gguf")
     tiny_gguf().with_keys(llama__context_length=u32(512)).write(cold.folder / "large.gguf")
-    await cold.start(nursery)
-    assert await cold.answer("a") == "a" and cold.engine.max_context == 128
     before = cold.engine.settings
 
-    async def choose(max_context: int) -> BaseException | None:
+    async def ask_for(max_context: int) -> None:
         reload = cold.keeper.ask_reload(LoadSettings(replace(before, max_context=max_context)))
         await reload.over.wait()
-        return reload.error
+        assert reload.error is None
 
-    assert await cold.answer("small") == "small"
-    assert "model.max_context is 65" in str(await choose(65))
-    assert await cold.answer("small") == "small" and cold.engine.max_context == 64
-    assert await cold.answer("large") == "large" and await choose(512) is None
-    assert cold.engine.max_context == 512
-    # The server's first model was not what it was chosen for.
-    assert await cold.answer("a") == "a" and cold.engine.max_context == 128
-    assert "model.max_context is 513" in str(await choose(513))
+    # The first one too, and whichever served when it was asked for.
+    await ask_for(500)
+    await cold.start(nursery)
+    for name, context in (("a", 128), ("small", 64), ("large", 500), ("a", 128)):
+        assert await cold.answer(name) == name and cold.engine.max_context == context
+    await ask_for(2000)
+    assert cold.engine.max_context == 128
     assert await cold.answer("large") == "large" and cold.engine.max_context == 512
+    told = [(line["max_context"], line["context_tokens"]) for line in cold.logged("ignis.runtime.context_lowered")]
+    assert told == [(500, 128), (500, 64), (500, 128), (2000, 128), (2000, 512)]
 
 
 async def test_a_first_model_that_is_bad_leaves_a_server_that_says_so(cold: Bench, nursery: trio.Nursery) -> None:
@@ -899,10 +892,11 @@ async def test_a_plan_that_cannot_be_ends_the_start(cold: Bench) -> None:
 async def test_what_a_client_has_changed_since_does_not_end_the_start(cold: Bench, nursery: trio.Nursery) -> None:
     await cold.start_without(nursery)
     cold.keeper.expect("a", lambda: 90.0)
-    assert cold.keeper.ask_reload(LoadSettings(replace(cold.engine.settings, max_context=1 << 20))).error is None
+    settings = LoadSettings(replace(cold.engine.settings, kv_pool=PoolSize(tokens=64)))
+    assert cold.keeper.ask_reload(settings).error is None
     cold.find("a")
     await until(lambda: cold.keeper.course.status is ModelStatus.FAILED)
-    with pytest.raises(ServerNotReadyError, match=r"model\.max_context"):
+    with pytest.raises(ServerNotReadyError, match=r"vram\.kv_pool_bytes"):
         await cold.answer("a")
 
 
