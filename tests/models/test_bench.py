@@ -68,7 +68,7 @@ def test_a_model_of_files_is_timed(real_model: Path, capsys: pytest.CaptureFixtu
     [
         (["--format", "q4_k", "--prompts", "5000"], 2, "--prompts 5000: .* more than the context of 1024 tokens"),
         (["--format", "q4_k", "--contexts", "1024"], 2, "--contexts 1024"),
-        (["--format", "q4_k", "--model-max-context", "4096"], 1, "model.max_context is 4096"),
+        (["--format", "q4_k", "--vram-kv-pool-bytes", "64tok"], 1, "vram.kv_pool_bytes 64tok holds 64 tokens"),
         (["--format", "q4_k", "--model-max-context", "64"], 2, "context of 64 tokens holds no prompt beside the 104"),
         (["--format", "q4_k", "--no-such-flag", "1"], 2, "unknown option --no-such-flag"),
         (["--format", "q4_k", "--model-decode-lanes", "2", "--widths", "4"], 2, "--widths: 4 is more than"),
