@@ -7,6 +7,9 @@ handler waits, so a handler never has to ask whether anybody still listens.
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+IMMUTABLE = "public, max-age=31536000, immutable"
+"""A Cache-Control (RFC 8246) of what is never another under its path. The server keeps its coded form too."""
+
 
 class EventStream(Protocol):
     """A text/event-stream body under way. While nothing is sent, the server keeps it alive with comment lines."""
@@ -104,7 +107,10 @@ class Exchange(Protocol):
         content_type: str = "application/json",
         headers: Sequence[tuple[str, str]] = (),
     ) -> None:
-        """Answers with a whole body. A large one of text goes out as gzip, where the client takes that."""
+        """Answers with a whole body. A large one of text goes out as gzip, where the client takes that.
+
+        Under an IMMUTABLE Cache-Control it is coded once.
+        """
         ...
 
     async def open_events(self, headers: Sequence[tuple[str, str]] = ()) -> EventStream:

@@ -28,7 +28,7 @@ from ignis.api.schema import operations
 from ignis.api.schema.operations import Operation
 from ignis.api.serving import Serving
 from ignis.api.tokenize import Tokenize
-from ignis.api.ui import Document, Redirect, StaticFiles
+from ignis.api.ui import Document, Page, Redirect, StaticFiles
 from ignis.clock import monotonic_s
 from ignis.config import ByFamily, Config
 from ignis.config_fields import ConfigFields
@@ -148,7 +148,7 @@ def build_router(
             Route("GET", "/", Redirect(_FOUND, _UI).show, is_open=True),
             Route("GET", _UI.rstrip("/"), Redirect(_FOUND, _UI).show, is_open=True),
             Route("GET", _UI + "log", LogPage(log.tail).watch),
-            Route("GET", _UI + "{file}", StaticFiles(_UI, shipped / "ui").show, is_open=True),
+            Route("GET", _UI + "{file}", Page(_UI, shipped / "ui").show, is_open=True),
         ]
     if settings.has_ui and settings.has_metrics:
         routes.append(Route("GET", _UI + "metrics", MetricsPage(metrics, serving.look_at_memory).show))

@@ -16,7 +16,7 @@ def page(context: BrowserContext, story_server: Server) -> Page:
 
 def test_enter_before_the_palette_is_there_takes_what_was_typed(context: BrowserContext, story_server: Server) -> None:
     held: list[Route] = []
-    context.route("**/ui/shell/palette.js", lambda route: held.append(route))
+    context.route("**/shell/palette.js", lambda route: held.append(route))
     page = open_page(context, story_server.port)
     expect(page.locator(".reader[aria-live]")).to_be_attached()
     page.keyboard.press("Control+k")
@@ -49,7 +49,7 @@ def test_a_chat_is_named_by_the_first_line_of_its_first_message_cut_at_a_word(pa
 
 def test_what_is_typed_before_the_palette_is_there_goes_into_it(context: BrowserContext, story_server: Server) -> None:
     held: list[Route] = []
-    context.route("**/ui/shell/palette.js", lambda route: held.append(route))
+    context.route("**/shell/palette.js", lambda route: held.append(route))
     page = open_page(context, story_server.port)
     expect(page.locator(".reader[aria-live]")).to_be_attached()
     page.fill("#prompt", "Mine")

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "../vendor/hooks.js";
 import { effect } from "../vendor/signals-core.js";
-import { watch } from "../state/server.js";
+import { isReplaced, watch } from "../state/server.js";
 import { isConnected } from "../state/session.js";
 import { html } from "./html.js";
 
@@ -35,6 +35,8 @@ export async function patient(load) {
     } catch (error) {
       // That the server is away shows at the next request for its state, which else may be long in coming.
       if (isConnected.value) watch();
+      // Another version has not the files of this one.
+      if (isReplaced.value) throw new Error("Reload the page: the server was replaced by another version");
       if (!isConnected.value) await whenConnected();
       else if (numTries >= PAUSES_MS.length) throw error;
       else await new Promise((resolve) => setTimeout(resolve, PAUSES_MS[numTries]));

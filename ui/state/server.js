@@ -129,7 +129,7 @@ async function ask(aborted) {
     switches.value = answer.switches ?? [];
     unreadable.value = answer.unreadable ?? [];
     if (answer.build && answer.build !== build) isReplaced.value = build !== "";
-    build ||= answer.build;
+    build = answer.build || build;
     if (!fields.value.size) fields.value = await (await import("../api/openapi.js")).readFields();
   } catch (error) {
     if (isAbort(error)) return;

@@ -1,11 +1,13 @@
 """Static files: types, caching, security headers, and no way out of the folder."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from ignis.api.ui import StaticFiles
+from ignis.api.ui import Page, StaticFiles
 from ignis.errors import RouteNotFoundError
+from ignis.exchange import IMMUTABLE
 from tests.fakes.exchange import FakeAnswer, FakeExchange
 from tests.unit.api.rig import Rig
 
@@ -14,7 +16,7 @@ from tests.unit.api.rig import Rig
 def folder(tmp_path: Path) -> Path:
     ui = tmp_path / "ui"
     (ui / "vendor").mkdir(parents=True)
-    (ui / "index.html").write_text("<!doctype html>")
+    (ui / "index.html").write_text('<link rel="icon" href="vendor/icon.svg"><script src="app.js"></script>')
     (ui / "app.js").write_text("export {}")
     (ui / "style.css").write_text("a{}")
     (ui / "vendor" / "icon.svg").write_text("<svg/>")
@@ -25,10 +27,18 @@ def folder(tmp_path: Path) -> Path:
     return ui
 
 
-async def get(folder: Path, path: str, **headers: str) -> FakeAnswer:
+async def get(served: Path | Page, path: str, **headers: str) -> FakeAnswer:
     exchange = FakeExchange("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
-    await StaticFiles("/ui/", folder).show(exchange)
+    files = StaticFiles("/ui/", served) if isinstance(served, Path) else served
+    await files.show(exchange)
     return exchange.answer
+
+
+async def places(page: Page) -> list[str]:
+    """Where index.html says that its files are."""
+    answer = await get(page, "/ui/")
+    assert (answer.content_type, answer.header("Cache-Control")) == ("text/html; charset=utf-8", "no-cache")
+    return ["/ui/" + name for name in re.findall(r' (?:href|src)="([^"]+)"', answer.body.decode())]
 
 
 @pytest.mark.parametrize(
@@ -91,6 +101,58 @@ async def test_a_known_version_is_not_sent_again(folder: Path) -> None:
     assert (await get(folder, "/ui/app.js", If_None_Match='"other"')).status == 200
     (folder / "app.js").write_text("export const changed = 1")
     assert (await get(folder, "/ui/app.js", If_None_Match=tag)).status == 200
+
+
+async def test_a_page_is_asked_for_each_time_and_its_files_never_again(folder: Path) -> None:
+    page = Page("/ui/", folder)
+    icon, script = await places(page)
+    assert re.fullmatch(r"/ui/[0-9a-f]{12}/vendor/icon.svg", icon)
+    for path, content_type in ((icon, "image/svg+xml"), (script, "text/javascript; charset=utf-8")):
+        answer = await get(page, path)
+        assert (answer.status, answer.content_type, answer.header("Cache-Control")) == (200, content_type, IMMUTABLE)
+        assert "default-src 'none'" in (answer.header("Content-Security-Policy") or "")
+        assert (await get(page, path, If_None_Match=answer.header("ETag") or "")).status == 304
+    tag = (await get(page, "/ui/")).header("ETag") or ""
+    assert (await get(page, "/ui/index.html", If_None_Match=tag)).status == 304
+
+
+async def test_a_server_that_started_again_knows_the_files_of_an_open_page(folder: Path) -> None:
+    _, script = await places(Page("/ui/", folder))
+    assert (await get(Page("/ui/", folder), script)).body == b"export {}"
+
+
+async def test_an_open_page_gets_no_file_of_another_version(folder: Path) -> None:
+    page = Page("/ui/", folder)
+    _, script = await places(page)
+    tag = (await get(page, "/ui/")).header("ETag") or ""
+    (folder / "app.js").write_text("export const changed = 1")
+    assert (await get(page, script)).body == b"export {}"
+    assert (await get(page, "/ui/", If_None_Match=tag)).status == 200
+    _, other = await places(page)
+    assert (await get(page, other)).body == b"export const changed = 1"
+    with pytest.raises(RouteNotFoundError):
+        await get(page, script)
+
+
+async def test_a_module_by_its_plain_name_is_the_pages_own(folder: Path) -> None:
+    page = Page("/ui/", folder)
+    _, script = await places(page)
+    answer = await get(page, "/ui/app.js")
+    assert (answer.body.decode(), answer.header("Cache-Control")) == (f'export * from "{script}";\n', "no-cache")
+    (folder / "app.js").write_text("const x = 1;export{x as default}")
+    _, script = await places(page)
+    own = f'export * from "{script}";\nexport {{ default }} from "{script}";\n'
+    assert (await get(page, "/ui/app.js")).body.decode() == own
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret.js", ".hidden.js", "link.js", "notes.py", "vendor", "vendor/", "app.js/", ""]
+)
+async def test_nothing_else_is_served_under_a_hash(folder: Path, name: str) -> None:
+    page = Page("/ui/", folder)
+    _, script = await places(page)
+    with pytest.raises(RouteNotFoundError):
+        await get(page, script.replace("app.js", name))
 
 
 async def test_paths_without_their_slash_lead_to_the_pages() -> None:

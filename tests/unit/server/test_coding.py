@@ -6,6 +6,7 @@ import zlib
 import pytest
 
 from ignis.errors import InvalidRequestError, RequestTooLargeError, UnsupportedEncodingError
+from ignis.exchange import IMMUTABLE
 from ignis.server.coding import decode, encode, is_gzip, takes_gzip
 
 LARGE = b'{"text": "' + b"word " * 5000 + b'"}'
@@ -91,3 +92,14 @@ def test_a_body_s_coding_is_read(header: str, coded: bool) -> None:
 def test_another_coding_is_refused(header: str) -> None:
     with pytest.raises(UnsupportedEncodingError):
         is_gzip(header)
+
+
+@pytest.mark.parametrize("size", [5_000, 500_000])
+async def test_what_never_changes_is_coded_once(size: int) -> None:
+    body = b"let a = 1;" * (size // 10)
+    kept, asked_each_time = [("Cache-Control", IMMUTABLE)], [("Cache-Control", "no-cache")]
+    first, headers = await encode(body, "text/javascript", kept, "gzip")
+    assert (gzip.decompress(first), dict(headers)["Content-Encoding"]) == (body, "gzip")
+    assert (await encode(body, "text/javascript", kept, "gzip"))[0] is first
+    assert (await encode(body, "text/javascript", kept, ""))[0] is body
+    assert (await encode(body, "text/javascript", asked_each_time, "gzip"))[0] is not first
