@@ -204,7 +204,7 @@ class Models:
             device=facts.device,
             load_seconds=round(load_s, 3),
             capabilities=await self._orders.capabilities(facts),
-            defaults=self._orders.sampling_defaults(facts),
+            defaults=await self._orders.defaults(facts),
         )
 
 

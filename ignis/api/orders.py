@@ -226,10 +226,6 @@ class Orders:
         async with self.use(name) as use:
             return len(await self.prompt(use.model, prompt, names))
 
-    def sampling_defaults(self, model: ModelFacts) -> dict[str, float]:
-        """What a request draws with that says nothing else, by field."""
-        return sampling_defaults(model, self._of(model).sampling)
-
     async def capabilities(self, model: ModelFacts) -> Capabilities:
         """Says what a model can do that is loaded, or was."""
         settings = self._of(model)
@@ -243,6 +239,15 @@ class Orders:
             thinking_budget=settings.thinking.budget if is_thinking else 0,
             vision=False,
         )
+
+    async def defaults(self, model: ModelFacts) -> dict[str, float]:
+        """What a request has of it that says nothing else, by field."""
+        settings, context = self._of(model), model.max_context
+        found = sampling_defaults(model, settings.sampling)
+        found["max_completion_tokens"] = min(settings.default_max_tokens or context, context)
+        if (await self.capabilities(model)).thinking:
+            found["thinking_budget"] = settings.thinking.budget
+        return found
 
     def report_ignored(self, names: Sequence[str], exchange: Exchange) -> None:
         """Says once in the log for each name that a field was ignored."""

@@ -50,8 +50,11 @@ class Serving:
 
     @property
     def failure(self) -> str | None:
-        """Why the model failed, or why there is none, for clients; None where it is not so."""
+        """Why a model failed, while the one before is loaded back too, or why there is none, for clients; None where it
+        is not so."""
         course = self.keeper.course
+        if course.is_returning:
+            return f"{course.doing}: {course.return_reason}"
         if course.expected is not None and course.is_awaited:
             return course.expected.told
         state, reason = self._engine.state, self._engine.reason

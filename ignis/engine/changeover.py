@@ -58,7 +58,7 @@ class Changeover:
                 cause = await self._switch(before.local, target, watch, old_settings)
         finally:
             course.coming = course.watch = None
-            course.is_asked = course.is_returning = False
+            course.is_asked, course.return_reason = False, None
             if cause is not None:
                 self._loader.settings = old_settings
             if reload is not None:
@@ -101,7 +101,7 @@ class Changeover:
             self._record.load_failed(target, cause)
             waited = self._gate.wishes.count(target.path)
             self._record.over(watch, SwitchOutcome.FAILED, waited, without_folders(str(cause)))
-            if old_settings is None or await self._return_to(target, old_settings) is not None:
+            if old_settings is None or await self._return_to(target, old_settings, cause) is not None:
                 await self._fail(target, cause)
             return cause
         self._record.over(watch, SwitchOutcome.LOADED, waited)
@@ -168,7 +168,7 @@ class Changeover:
             waited = self._gate.wishes.count(target.path)
             if not is_reload:
                 self._gate.refuse(target, cause)
-            return_cause = await self._return_to(old, old_settings)
+            return_cause = await self._return_to(old, old_settings, cause)
             if return_cause is not None:
                 self._note_failed(return_cause)
             # Who has come meanwhile too.
@@ -200,10 +200,10 @@ class Changeover:
         watch.mark_load(loaded.weights_s, loaded.warm_up_s)
         return self._gate.let_in()
 
-    async def _return_to(self, old: LocalModel, old_settings: LoadSettings) -> BaseException | None:
+    async def _return_to(self, old: LocalModel, old_settings: LoadSettings, why: BaseException) -> BaseException | None:
         """Loads the model again that was given up for one that failed; returns why it could not be."""
         self._loader.settings = old_settings
-        self._course.coming, self._course.is_returning = old, True
+        self._course.coming, self._course.return_reason = old, without_folders(str(why))
         self._course.note_change()
         try:
             await self._loader.load(await self._loader.open(old))

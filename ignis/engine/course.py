@@ -123,8 +123,9 @@ class Course:
         """What a request means that names none: the model that serves, or that the next request wakes."""
         self.coming: LocalModel | None = None
         """What is being loaded."""
-        self.is_returning = False
-        """It was given up for what failed, or for other settings that did, and is loaded back."""
+        self.return_reason: str | None = None
+        """It was given up for what failed, or for other settings that did, and is loaded back: why they did, for
+        clients."""
         self.watch: SwitchWatch | None = None
         """While one model is exchanged for another."""
         self.last_switch: Switch | None = None
@@ -171,6 +172,10 @@ class Course:
     def is_awaited(self) -> bool:
         """The first model is on its way, and there is none that a request could have instead that names none."""
         return self.expected is not None and self.next_one() is None
+
+    @property
+    def is_returning(self) -> bool:
+        return self.return_reason is not None
 
     def serves(self, target: LocalModel) -> bool:
         """Whether requests for this model are let in."""

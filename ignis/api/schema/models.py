@@ -59,7 +59,11 @@ class ModelEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
     capabilities: Capabilities | msgspec.UnsetType = msgspec.UNSET
     defaults: (
         Annotated[
-            dict[str, float], msgspec.Meta(description="What a request draws with that says nothing else, by field.")
+            dict[str, float],
+            msgspec.Meta(
+                description="What a request has of this model that says nothing else, by field: how it draws, its cap "
+                "at most, and the budget of a model that thinks."
+            ),
         ]
         | msgspec.UnsetType
     ) = msgspec.UNSET
@@ -178,7 +182,7 @@ class ModelState(msgspec.Struct, kw_only=True, omit_defaults=True):
     status: Status
     model: Annotated[str, msgspec.Meta(description="What serves, or what the next request wakes.")] | None = None
     switching: Annotated[Switching, msgspec.Meta(description="While one model is exchanged for another.")] | None = None
-    reason: Annotated[str, msgspec.Meta(description="Why the model failed, or why there is none.")] | None = None
+    reason: Annotated[str, msgspec.Meta(description="Why a model failed, or why there is none.")] | None = None
     loading: Annotated[LoadProgress, msgspec.Meta(description="While a model is loaded.")] | None = None
     waiting: Annotated[int, msgspec.Meta(description="Requests that are held until their model serves.")] = 0
     downloads: Annotated[
@@ -200,7 +204,7 @@ class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
         str, msgspec.Meta(description="The server's version, and which page it has: another one is another build.")
     ]
     switching: Annotated[Switching, msgspec.Meta(description="While one model is exchanged for another.")] | None = None
-    reason: Annotated[str, msgspec.Meta(description="Why the model failed, or why there is none.")] | None = None
+    reason: Annotated[str, msgspec.Meta(description="Why a model failed, or why there is none.")] | None = None
     loading: Annotated[LoadProgress, msgspec.Meta(description="While a model is loaded.")] | None = None
     last_switch: Annotated[ModelChange, msgspec.Meta(description="From one model to another.")] | None = None
     switches: Annotated[

@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,18 @@ import pytest
 import trio
 import trio.testing
 
+from ignis.config import load_config
 from ignis.engine.course import LastLoad
 from ignis.engine.lifecycle import EngineState, LoadedModel
 from ignis.engine.load import LoadPhase, LoadStatus
 from ignis.engine.switching import SwitchOutcome, SwitchPhase, SwitchWatch
 from ignis.errors import SwitchFailedError
+from ignis.models.base import Architecture
 from ignis.models.local import LocalModel
-from tests.fakes.engine import byte_model
+from tests.fakes.engine import TEMPLATE, byte_model
 from tests.fakes.exchange import FakeExchange
 from tests.unit.api.rig import CHAT, HI, MESSAGES, Rig
+from tests.unit.api.test_prompt import THINKING
 
 SWITCH, UNLOAD, EVENTS = "/v1/models/switch", "/v1/models/unload", "/v1/models/events"
 
@@ -81,6 +85,44 @@ async def test_what_a_load_found_out_stays_known_until_another_file_lies_there(t
     home.path.write_bytes(bytes(8))
     os.utime(home.path, (modified_s, modified_s))
     assert "capabilities" not in (await rig.answer("GET", "/v1/models/tiny")).json()
+
+
+async def test_why_a_switch_failed_is_told_while_the_old_model_is_loaded_back(tmp_path: Path) -> None:
+    rig = asleep(tmp_path)
+    course = rig.keeper.course
+    rig.engine.state = EngineState.LOADING
+    course.coming, course.return_reason = course.home, "the card is full"
+    course.watch = SwitchWatch("tiny", "other", course.clock)
+    exchange = FakeExchange("GET", EVENTS)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(rig.router, exchange)
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        nursery.cancel_scope.cancel()
+    says = "the model other could not be loaded, and tiny is being loaded back: the card is full"
+    for body in (exchange.events[0].json(), (await rig.answer("GET", "/v1/models")).json()):
+        assert (body["status"], body["reason"]) == ("switching", says)
+
+
+async def test_each_model_tells_the_defaults_of_its_own_files_and_family(tmp_path: Path) -> None:
+    flags = [
+        *("--qwen3-sampling-temperature", "0.6", "--sampling-top-k", "40", "--model-thinking-budget", "1000"),
+        *("--qwen3-model-default-max-tokens", "100", "--model-default-max-tokens", "0"),
+    ]
+    config = load_config(flags, {}, tmp_path)
+    rig = Rig(folder=tmp_path, config=config, default_max_tokens=0, sampling={"top_k": 40.0})
+    rig.keeper.course.model = None
+    for name, family, template in (("tiny", Architecture.LLAMA, TEMPLATE), ("other", Architecture.QWEN3, THINKING)):
+        (tmp_path / f"{name}.gguf").write_bytes(bytes(7))
+        local = rig.keeper.models.find(name)
+        model = replace(byte_model(name, template, top_p=0.9, temperature=0.2), architecture=family)
+        await rig.prompts.template(model)
+        rig.keeper.course.loads[local.path] = LastLoad(model.facts(), 2.5, local.modified_unix_s(), 7)
+    found = {entry["id"]: entry["defaults"] for entry in (await rig.answer("GET", "/v1/models")).json()["data"]}
+    names = ("temperature", "top_p", "top_k", "max_completion_tokens", "thinking_budget")
+    assert {id: tuple(own.get(name) for name in names) for id, own in found.items()} == {
+        "tiny": (0.2, 0.9, 40, 512, None),
+        "other": (0.6, 0.9, 40, 100, 1000),
+    }
 
 
 async def test_the_event_loop_looks_at_no_disk_for_the_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

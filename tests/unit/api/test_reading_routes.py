@@ -42,6 +42,7 @@ ENTRY = {
         "repetition_penalty": 1.0,
         "presence_penalty": 0.0,
         "frequency_penalty": 0.0,
+        "max_completion_tokens": MAX_CONTEXT,
     },
 }
 BUILD = f"{VERSION}+{bundle.digest(bundle.path('ui'))}"

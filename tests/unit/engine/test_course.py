@@ -44,5 +44,5 @@ def test_what_is_loaded_back_takes_a_load_of_its_own(tmp_path: Path) -> None:
         watch.mark(phase)
     # So long the load took that failed.
     now += 10
-    course.is_returning = True
+    course.return_reason = "the card is full"
     assert course.seconds_to_land(DRAIN_TIMEOUT_S) == LOAD_S

@@ -388,8 +388,9 @@ async def test_whoever_has_to_come_back_is_told_what_is_under_way(bench: Bench, 
     with pytest.raises(ModelSwitchingError, match=says) as late:
         await bench.answer("c")
     assert late.value.param == "model"
+    assert bench.keeper.course.return_reason == "the card is full"
     bench.leaf.is_load_held = False
-    assert await bench.answer(None) == "a"
+    assert await bench.answer(None) == "a" and bench.keeper.course.return_reason is None
 
 
 @pytest.mark.parametrize("is_idle", [False, True])
