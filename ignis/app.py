@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import trio
 
@@ -42,7 +43,8 @@ from ignis.process import age_ms, raise_file_limit, resident_bytes
 from ignis.running import RunningConfig
 from ignis.server.binding import Bound, Listen
 from ignis.server.limits import ServerLimits
-from ignis.server.listener import Server, on_signals
+from ignis.server.listener import Server
+from ignis.server.signals import ignore_signals, on_signals
 from ignis.server.tls import Certificate
 from ignis.stream.dialects import choose_dialect
 from ignis.units import Address, parse_bind
@@ -73,6 +75,8 @@ def run(config: Config) -> int:
         if not isinstance(error, IgnisError | KeyboardInterrupt):
             log.emit("ignis.process.fault", error=error)
         raise error from group
+    finally:
+        ignore_signals()
     return 0
 
 
@@ -143,7 +147,7 @@ class _App:
         if developer.moves_text:
             self._log.emit("ignis.config.moves_instructions", policy=developer.value)
         async with trio.open_nursery() as nursery:
-            await nursery.start(on_signals, self._drain, self._quit)
+            await nursery.start(on_signals, self._drain, self._quit, _leave)
             await nursery.start(self._engine.run)
             bounds = await nursery.start(self._serve_until_drained, nursery.cancel_scope)
             page = self._announce(bounds)
@@ -287,7 +291,11 @@ class _App:
     def _quit(self, _signal_name: str) -> None:
         """A second signal: nothing is waited for. The kernel takes back what the process holds."""
         self._log.emit("ignis.process.stopped", reason="second signal")
-        os._exit(_QUIT_STATUS)
+        _leave()
+
+
+def _leave() -> NoReturn:
+    os._exit(_QUIT_STATUS)
 
 
 def _say(text: str) -> None:

@@ -117,7 +117,7 @@ class Connection:
         """Waits, idle, for the first bytes of a request. False: it is time to close."""
         timeout_s = self._limits.idle_timeout_s if self._num_exchanges else self._limits.header_timeout_s
         with trio.move_on_after(timeout_s) as idle:
-            self._roster.rest(idle)
+            self._roster.rest(idle, is_used=self._num_exchanges > 0)
             try:
                 while not self._reader.has_begun:
                     data = await self._wire.receive()

@@ -1,15 +1,18 @@
 """The server: opens the listeners, accepts under a cap, and stops in order. One task for each listener and connection.
 
-Stopping: no more is accepted, idle connections and streams that only watch are closed at once; running exchanges go on,
-each saying that its connection ends, but none waits long for a client that takes nothing; after the drain timeout what
-they wait for is given up, so that they end with their own words for it; a second later handlers are cut, those without
-an answer get a 503, and shortly after that whatever is left is closed.
+Stopping: who has connected by then is still let in, nobody after; streams that only watch are closed at once, and idle
+connections where no request was on its way; running exchanges go on, each saying that its connection ends, but none
+waits long for a client that takes nothing; after the drain timeout what they wait for is given up, so that they end
+with their own words for it; a second later handlers are cut, those without an answer get a 503, and shortly after that
+whatever is left is closed.
 """
 
 import errno
-import signal
+import math
+import select
 import socket
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import trio
 
@@ -96,16 +99,21 @@ class Server:
     async def serve_on(self, opened: Sequence[Bound]) -> None:
         """Serves on what is bound already, until drained or cancelled, and closes it."""
         async with trio.open_nursery() as connections:
+            doors = [
+                _Door(listener, bound.listen, Roster(self._count), connections)
+                for bound in opened
+                for listener in bound.listeners
+            ]
+            self._rosters += [door.roster for door in doors]
             async with trio.open_nursery() as accepting:
-                for bound in opened:
-                    for listener in bound.listeners:
-                        roster = Roster(self._count)
-                        self._rosters.append(roster)
-                        if self.is_draining:
-                            roster.drain()
-                        accepting.start_soon(self._accept, listener, bound.listen, roster, connections)
+                for door in doors:
+                    if self.is_draining:
+                        door.roster.drain()
+                    accepting.start_soon(self._accept, door)
                 await self._drain_asked.wait()
                 accepting.cancel_scope.cancel()
+            for door in doors:
+                await self._accept_waiting(door)
             for bound in opened:
                 bound.close()
             await self._wind_down()
@@ -126,15 +134,11 @@ class Server:
         for roster in self._rosters:
             await roster.wait_empty()
 
-    async def _accept(
-        self, listener: trio.SocketListener, listen: Listen, roster: Roster, connections: trio.Nursery
-    ) -> None:
-        refusals = trio.CapacityLimiter(_NUM_REFUSALS)
+    async def _accept(self, door: "_Door") -> None:
         backoff_s = _BACKOFF_S[0]
-        next_warning_at = trio.current_time()
         while True:
             try:
-                stream = await listener.accept()
+                stream = await door.listener.accept()
             except OSError as error:
                 if error.errno == errno.ECONNABORTED:
                     # One connection that broke before it was taken.
@@ -142,43 +146,56 @@ class Server:
                     continue
                 if error.errno in _EXHAUSTED:
                     # Out of descriptors or memory: an idle connection is worth less than a new one.
-                    roster.make_room()
-                self._log.emit("ignis.http.listener_fault", url=listen.address, error=error)
+                    door.roster.make_room()
+                self._log.emit("ignis.http.listener_fault", url=door.listen.address, error=error)
                 await trio.sleep(backoff_s)
                 backoff_s = min(2 * backoff_s, _BACKOFF_S[1])
                 continue
             backoff_s = _BACKOFF_S[0]
-            peer = _set_up(stream, self.limits)
-            if roster.num_connections < self.limits.max_connections or roster.make_room():
-                connection = Connection(stream, peer, listen.handler, roster, self.limits, self._log, listen.tls)
-                connections.start_soon(connection.run)
-                continue
-            if trio.current_time() >= next_warning_at:
-                next_warning_at = trio.current_time() + _WARNING_EVERY_S
-                self._log.emit("ignis.http.connections_full", peer=peer, connections=roster.num_connections)
-            roster.note_refusal(_FULL)
-            wire = Wire(stream, self.limits.write_timeout_s, listen.tls)
+            self._let_in(stream, door)
+
+    async def _accept_waiting(self, door: "_Door") -> None:
+        """Lets in who has connected and was not accepted yet: the kernel would reset them, whatever they have sent."""
+        waiting = select.poll()
+        waiting.register(door.listener.socket, select.POLLIN)
+        while waiting.poll(0):
             try:
-                refusals.acquire_on_behalf_of_nowait(wire)
-            except trio.WouldBlock:
-                wire.cut()
-            else:
-                connections.start_soon(_refuse, wire, refusals, self.limits.origins)
+                self._let_in(await door.listener.accept(), door)
+            except OSError:
+                # Out of descriptors for one, and there is no time left to wait for some.
+                return
+
+    def _let_in(self, stream: trio.SocketStream, door: "_Door") -> None:
+        """Gives a client its connection, or tells it that there are too many."""
+        peer = _set_up(stream, self.limits)
+        roster, listen = door.roster, door.listen
+        if roster.num_connections < self.limits.max_connections or roster.make_room():
+            connection = Connection(stream, peer, listen.handler, roster, self.limits, self._log, listen.tls)
+            door.connections.start_soon(connection.run)
+            return
+        if trio.current_time() >= door.next_warning_at:
+            door.next_warning_at = trio.current_time() + _WARNING_EVERY_S
+            self._log.emit("ignis.http.connections_full", peer=peer, connections=roster.num_connections)
+        roster.note_refusal(_FULL)
+        wire = Wire(stream, self.limits.write_timeout_s, listen.tls)
+        try:
+            door.refusals.acquire_on_behalf_of_nowait(wire)
+        except trio.WouldBlock:
+            wire.cut()
+        else:
+            door.connections.start_soon(_refuse, wire, door.refusals, self.limits.origins)
 
 
-async def on_signals(
-    first: Callable[[str], None],
-    second: Callable[[str], None],
-    *,
-    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
-) -> None:
-    """Calls `first` with the name of the first SIGTERM or SIGINT, `second` with the later ones, until cancelled."""
-    call = first
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        task_status.started()
-        async for number in signals:
-            call(signal.Signals(number).name)
-            call = second
+@dataclass(slots=True)
+class _Door:
+    """Where clients of one listener come in."""
+
+    listener: trio.SocketListener
+    listen: Listen
+    roster: Roster
+    connections: trio.Nursery
+    refusals: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(_NUM_REFUSALS))
+    next_warning_at: float = -math.inf
 
 
 def _set_up(stream: trio.SocketStream, limits: ServerLimits) -> str:

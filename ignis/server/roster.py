@@ -10,6 +10,10 @@ from ignis.server.cut import Cut
 from ignis.server.exchange import HttpExchange
 
 Count = Callable[[str, str], None]
+_UNUSED_GRACE_S = 0.5
+"""Who has just connected is about to ask, and would be told nothing: so long it has once the server stops."""
+_USED_GRACE_S = 0.05
+"""The same of a connection that was used: for a request that lies unread in the kernel, or is a packet away."""
 _CLOSE_CODES = frozenset({1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012, 1013})
 
 
@@ -37,7 +41,8 @@ class Roster:
         self.num_connections = 0
         self.is_draining = False
         self.running: set[HttpExchange] = set()
-        self._idle: dict[trio.CancelScope, None] = {}
+        self._idle: dict[trio.CancelScope, float] = {}
+        """Each with its grace once the server stops, in seconds."""
         self._left = trio.lowlevel.ParkingLot()
 
     @property
@@ -75,11 +80,14 @@ class Roster:
         """Counts a WebSocket that ended."""
         self._count("ignis_http_websocket_closes", str(close_code) if close_code in _CLOSE_CODES else "other")
 
-    def rest(self, scope: trio.CancelScope) -> None:
-        """Notes an idle connection; the scope is cancelled when it has to go."""
-        self._idle[scope] = None
+    def rest(self, scope: trio.CancelScope, *, is_used: bool) -> None:
+        """Notes an idle connection; the scope is cancelled when it has to go, or ends soon."""
+        self._idle[scope] = _USED_GRACE_S if is_used else _UNUSED_GRACE_S
         if self.is_draining:
-            scope.cancel()
+            self._send_off(scope)
+
+    def _send_off(self, scope: trio.CancelScope) -> None:
+        scope.deadline = min(scope.deadline, trio.current_time() + self._idle[scope])
 
     def wake(self, scope: trio.CancelScope) -> None:
         """Notes that the connection is idle no longer. Does nothing when it was told to go."""
@@ -95,12 +103,12 @@ class Roster:
         return True
 
     def drain(self) -> None:
-        """Tells idle connections to go, and others to go after their exchange."""
+        """Tells idle connections to go, unless a request is on its way, and others to go after their exchange."""
         self.is_draining = True
         for exchange in self.running:
             exchange.drain()
         for scope in self._idle:
-            scope.cancel()
+            self._send_off(scope)
 
     def cut_exchanges(self) -> None:
         """Ends the handlers that still run."""
