@@ -163,7 +163,7 @@ def test_a_deleted_turn_and_a_deleted_chat_come_back(page: Page) -> None:
     page.reload()
     assert answered(page, 2) == ["One.", "Two."]
     page.hover(".list li")
-    page.click(".list li button")
+    page.click(".list li .drop")
     expect(page.locator(".list li")).to_have_count(0)
     expect(page.locator(".turn")).to_have_count(0)
     page.click("#undo")
@@ -175,7 +175,7 @@ def test_a_chat_deleted_while_it_answers_leaves_nothing(page: Page) -> None:
     ask(page, "A story")
     grown(page)
     page.hover(".list li")
-    page.click(".list li button")
+    page.click(".list li .drop")
     expect(page.locator(".list li")).to_have_count(0)
     expect(page.locator("#suggestions")).to_be_visible()
     is_empty = """async () => { const { open } = await import("/ui/store/database.js");
@@ -278,7 +278,7 @@ def test_what_was_begun_of_a_turn_goes_with_it_and_comes_back_with_it(page: Page
     page.click(".turn.user .edit")
     expect(page.locator(".turn.editing textarea")).to_have_value("Say exactly: Uno.")
     page.hover(".list li")
-    page.click(".list li button")
+    page.click(".list li .drop")
     wait_until(page, f"async () => (await ({drafts})()).length === 0")
     page.click("#undo")
     wait_until(page, f"async () => (await ({drafts})()).join() === 'Say exactly: Uno.'")

@@ -64,7 +64,7 @@ def test_after_a_deletion_it_is_on_what_is_next_and_after_undo_on_what_came_back
     rows = page.locator(".list li a")
     expect(rows).to_have_count(2)
     page.hover(".list li >> nth=0")
-    page.click(".list li button >> nth=0")
+    page.click(".list li .drop >> nth=0")
     expect(rows).to_have_count(1)
     expect(rows).to_be_focused()
     page.click("#undo")

@@ -46,7 +46,7 @@ def test_where_site_data_is_blocked_all_works_and_one_banner_says_so(
         expect(page.locator(".turn")).to_have_count(0)
         page.click(".list li a")
         assert answered(page) == ["One."]
-        page.click(".list li button")
+        page.click(".list li .drop")
         expect(page.locator(".list li")).to_have_count(0)
         expect(page.locator(".turn")).to_have_count(0)
 

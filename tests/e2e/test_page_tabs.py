@@ -101,7 +101,7 @@ def test_a_chat_that_is_deleted_is_gone_in_the_other_tab_and_comes_back_whole(
     first.set_input_files(".attach input", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"Three"})
     expect(first.locator(".composer .attached li")).to_contain_text("notes.txt")
     first.hover(".list li")
-    first.click(".list li button")
+    first.click(".list li .drop")
     for page in (first, second):
         expect(page.locator("#suggestions")).to_be_visible()
         expect(page).to_have_url(re.compile("#/chat/new$"))

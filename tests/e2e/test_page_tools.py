@@ -302,7 +302,7 @@ def test_tasks_of_a_call_stop_as_an_answer_does(page: Page, how: str) -> None:
         page.click(".turn.user .drop")
     else:
         page.locator(".list li").hover()
-        page.click(".list li button")
+        page.click(".list li .drop")
     page.wait_for_function("() => stopped.length === 2")
     expect(page.locator("#stop")).to_have_count(0)
     if how in ("button", "Escape"):

@@ -28,7 +28,7 @@ const read = (text) => readFile(text, PARAMETERS);
 const here = (conversation, turns) => async () => ({ conversation, turns });
 
 test("what was written is read as it was", async () => {
-  const second = chat({ id: "chat-2", head: null, title: "Empty" });
+  const second = chat({ id: "chat-2", head: null, title: "Empty", pinned: 7 });
   const picture = { name: "a.png", type: "image/png", size: 3, url: "data:image/png;base64,AAAA" };
   const asked = { ...question, attachments: [picture, { name: "n.txt", type: "text/plain", size: 1, text: "x" }] };
   const found = read(await whole([chat(), second], [asked, answer]));

@@ -1,4 +1,4 @@
-// The conversations by day, the newest first, or what a search finds in them.
+// The conversations by day, the pinned ones above them, or what a search finds in them.
 
 import { useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
@@ -6,9 +6,9 @@ import { later } from "../parts/later.js";
 import { CONTROL, unlessGoneOn } from "../parts/sending.js";
 import { go } from "../router.js";
 import { Icon } from "../shell/icons.js";
-import { hasMore, list, more, NEW, open } from "../state/chats.js";
+import { hasMore, list, more, NEW, open, pin } from "../state/chats.js";
 import { running } from "../state/running.js";
-import { offerUndo } from "../state/session.js";
+import { announce, offerUndo } from "../state/session.js";
 import { waiting } from "../state/waiting.js";
 
 const Found = later(async () => (await import("./found.js")).Found);
@@ -50,7 +50,7 @@ function Row({ chat, isBusy }) {
   const isOpen = open.value.id === chat.id;
   const waits = waiting.value.some((record) => record.conversation === chat.id);
   const drop = async (/** @type {Event} */ event) => {
-    const link = /** @type {HTMLElement} */ (event.currentTarget).previousElementSibling;
+    const link = /** @type {HTMLElement} */ (event.currentTarget).closest("li")?.querySelector("a");
     const at = rows().findIndex((row) => row === link);
     const follow = unlessGoneOn();
     const { remove } = await import("../state/removing.js");
@@ -63,29 +63,41 @@ function Row({ chat, isBusy }) {
     offerUndo(`Deleted ${chat.title}`, undo);
     follow(() => focusRow((_, index) => index === at));
   };
-  return html`<li class=${isOpen ? "open" : ""}>
+  const togglePin = async (/** @type {Event} */ event) => {
+    const isOfButton = event.currentTarget === document.activeElement;
+    const follow = unlessGoneOn();
+    await pin(chat);
+    announce(`${chat.title}: ${chat.pinned ? "no longer pinned" : "pinned"}`);
+    // It stands elsewhere now, and takes the focus with it.
+    follow(() => focusRow((row) => row.hash === `#/chat/${chat.id}`, isOfButton ? ".pin" : "a"));
+  };
+  return html`<li class=${`${isOpen ? "open" : ""} ${chat.pinned ? "pinned" : ""}`}>
     <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "true" : undefined}>
       ${(isBusy || waits) && html`<span class="dot" data-state=${isBusy ? "loading" : "unloaded"} role="img" aria-label=${isBusy ? "answering" : "a message waits"}></span>`}
       <span class="name">${chat.title}</span>
       <time>${when(chat.updated)}</time>
     </a>
-    <button type="button" class="icon-button" aria-label=${`Delete ${chat.title}`} title="Delete" onClick=${drop}><${Icon} name="bin" /></button>
+    <button type="button" class="icon-button pin" aria-pressed=${Boolean(chat.pinned)} aria-label=${`Pin ${chat.title}`} title=${chat.pinned ? "Unpin" : "Pin"} onClick=${togglePin}><${Icon} name="pin" /></button>
+    <button type="button" class="icon-button drop" aria-label=${`Delete ${chat.title}`} title="Delete" onClick=${drop}><${Icon} name="bin" /></button>
   </li>`;
 }
 
 /** @returns {HTMLAnchorElement[]} */
 const rows = () => [...document.querySelectorAll(/** @type {"a"} */ (".list li a"))];
 
-/** That row, or the last one. @param {(row: HTMLAnchorElement, index: number) => boolean} isIt */
-function focusRow(isIt) {
-  (rows().find(isIt) ?? rows().at(-1) ?? document.getElementById("new-chat"))?.focus();
+/** That row, or the last one. @param {(row: HTMLAnchorElement, index: number) => boolean} isIt @param {string} [part] of it */
+function focusRow(isIt, part = "a") {
+  const row = rows().find(isIt) ?? rows().at(-1);
+  /** @type {HTMLElement | null | undefined} */ (row?.closest("li")?.querySelector(part) ?? document.getElementById("new-chat"))?.focus();
 }
 
 /** @param {import("../state/chats.js").Conversation[]} chats @returns {[string, import("../state/chats.js").Conversation[]][]} */
 function byDay(chats) {
   const today = new Date().setHours(0, 0, 0, 0);
   const groups = new Map();
-  for (const chat of chats) {
+  const pinned = chats.filter((chat) => chat.pinned);
+  if (pinned.length) groups.set("Pinned", pinned);
+  for (const chat of chats.filter((each) => !each.pinned)) {
     const age = Math.ceil((today - chat.updated) / DAY_MS);
     const name = age <= 0 ? "Today" : age === 1 ? "Yesterday" : age < 31 ? "This month" : "Earlier";
     groups.set(name, [...(groups.get(name) ?? []), chat]);

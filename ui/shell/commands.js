@@ -3,7 +3,7 @@
 import { CONTROL } from "../parts/sending.js";
 import { go, openReference } from "../router.js";
 import { actions } from "../state/actions.js";
-import { list } from "../state/chats.js";
+import { list, open, pin } from "../state/chats.js";
 import { fields as configFields } from "../state/config.js";
 import { presets, take } from "../state/presets.js";
 import { titles } from "../state/search.js";
@@ -64,6 +64,7 @@ function own() {
     { label: "New chat", keys: `${CONTROL} Shift O`, act: startNew },
     { label: "Search all chats", keys: `${CONTROL} Shift F`, act: searchChats },
     { label: "Settings of this chat", keys: `${CONTROL} .`, act: () => inPanel("settings").then(() => focusOn("#system")) },
+    ...(open.value.updated ? [{ label: open.value.pinned ? "Unpin this chat" : "Pin this chat", about: open.value.title, act: () => pin(open.value) }] : []),
     { label: "Keys", keys: "?", words: "shortcuts help", act: () => (dialog.value = "keys") },
     { label: "Theme: light", act: () => setLook({ theme: "light" }) },
     { label: "Theme: dark", act: () => setLook({ theme: "dark" }) },

@@ -17,6 +17,7 @@ const GROUPS = [
     [[CONTROL, "Shift", "F"], "search all chats"],
     [["Alt", "1", "…", "5"], "views, in the order of the rail"],
     [["J", "or", "K"], "next, previous in a list"],
+    [["P"], "pin a chat of the list, or no longer"],
     [["?"], "this list"],
     [["Esc"], "close, else stop, else leave the field"],
   ]],

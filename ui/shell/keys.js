@@ -68,6 +68,7 @@ function act(event, views) {
   if (key === "?") return open("keys");
   if (key === "/") return toPrompt();
   if ((key === "j" || key === "k") && target.closest(LISTS)) return step(target, key === "j" ? 1 : -1);
+  if (key === "p") return pinRow(target);
   return false;
 }
 
@@ -118,6 +119,13 @@ function scroll(isToEnd) {
   const place = document.querySelector(".transcript");
   place?.scrollTo({ top: isToEnd ? place.scrollHeight : 0, behavior: "instant" });
   return Boolean(place);
+}
+
+/** The chat whose row that is of goes above the others, or back. @param {HTMLElement} target */
+function pinRow(target) {
+  const button = /** @type {HTMLElement | null | undefined} */ (target.closest(".list li")?.querySelector(".pin"));
+  button?.click();
+  return Boolean(button);
 }
 
 /** To the next or the previous row of a list. @param {HTMLElement} target @param {number} by */

@@ -8,7 +8,7 @@ import { keeping } from "./session.js";
 
 /** The path up to that turn as a conversation of its own. Returns its id. @param {import("./turn.js").Turn[]} path */
 export async function branch(path) {
-  const conversation = { ...open.value, id: newId(), created: Date.now(), updated: Date.now() };
+  const conversation = { ...open.value, id: newId(), created: Date.now(), updated: Date.now(), pinned: undefined };
   /** @type {stored.TurnRecord[]} */
   const copies = [];
   for (const turn of path) {

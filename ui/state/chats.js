@@ -97,6 +97,11 @@ export async function change(changes, conversation = open.value) {
   tell({ kind: "chat", chat: changed });
 }
 
+/** Puts a chat above all others, or back among them. @param {Conversation} chat */
+export function pin(chat) {
+  return change({ pinned: chat.pinned ? undefined : Date.now() }, chat.id === open.value.id ? open.value : chat);
+}
+
 /** That one is kept no more, by this tab or another one. @param {string} id */
 export function forget(id) {
   for (const run of running.value.values()) if (run.turn.record.conversation === id) run.stop();
@@ -133,9 +138,11 @@ async function keepAnew() {
 /** @param {number} limit */
 function readList(limit) {
   return keeping(async () => {
-    const found = await conversations.readNewest(limit + 1);
+    const [found, pinned] = await Promise.all([conversations.readNewest(limit + 1), conversations.readPinned()]);
     hasMore.value = found.length > limit;
-    list.value = found.slice(0, limit);
+    const newest = found.slice(0, limit);
+    // The pinned ones are there whatever their age.
+    list.value = [...newest, ...pinned.filter(({ id }) => !newest.some((each) => each.id === id))];
   });
 }
 
@@ -176,6 +183,6 @@ function takeAll(messages) {
   batch(() => {
     messages.forEach(take);
     hasMore.value ||= list.value.length > length;
-    list.value = list.value.slice(0, length);
+    list.value = list.value.filter(({ pinned }, at) => pinned || at < length);
   });
 }

@@ -5,7 +5,7 @@ import { filesOf, forget } from "./drafts.js";
 
 /**
  * @typedef {{id: string, title: string, head: string | null, settings: Record<string, any>, created: number,
- *   updated: number, preview: string, v: 1}} Conversation
+ *   updated: number, preview: string, pinned?: number, v: 1}} Conversation pinned: since when, in ms since 1970
  */
 
 /**
@@ -27,6 +27,12 @@ export async function readNewest(limit) {
       cursor.continue();
     };
   });
+}
+
+/** Those that are pinned, however old. @returns {Promise<Conversation[]>} */
+export async function readPinned() {
+  const store = (await database.open()).transaction("conversations").objectStore("conversations");
+  return database.result(store.index("pinned").getAll());
 }
 
 /** @param {string} id @returns {Promise<Conversation | undefined>} */

@@ -1,7 +1,7 @@
 // The database of this browser: opened once, six verbs. Knows stores and keys, not what is in them.
 
 const NAME = "ignis";
-const VERSION = 1;
+const VERSION = 2;
 /** So long nobody waits for what is only to be kept. What opens after it is used from then on. */
 const OPEN_MS = 10_000;
 
@@ -19,7 +19,7 @@ export function whenCleared(work) {
 export function open() {
   opening ??= new Promise((resolve, reject) => {
     const request = indexedDB.open(NAME, VERSION);
-    request.onupgradeneeded = () => lay(request.result);
+    request.onupgradeneeded = ({ oldVersion }) => lay(request, oldVersion);
     const timer = setTimeout(() => reject(new Error("it does not open its database")), OPEN_MS);
     request.onsuccess = () => {
       clearTimeout(timer);
@@ -44,8 +44,15 @@ function clear() {
   isCleared = true;
 }
 
+/** What each version has more than the one before. @param {IDBOpenDBRequest} request @param {number} before the version that there was */
+function lay({ result: database, transaction }, before) {
+  if (before < 1) layFirst(database);
+  // Only those that have it are in it.
+  if (before < 2) transaction?.objectStore("conversations").createIndex("pinned", "pinned");
+}
+
 /** @param {IDBDatabase} database */
-function lay(database) {
+function layFirst(database) {
   database.createObjectStore("conversations", { keyPath: "id" }).createIndex("updated", "updated");
   database.createObjectStore("turns", { keyPath: "id" }).createIndex("conversation", "conversation");
   database.createObjectStore("pieces", { keyPath: ["turn", "n"] });

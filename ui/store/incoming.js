@@ -80,6 +80,7 @@ function conversationOf(fields, parameters) {
     // What is to come would be the newest for as long.
     updated: Math.min(fields.number("updated"), Date.now()),
     preview: fields.text("preview", "").slice(0, MAX_TITLE),
+    ...(fields.value.pinned ? { pinned: fields.number("pinned") } : {}),
     v: 1,
   };
 }
