@@ -98,7 +98,8 @@ def texts_of(page: Page) -> list[str]:
 def drawn(page: Page) -> list[str]:
     """Waits until all that came is drawn, which is a moment after the state that it ended in; returns the texts."""
     came = page.evaluate(
-        """async () => { const { open } = await import("/ui/state/compare.js");
+        # By the place of the page's own files: the server may be gone.
+        """async () => { const { open } = await import(document.scripts[1].src + "/../state/compare.js");
         return open.value.lanes.value.map((lane) => lane.turn.value.record.text); }"""
     )
     comes_to(lambda: [text.split() for text in texts_of(page)], [text.split() for text in came])

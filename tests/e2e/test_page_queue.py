@@ -281,8 +281,9 @@ def test_what_waits_in_a_chat_that_is_not_opened_after_a_reload_is_sent_or_shown
         expect(page.locator(".queue")).to_contain_text(text)
     # The second is an old one by now: it goes at a word of the person.
     page.evaluate(
-        """async () => { const { waiting } = await import("/ui/state/waiting.js");
-        const { save } = await import("/ui/store/turns.js");
+        """async () => { const own = document.scripts[1].src;
+        const { waiting } = await import(`${own}/../state/waiting.js`);
+        const { save } = await import(`${own}/../store/turns.js`);
         await save({ ...waiting.value[1], created: Date.now() - 90_000 }); }"""
     )
     page.close()
