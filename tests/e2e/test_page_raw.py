@@ -88,6 +88,18 @@ def test_the_request_is_the_one_that_was_sent_and_the_answer_the_one_that_came(p
     assert raw(page) == [request, answer]
 
 
+def test_of_a_turn_that_went_on_the_request_is_what_was_new(page: Page) -> None:
+    frames: list[Any] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda data: frames.append(json.loads(data))))
+    for number, word in enumerate(("One.", "Two."), 1):
+        ask(page, f"Say exactly: {word}")
+        answered(page, number)
+    request, answer = raw(page)
+    assert request == {name: value for name, value in frames[1].items() if name != "stream_id"}
+    assert request["previous_response_id"] == answer["previous_response_id"] != answer["id"]
+    assert len(request["input"]) == 1
+
+
 def test_over_http_they_are_a_chat_completion(context: BrowserContext, story_server: Server) -> None:
     context.add_init_script(NO_SOCKET)
     page = open_page(context, story_server.port)

@@ -5,6 +5,8 @@ import { ApiError } from "./errors.js";
 import { generate } from "./generate.js";
 import { NoSocketError, socket } from "./socket.js";
 
+/** @typedef {import("./socket.js").ResponseBody} ResponseBody */
+
 /** What both kinds of request say alike. */
 const ALIKE = new Set([
   "model", "class", "temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty", "seed", "stop",
@@ -35,7 +37,7 @@ export async function* generateBeside(request, signal) {
  */
 export function asResponse({ messages, ...fields }) {
   if (messages.some((/** @type {any} */ { role, content, tool_calls: calls }) => typeof content !== "string" || calls || role === "tool")) return null;
-  /** @type {Record<string, any>} */
+  /** @type {ResponseBody} */
   const body = { input: messages.map((/** @type {any} */ { role, content }) => ({ role, content })) };
   for (const [name, value] of Object.entries(fields)) {
     if (name === "max_completion_tokens") body.max_output_tokens = value;
@@ -45,7 +47,7 @@ export function asResponse({ messages, ...fields }) {
   return body;
 }
 
-/** @param {object} body @param {AbortSignal} signal @returns {AsyncGenerator<import("./generate.js").GenerationEvent>} */
+/** @param {ResponseBody} body @param {AbortSignal} signal @returns {AsyncGenerator<import("./generate.js").GenerationEvent>} */
 async function* overSocket(body, signal) {
   for await (const event of socket.respond(body, signal)) {
     switch (event.type) {

@@ -8,10 +8,13 @@ const OPEN_MS = 4000;
 // The server keeps a stream's name for the life of the connection, and has 32 of them.
 const NUM_STREAMS = 16;
 const ENDS = new Set(["response.completed", "response.incomplete", "response.failed", "error"]);
+const LOST = "previous_response_not_found";
 
 /** There is no WebSocket to be had: the same can be asked over HTTP. */
 export class NoSocketError extends Error {}
 
+/** @typedef {{role: string, content: string}[]} Said */
+/** @typedef {{input: Said} & Record<string, any>} ResponseBody */
 /** @typedef {{messages: any[], wake: () => void, isOwed: boolean, isRead: boolean}} Stream isOwed: the server has still to end it; isRead:
  *   somebody still reads it */
 
@@ -21,19 +24,22 @@ class Socket {
   #key = "";
   /** @type {Map<string, Stream>} */
   #streams = new Map();
+  /** The last response of each stream, which the server keeps for this connection, with all that was said up to its end. @type {Map<string, {id: string, said: Said}>} */
+  #last = new Map();
   #names = Array.from({ length: NUM_STREAMS }, (_, at) => `page-${at}`);
   /** @type {((name: string) => void)[]} */
   #line = [];
 
   /**
    * Yields the server's events of one response, the last of them included. Raises NoSocketError where nothing was sent,
-   * an ApiError where the connection breaks, and the signal's reason.
-   * @param {object} body of a response, without a stream @param {AbortSignal} signal
+   * an ApiError where the connection breaks, and the signal's reason. What goes on from the last response of a stream is
+   * asked on it, and says only what is new.
+   * @param {ResponseBody} body without a stream @param {AbortSignal} signal
    * @returns {AsyncGenerator<any>}
    */
   async *respond(body, signal) {
     const socket = await this.#open();
-    const name = this.#names.pop() ?? (await new Promise((/** @type {(name: string) => void} */ resolve) => this.#line.push(resolve)));
+    const name = this.#nameFor(body.input) ?? (await new Promise((/** @type {(name: string) => void} */ resolve) => this.#line.push(resolve)));
     /** @type {Stream} */
     const stream = { messages: [], wake: () => {}, isOwed: false, isRead: true };
     this.#streams.set(name, stream);
@@ -44,8 +50,14 @@ class Socket {
     signal.addEventListener("abort", stop, { once: true });
     try {
       signal.throwIfAborted();
-      stream.isOwed = true;
-      socket.send(JSON.stringify({ ...body, type: "response.create", stream_id: name, store: false }));
+      const ask = (/** @type {object} */ what) => {
+        stream.isOwed = true;
+        socket.send(JSON.stringify({ ...what, type: "response.create", stream_id: name, store: false }));
+      };
+      const last = this.#last.get(name);
+      this.#last.delete(name);
+      let isShort = Boolean(last && isBegunBy(body.input, last.said));
+      ask(isShort && last ? { ...body, previous_response_id: last.id, input: body.input.slice(last.said.length) } : body);
       for (;;) {
         signal.throwIfAborted();
         if (!stream.messages.length) {
@@ -54,6 +66,12 @@ class Socket {
           continue;
         }
         const message = stream.messages.shift();
+        if (isShort && message.type === "error" && message.error.code === LOST) {
+          isShort = false;
+          ask(body);
+          continue;
+        }
+        if (ENDS.has(message.type)) this.#note(name, body.input, message.response);
         yield message;
         if (ENDS.has(message.type)) return;
       }
@@ -66,6 +84,23 @@ class Socket {
   }
 
   // --- Internal
+
+  /** A stream that is free: the one that this goes on from, else that which was not used for longest. @param {Said} input @returns {string | undefined} */
+  #nameFor(input) {
+    const at = this.#names.findIndex((name) => isBegunBy(input, this.#last.get(name)?.said));
+    return this.#names.splice(Math.max(0, at), 1)[0];
+  }
+
+  /**
+   * Keeps what a response said, where the page will say it in the same way: an answer that was thought about has its
+   * thoughts at the server, and none in the page's history.
+   * @param {string} name @param {Said} input @param {any} response
+   */
+  #note(name, input, response) {
+    const [item, ...others] = response?.output ?? [];
+    if (others.length || item?.type !== "message" || item.content.length !== 1 || response.status === "failed") return;
+    this.#last.set(name, { id: response.id, said: [...input, { role: "assistant", content: item.content[0].text }] });
+  }
 
   #open() {
     if (this.#opening && this.#key !== client.key) this.#opening.then((socket) => socket.close(), () => {});
@@ -97,6 +132,7 @@ class Socket {
       made.onclose = () => {
         clearTimeout(timer);
         refuse();
+        this.#last.clear();
         for (const [name, stream] of this.#streams) {
           if (stream.isRead) stream.wake();
           else this.#release(name);
@@ -127,6 +163,11 @@ class Socket {
     client.lost();
     return new ApiError("The connection ended before the answer did", { code: "stream_cut" });
   }
+}
+
+/** Whether there is more in it than that, and that is how it begins. @param {Said} input @param {Said} [said] */
+function isBegunBy(input, said) {
+  return said !== undefined && said.length < input.length && said.every(({ role, content }, at) => input[at].role === role && input[at].content === content);
 }
 
 export const socket = new Socket();

@@ -13,8 +13,11 @@ export function leanOf({ output, ...rest }, { text, reasoning }) {
 }
 
 /** Where the request went, and what it said. @param {TurnRecord} record */
-export function sentOf({ request, isBySocket }) {
+export function sentOf({ request, isBySocket, received }) {
   const body = isBySocket ? asResponse(request) : null;
+  const last = received?.previous_response_id;
+  // What went on from an answer said only what came after it.
+  if (body && last) Object.assign(body, { previous_response_id: last, input: body.input.slice(1 + body.input.findLastIndex((/** @type {any} */ { role }) => role === "assistant")) });
   return body
     ? { to: "WebSocket /v1/responses", body: { type: "response.create", ...body, store: false } }
     : { to: "POST /v1/chat/completions", body: bodyOf(request) };
