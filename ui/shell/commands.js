@@ -75,6 +75,7 @@ function own() {
     ...presets.value.map(({ id, name }) => ({ label: `Preset: ${name}`, about: "for the open chat", act: () => take(id) })),
     { label: "Export all chats as JSON", act: exportAll },
     { label: "Import chats…", act: chooseChats },
+    ...(list.value.length ? [{ label: "Delete all chats…", words: "clear remove", act: () => (dialog.value = "clear") }] : []),
     ...(loaded.value ? [{ label: "Unload the model", act: unload }] : []),
     ...(models.value.length ? [{ label: loaded.value ? "Reload the model" : "Load the model", act: reload }] : []),
     { label: "Enter the API key", act: () => (isKeyWanted.value = true) },

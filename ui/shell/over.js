@@ -10,6 +10,7 @@ import { Fence } from "./fence.js";
 import { keepFocus } from "./focus.js";
 import { listen } from "./keys.js";
 
+const ClearChats = later(async () => (await import("./clear-chats.js")).ClearChats);
 const Incoming = later(async () => (await import("./incoming.js")).Incoming);
 const KeySheet = later(async () => (await import("./key-sheet.js")).KeySheet);
 const Palette = later(async () => (await import("./palette.js")).Palette);
@@ -23,5 +24,6 @@ export function Over({ views }) {
       ${incoming.value && html`<${Incoming} />`}
       ${dialog.value === "palette" && html`<${Palette} views=${views} />`}
       ${dialog.value === "keys" && html`<${KeySheet} />`}
+      ${dialog.value === "clear" && html`<${ClearChats} />`}
     <//>`;
 }

@@ -35,7 +35,7 @@ const turned = signal(0);
 /** Which tab of the panel beside a chat is open. */
 export const panelTab = signal("settings");
 /** What lies over the page as a dialog. */
-export const dialog = signal(/** @type {"palette" | "keys" | null} */ (null));
+export const dialog = signal(/** @type {"palette" | "keys" | "clear" | null} */ (null));
 /** When the connection was lost, in ms since 1970; null while there is one. */
 export const lostAt = signal(/** @type {number | null} */ (null));
 export const isKeyWanted = signal(false);
