@@ -40,11 +40,12 @@ class Halt:
                 with contextlib.suppress(OSError):
                     socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
-    def watch(self, connected: socket.socket) -> None:
-        """Has a stop end the connection, or the making of it, whoever waits for it. Raises StoppedError once it was
-        stopped."""
-        with self._lock:
-            self._sockets.add(connected)
+    def watch(self, connected: socket.socket | None) -> None:
+        """Has a stop end the connection, or the making of it, whoever waits for it; None: there is none yet. Raises
+        StoppedError once it was stopped."""
+        if connected is not None:
+            with self._lock:
+                self._sockets.add(connected)
         self.check()
 
     def check(self) -> None:

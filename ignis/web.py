@@ -2,13 +2,14 @@
 
 import base64
 import contextlib
+import queue
 import socket
 import ssl
 import threading
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from email.message import Message
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -31,7 +32,10 @@ HEAD_LIMIT_S = 60.0
 _MAX_DIGITS = 18
 _RETRIED = frozenset({408, 425, 429})
 
-OnSocket = Callable[[socket.socket], None]
+OnSocket = Callable[[socket.socket | None], None]
+_LOOK_S = 0.1
+_Address = tuple[int, int, int, str, tuple[Any, ...]]
+"""As socket.getaddrinfo has it."""
 
 
 class RefusedError(DownloadError):
@@ -91,7 +95,8 @@ def open_address(
 
     Args:
         on_socket: called with each connection's socket before it connects, again once it has, and with that of TLS
-            before its handshake. What it raises is passed on.
+            before its handshake; with None now and then while the address of a name is waited for. What it raises is
+            passed on.
         authorization: sent to the address' own origin alone, wherever that redirects to.
         timeout_s: for the connection, and then for every read.
 
@@ -164,8 +169,8 @@ def redact(url: str) -> str:
 
 
 class _HeadWatch:
-    """Called with the sockets of each connection that is made for an answer; ends them when its head does not come in
-    time."""
+    """Called with the sockets of each connection that is made for an answer, None while that waits for a name; ends it
+    when the answer's head does not come in time."""
 
     def __init__(self, on_socket: OnSocket) -> None:
         self._on_socket = on_socket
@@ -181,8 +186,11 @@ class _HeadWatch:
         self._timer.cancel()
         self._sockets.clear()
 
-    def __call__(self, connected: socket.socket) -> None:
-        self._sockets.append(connected)
+    def __call__(self, connected: socket.socket | None) -> None:
+        if connected is not None:
+            self._sockets.append(connected)
+        elif self.is_late:
+            raise TimeoutError
         self._on_socket(connected)
 
     def _end(self) -> None:
@@ -247,7 +255,7 @@ def _connected(
     """Connects as socket.create_connection does, and tells of each socket before that, so that another thread may end
     it: nobody may ever answer."""
     failure = OSError("the name has no address")
-    for family, kind, protocol, _, place in socket.getaddrinfo(*address, 0, socket.SOCK_STREAM):
+    for family, kind, protocol, _, place in _look_up(address, on_socket):
         try:
             connected = socket.socket(family, kind, protocol)
         except OSError as error:
@@ -270,6 +278,27 @@ def _connected(
             connected.close()
             raise
     raise failure
+
+
+def _look_up(address: tuple[str, int], on_socket: OnSocket) -> Sequence[_Address]:
+    """Looks a name up in a thread of its own: nothing stops the system's resolver, and nobody has to wait for it."""
+    found: queue.SimpleQueue[Sequence[_Address] | Exception] = queue.SimpleQueue()
+
+    def look() -> None:
+        try:
+            found.put(socket.getaddrinfo(*address, 0, socket.SOCK_STREAM))
+        except Exception as error:
+            found.put(error)
+
+    threading.Thread(target=look, name="lookup", daemon=True).start()
+    while True:
+        with contextlib.suppress(queue.Empty):
+            addresses = found.get(timeout=_LOOK_S)
+            break
+        on_socket(None)
+    if isinstance(addresses, Exception):
+        raise addresses
+    return addresses
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

@@ -492,7 +492,7 @@ def test_a_stop_ends_the_making_of_a_connection_that_nobody_answers(tmp_path: Pa
             filling.setblocking(False)
             filling.connect_ex(listener.getsockname())
 
-        def watch(made: socket.socket) -> None:
+        def watch(made: socket.socket | None) -> None:
             halt.watch(made)
             if scheme == "http" or isinstance(made, ssl.SSLSocket):
                 is_making.set()
@@ -506,6 +506,44 @@ def test_a_stop_ends_the_making_of_a_connection_that_nobody_answers(tmp_path: Pa
         with pytest.raises(StoppedError):
             fetching.result(5)
         assert left_in(tmp_path) == set()
+
+
+@pytest.fixture
+def silent_resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """It answers nobody. Set as soon as it is asked."""
+    is_asked, is_over = threading.Event(), threading.Event()
+
+    def resolve(*_asked: object) -> list[object]:
+        is_asked.set()
+        is_over.wait(60)
+        return []
+
+    with monkeypatch.context() as patching:
+        patching.setattr(socket, "getaddrinfo", resolve)
+        yield is_asked
+    is_over.set()
+
+
+def test_a_stop_ends_the_wait_for_a_name_that_nobody_finds(tmp_path: Path, silent_resolver: threading.Event) -> None:
+    halt = Halt()
+    client = HubClient.from_config(DownloadConfig(endpoint="http://hub.example"), {}, on_socket=halt.watch)
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        fetching = threads.submit(fetch_file, FILE, tmp_path, client, lambda *_: None, halt)
+        assert silent_resolver.wait(20)
+        halt.stop()
+        with pytest.raises(StoppedError):
+            fetching.result(10)
+    # The part is nobody's any more: the next fetch does not wait for this one.
+    assert left_in(tmp_path) == set()
+
+
+def test_a_name_that_nobody_finds_is_given_up(
+    tmp_path: Path, silent_resolver: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ignis.web.HEAD_LIMIT_S", 0.2)
+    client = HubClient.from_config(DownloadConfig(endpoint="http://hub.example"), {})
+    with pytest.raises(DownloadError, match="no answer was whole after 0 s"):
+        fetch_file(FILE, tmp_path, client, lambda *_: None, Halt(), lambda _: None)
 
 
 def test_a_name_is_reached_by_the_address_that_answers(
