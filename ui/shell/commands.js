@@ -69,6 +69,8 @@ function own() {
     { label: "Theme: light", act: () => setLook({ theme: "light" }) },
     { label: "Theme: dark", act: () => setLook({ theme: "dark" }) },
     { label: "Theme: the system’s", act: () => setLook({ theme: "auto" }) },
+    { label: "Density: comfortable", act: () => setLook({ density: "comfortable" }) },
+    { label: "Density: compact", act: () => setLook({ density: "compact" }) },
     { label: "Text: larger", about: `${textSize} %`, act: () => setLook({ textSize: Math.min(MAX_TEXT, textSize + STEP_TEXT) }) },
     { label: "Text: smaller", about: `${textSize} %`, act: () => setLook({ textSize: Math.max(MIN_TEXT, textSize - STEP_TEXT) }) },
     { label: `Single letters: ${hasLetters ? "off" : "on"}`, words: "keys", act: () => setLook({ hasLetters: !hasLetters }) },

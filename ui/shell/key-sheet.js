@@ -54,11 +54,12 @@ const GROUPS = [
 ];
 
 export function KeySheet() {
-  const { hasLetters, textSize, theme } = look.value;
+  const { density, hasLetters, textSize, theme } = look.value;
   return html`<${Dialog} label="Keys" kind="keys" onClose=${() => (dialog.value = null)}>
     <div class="key-options">
       <label class="check"><input type="checkbox" id="letters" checked=${hasLetters} onChange=${(/** @type {any} */ event) => setLook({ hasLetters: event.target.checked })} />Single letters and signs act</label>
       <${Segments} name="theme" label="Theme" options=${[["auto", "System’s"], ["light", "Light"], ["dark", "Dark"]]} value=${theme} onPick=${(/** @type {string} */ picked) => setLook({ theme: picked })} />
+      <${Segments} name="density" label="Density" options=${[["comfortable", "Comfortable"], ["compact", "Compact"]]} value=${density} onPick=${(/** @type {string} */ picked) => setLook({ density: picked })} />
       <label class="text-size">Text ${textSize} %<input class="range" type="range" id="text-size" min=${MIN_TEXT} max=${MAX_TEXT} step="5" value=${textSize}
         style=${{ "--share": `${(100 * (textSize - MIN_TEXT)) / (MAX_TEXT - MIN_TEXT)}%` }} onInput=${(/** @type {any} */ event) => setLook({ textSize: event.target.valueAsNumber })} /></label>
     </div>

@@ -4,10 +4,11 @@ import { ApiError, isAbort } from "../api/errors.js";
 import { generateBeside } from "../api/beside.js";
 import { readPieces, savePiece } from "../store/turns.js";
 import { signal } from "../vendor/signals-core.js";
+import { contact } from "./contact.js";
 import { newId } from "./ids.js";
 import { Replay } from "./replay.js";
 import { noteAnswer } from "./server.js";
-import { contact, keeping } from "./session.js";
+import { keeping } from "./session.js";
 import { clock, lengthsOf, newsOf, recordOf, timesFromNow, Turn } from "./turn.js";
 
 /** @typedef {import("../store/runs.js").LaneRecord} LaneRecord */

@@ -4,11 +4,12 @@ import { ApiError, isAbort } from "../api/errors.js";
 import { generateBeside } from "../api/beside.js";
 import { hear, tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
+import { contact } from "./contact.js";
 import { leanOf } from "./exchange.js";
 import { Replay } from "./replay.js";
 import { enter, leave } from "./running.js";
 import { noteAnswer } from "./server.js";
-import { announce, contact, isConnected, keeping } from "./session.js";
+import { announce, isConnected, keeping } from "./session.js";
 import { clock, lengthsOf, newsOf, timesFromNow } from "./turn.js";
 import { OLD_MS } from "./waiting.js";
 

@@ -1,7 +1,7 @@
 // This tab: where it is, how it looks, its key, its connection.
 
 import { client } from "../api/client.js";
-import { computed, effect, signal } from "../vendor/signals-core.js";
+import { computed, signal } from "../vendor/signals-core.js";
 
 const LOOK = "ignis.look";
 const KEY = "ignis.key";
@@ -21,7 +21,7 @@ const UNSENDABLE = /[^\x20-\x7e\xa0-\xff]/u;
 
 /** @typedef {{view: string, path: string[]}} Route */
 
-const defaults = { theme: "auto", textSize: 100, hasLetters: true, isPanelOpen: true, isListOpen: true };
+const defaults = { theme: "auto", density: "comfortable", textSize: 100, hasLetters: true, isPanelOpen: true, isListOpen: true };
 /** What stands beside a chat: where the page is narrower, it lies over it. */
 const BESIDE = /** @type {const} */ ({ list: { narrow: "(max-width: 69.99rem)", flag: "isListOpen" }, panel: { narrow: "(max-width: 79.99rem)", flag: "isPanelOpen" } });
 
@@ -110,7 +110,7 @@ export function showBeside(name, isShown = !isBeside(name)) {
 export function setLook(changes) {
   look.value = { ...look.value, ...changes };
   keepWord("localStorage", LOOK, JSON.stringify(look.value));
-  document.documentElement.dataset.theme = look.value.theme;
+  Object.assign(document.documentElement.dataset, { theme: look.value.theme, density: look.value.density });
   document.documentElement.style.fontSize = look.value.textSize === 100 ? "" : `${look.value.textSize}%`;
 }
 
@@ -141,16 +141,6 @@ export async function sending(work) {
     if (!(error instanceof SyntaxError)) throw error;
     refusal.value = error.message;
   }
-}
-
-/** Returns once there is a server, or it is aborted. @param {AbortSignal} aborted */
-export async function contact(aborted) {
-  let end = () => {};
-  await new Promise((resolve) => {
-    aborted.addEventListener("abort", resolve);
-    end = effect(() => void ((isConnected.value || aborted.aborted) && resolve(0)));
-  });
-  end();
 }
 
 /** A word that a store of the browser keeps. @param {"localStorage" | "sessionStorage"} store @param {string} name @returns {string | null} */
