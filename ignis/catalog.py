@@ -1,5 +1,6 @@
 """The models that ignis knows by name: what is shipped, and the operator's own file. Fetches and loads none."""
 
+import contextlib
 import enum
 import json
 import re
@@ -17,7 +18,7 @@ from ignis.config_values import rule
 from ignis.download import WantedFile
 from ignis.errors import ConfigError
 from ignis.hub import HubFile, is_repository
-from ignis.pinned import verified
+from ignis.pinned import differs, verified
 from ignis.regular_file import read_regular
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -40,7 +41,7 @@ class Presence(enum.Enum):
     PARTIAL = "partial"
     ABSENT = "absent"
     FOREIGN = "foreign"
-    """A file of its name has another size."""
+    """A file of its name has another size, or is no file."""
     UNREADABLE = "unreadable"
     """The server may not look into its folder."""
 
@@ -103,7 +104,7 @@ class CatalogModel:
         folder, num_whole, is_begun = self.folder(models), 0, False
         for file in self.files:
             try:
-                if (folder / file.name).stat().st_size != file.size_bytes:
+                if differs(file, (folder / file.name).stat()) is not None:
                     return Presence.FOREIGN
                 num_whole += 1
             except (FileNotFoundError, NotADirectoryError):
@@ -114,6 +115,15 @@ class CatalogModel:
         if num_whole == len(self.files):
             return Presence.COMPLETE
         return Presence.PARTIAL if num_whole or is_begun else Presence.ABSENT
+
+    def foreign(self, models: Path) -> str:
+        """Says which file has the name of one and is another; nothing where the sizes tell of none."""
+        for file in self.files:
+            with contextlib.suppress(OSError):
+                other = differs(file, (self.folder(models) / file.name).stat())
+                if other is not None:
+                    return f"{file.name} {other}"
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ def _list(words: list[str]) -> int:
         print("\n".join(catalog.models))
         return 0
     rows = [_facts(entry, catalog, config) for entry in catalog.models.values()]
-    rows += [_local_facts(model) for model in _locals(catalog, config)]
+    rows += [_local_facts(model, catalog, config) for model in _locals(catalog, config)]
     if is_json:
         print(json.dumps(rows, indent=2))
         return 0
@@ -76,7 +76,9 @@ def _list(words: list[str]) -> int:
         if row["is_local"]:
             print(f"{row['id']}  {row['format']}, {size}, local, {row['presence']}: {row['path']}")
         else:
-            print(f"{row['id']}  {row['title']}, {row['licence'] or 'licence not stated'}, {size}, {row['presence']}")
+            why = f" ({row['reason']})" if row["reason"] else ""
+            licence = row["licence"] or "licence not stated"
+            print(f"{row['id']}  {row['title']}, {licence}, {size}, {row['presence']}{why}")
     return 0
 
 
@@ -85,7 +87,7 @@ def _info(words: list[str]) -> int:
     config, catalog, ids = _read(words)
     own = {model.name: model for model in _locals(catalog, config)} if set(ids) - set(catalog.models) else {}
     rows = [
-        _local_facts(own[id]) | {"files": []}
+        _local_facts(own[id], catalog, config) | {"files": []}
         if id in own
         else _facts(catalog.models[id], catalog, config)
         | {"files": [{"name": f.name, "bytes": f.size_bytes, "sha256": f.sha256} for f in catalog.models[id].files]}
@@ -174,6 +176,7 @@ def _facts(entry: CatalogModel, catalog: Catalog, config: Config) -> dict[str, A
         "origin": entry.origin,
         "size_bytes": entry.size_bytes,
         "presence": presence.value,
+        "reason": entry.foreign(config.download.path) if presence is Presence.FOREIGN else "",
         "path": str(entry.path(config.download.path)) if presence is Presence.COMPLETE else None,
     }
 
@@ -195,9 +198,21 @@ def _warn_unreadable(folder: Path, error: OSError) -> None:
     )
 
 
-def _local_facts(model: LocalModel) -> dict[str, Any]:
-    """As _facts; what only its files could say is left empty, for none is opened."""
-    presence = Presence.COMPLETE if os.path.exists(model.path) else Presence.ABSENT
+def _local_facts(model: LocalModel, catalog: Catalog, config: Config) -> dict[str, Any]:
+    """As _facts; what only its files could say is left empty, for none is opened.
+
+    In the place of a catalog's model it is a foreign one: its own, or half of the catalog's.
+    """
+    reason = next(
+        (
+            f"not the catalog's: {entry.foreign(config.download.path)}"
+            for entry in catalog.models.values()
+            if os.path.realpath(entry.path(config.download.path)) == os.path.realpath(model.path)
+            and entry.presence(config.download.path) is Presence.FOREIGN
+        ),
+        "",
+    )
+    presence = Presence.FOREIGN if reason else Presence.COMPLETE if os.path.exists(model.path) else Presence.ABSENT
     return {
         "id": model.name,
         "title": model.name,
@@ -213,6 +228,7 @@ def _local_facts(model: LocalModel) -> dict[str, Any]:
         "origin": "",
         "size_bytes": model.size_bytes(),
         "presence": presence.value,
+        "reason": reason,
         "path": str(model.path),
     }
 

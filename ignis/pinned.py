@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from ignis.errors import ModelFileError
 from ignis.halt import Halt
-from ignis.regular_file import clear_odd, read_regular
+from ignis.regular_file import clear_odd, kind_of, read_regular
 
 BLOCK_BYTES = 1 << 20
 _LOCK_LOOK_S = 0.1
@@ -48,11 +48,11 @@ def verified(wanted: PinnedFile, folder: Path) -> Path | None:
     path = folder / wanted.name
     try:
         status = path.stat()
-        if status.st_size != wanted.size_bytes:
+        other = differs(wanted, status)
+        if other is not None:
             # Not hashed: whoever has a model of their own under this name pays for it at every look.
             raise ModelFileError(
-                f"{path} is not the catalog's file: it has {status.st_size} bytes, not {wanted.size_bytes};"
-                f" move it away, and the right one is fetched"
+                f"{path} is not the catalog's file: it {other}; move it away, and the right one is fetched"
             )
         stamp = _Stamp.of(path, status)
         found = stamp.read()
@@ -73,6 +73,14 @@ def verified(wanted: PinnedFile, folder: Path) -> Path | None:
             f" move it away, and the right one is fetched"
         )
     return path
+
+
+def differs(wanted: PinnedFile, status: os.stat_result) -> str | None:
+    """What a file is that has the name and cannot be it, as far as its kind and size say; None where it may be."""
+    kind = kind_of(status.st_mode)
+    if kind is not None:
+        return f"is {kind}"
+    return None if status.st_size == wanted.size_bytes else f"has {status.st_size} bytes, not {wanted.size_bytes}"
 
 
 def forget(wanted: PinnedFile, folder: Path) -> None:
@@ -102,7 +110,7 @@ def remove(wanted: PinnedFile, folder: Path) -> list[Path]:
     path = folder / wanted.name
     gone = []
     try:
-        is_ours = path.exists() and path.stat().st_size == wanted.size_bytes
+        is_ours = path.exists() and differs(wanted, path.stat()) is None
         ends = (".part", ".wheel.part", ".verified", ".verified.part") + (("",) if is_ours else ())
         for file in (folder / f"{wanted.name}{end}" for end in ends):
             if file.exists():

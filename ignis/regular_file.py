@@ -5,6 +5,14 @@ import os
 import stat
 from pathlib import Path
 
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
 
 def read_regular(file: Path, limit_bytes: int) -> bytes:
     """Returns what the file holds. Blocks for no longer than its disk.
@@ -22,6 +30,11 @@ def read_regular(file: Path, limit_bytes: int) -> bytes:
     if len(content) > limit_bytes:
         raise ValueError(f"it has {max(status.st_size, len(content))} bytes, at most {limit_bytes} are read")
     return content
+
+
+def kind_of(mode: int) -> str | None:
+    """What a file is, by its st_mode, as a person says it; None where it is a regular one."""
+    return None if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "no regular file")
 
 
 def clear_odd(file: Path) -> None:

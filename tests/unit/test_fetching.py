@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,7 @@ from ignis.fetching import fetch_model
 from ignis.halt import Halt, StoppedError
 from ignis.hub import HubFile
 from ignis.models.local import LocalModels
+from ignis.pinned import PinnedFile, remove, verified
 from tests.fakes.mirror import Handler, Mirror, reply, serving
 
 FILES = {"config.json": b"{}", "tokenizer.json": bytes(5000), "a.safetensors": bytes(range(256)) * 4096}
@@ -98,6 +101,61 @@ def test_what_is_here_is_listed(mirror: Mirror, tmp_path: Path, capsys: pytest.C
     assert presences() == {"smollm2-135m-instruct": "absent", "folder": "partial", "one": "complete"}
     (tmp_path / "models" / ONE).write_bytes(b"another")
     assert presences()["one"] == "foreign"
+
+
+def test_half_of_a_model_is_not_listed_as_whole_nor_as_a_model_of_ones_own(
+    mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = flags(mirror, tmp_path)
+    assert main(["model", "download", "one", "folder", *options]) == 0
+    os.truncate(tmp_path / "models" / ONE, 1000)
+    os.truncate(tmp_path / "models" / "folder" / "b.safetensors", 2000)
+    capsys.readouterr()
+    assert main(["model", "list", *options]) == 0
+    _, *lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(", ")[2] for line in lines] == [
+        "licence not stated, 3 MB, foreign (b.safetensors has 2000 bytes, not 2097152)",
+        "MIT, 1 MB, foreign (one.gguf has 1000 bytes, not 1048576)",
+        f"1 kB, local, foreign: {tmp_path}/models/one.gguf",
+        f"1 MB, local, foreign: {tmp_path}/models/folder",
+    ]
+    assert main(["model", "list", "--json", *options]) == 0
+    reasons = [row["reason"] for row in json.loads(capsys.readouterr().out)]
+    assert reasons[2:4] == ["one.gguf has 1000 bytes, not 1048576", f"not the catalog's: {reasons[2]}"]
+
+
+def test_what_is_no_file_is_told_by_what_it_is(
+    mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "models" / ONE
+    place.parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as listening:
+        for kind, put in {
+            "a FIFO": lambda: os.mkfifo(place),
+            "a folder": place.mkdir,
+            "a device": lambda: place.symlink_to("/dev/zero"),
+            "a socket": lambda: listening.bind(str(place)),
+        }.items():
+            put()
+            for command, status in {"list": 0, "verify": 1, "download": 1}.items():
+                words = ["model", command, *(["one"] if command != "list" else []), *flags(mirror, tmp_path)]
+                assert main(words) == status
+                told = capsys.readouterr()
+                assert f"is {kind}" in told.out + told.err
+            if place.is_dir():
+                place.rmdir()
+            else:
+                place.unlink()
+    assert mirror.asked == []
+
+
+def test_a_folder_is_nobodys_file_though_it_has_its_size(mirror: Mirror, tmp_path: Path) -> None:
+    place = tmp_path / "models" / ONE
+    place.mkdir(parents=True)
+    pin = PinnedFile(ONE, place.stat().st_size, "0" * 64)
+    with pytest.raises(ModelFileError, match="it is a folder"):
+        verified(pin, place.parent)
+    assert remove(pin, place.parent) == [] and place.is_dir()
 
 
 def test_models_of_ones_own_are_listed_as_local(
