@@ -97,7 +97,7 @@ class FirstModel:
         """Fetches it, where nobody at a terminal is against it, or waits until somebody else has. None: another model
         was loaded meanwhile."""
         try:
-            await self._keeper.check_need(entry.id, entry.least_bytes)
+            await self._keeper.check_need(entry.id, entry.least_bytes, entry.architecture)
         except IgnisError as error:
             self._fail(error, None)
             return None

@@ -11,7 +11,7 @@ from ignis.api.schema.models import CatalogEntry, DownloadRequest, ModelCatalog
 from ignis.downloads import Downloads
 from ignis.exchange import Exchange
 
-CheckNeed = Callable[[str, int], Awaitable[None]]
+CheckNeed = Callable[[str, int, str], Awaitable[None]]
 
 PREFIX = "/v1/models/download/"
 _ACCEPTED = 202
@@ -21,7 +21,7 @@ class CatalogRoutes:
     """The endpoints."""
 
     def __init__(self, downloads: Downloads, check_need: CheckNeed, max_body_bytes: int) -> None:
-        """check_need: refuses a model, by its name, that takes more bytes than there could be."""
+        """check_need: refuses a model, by its name, that takes more bytes than there could be for its family."""
         self._downloads = downloads
         self._check_need = check_need
         self._max_body_bytes = max_body_bytes
@@ -35,7 +35,7 @@ class CatalogRoutes:
         read = await read_body(exchange, self._max_body_bytes, DownloadRequest)
         entry = self._downloads.entry(read.fields.model)
         if self._downloads.is_enabled:
-            await self._check_need(entry.id, entry.least_bytes)
+            await self._check_need(entry.id, entry.least_bytes, entry.architecture)
         download = self._downloads.start(entry.id)
         await exchange.respond(_ACCEPTED, msgspec.json.encode(progress_of(download)), headers=read.headers)
 

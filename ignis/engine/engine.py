@@ -146,13 +146,13 @@ class Engine:
         if self._loaded is not None:
             await self._loader.check_plan(self._loaded, checkpoint, settings)
 
-    async def check_need(self, name: str, need_bytes: int) -> None:
+    async def check_need(self, name: str, need_bytes: int, settings: EngineSettings) -> None:
         """Sees whether a load of so many bytes at least could ever be on this device; opens it where it is not yet.
 
         Raises:
             ModelTooLargeError: it could not, whatever else is unloaded.
         """
-        await self._loader.check_need(name, need_bytes, self._settings)
+        await self._loader.check_need(name, need_bytes, settings)
 
     def leave(self) -> None:
         """The model is to go: `submit` still takes what began before, and whoever reads the state lets no more in."""

@@ -148,9 +148,10 @@ class ModelKeeper:
             reload.settle()
         return needs_none
 
-    async def check_need(self, name: str, need_bytes: int) -> None:
-        """Raises ModelTooLargeError: a load of so many bytes could never be on this device."""
-        await self._engine.check_need(name, need_bytes)
+    async def check_need(self, name: str, need_bytes: int, family: str) -> None:
+        """Raises ModelTooLargeError: a load of so many bytes could never be on this device, by what the next one goes
+        by."""
+        await self._engine.check_need(name, need_bytes, self._loader.settings.of(family))
 
     def start_with(self, model: LocalModel) -> None:
         """The server's first model is here. It is loaded, unless another one was meanwhile: that serves on."""

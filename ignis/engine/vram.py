@@ -208,7 +208,7 @@ def check_need(name: str, need_bytes: int, device: DeviceInfo, settings: EngineS
     )
     raise ModelTooLargeError(
         f"{name} takes {shown_size(need_bytes)} of memory at least, and a load may have {shown_size(most)} here "
-        f"({bound}): take a smaller model",
+        f"({bound}): take a smaller model{'' if settings.budget_bytes is None else ', or raise vram.budget_bytes'}",
         "model",
     )
 

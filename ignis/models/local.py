@@ -53,7 +53,10 @@ class LocalModel:
         if self.seen is not None:
             return self.seen[0]
         if self.path.suffix != _GGUF:
-            return sum(_size_bytes(file) for file in _listed(self.path) if file.name.endswith((_GGUF, _SAFETENSORS)))
+            files = _listed(self.path)
+            # As it is opened: a GGUF file beside safetensors is no part of the folder's model.
+            weights = [file for file in files if file.name.endswith(_SAFETENSORS)]
+            return sum(map(_size_bytes, weights or (file for file in files if file.name.endswith(_GGUF))))
         stem = checkpoint_stem(self.path)
         parts = [file for file in _listed(self.path.parent) if file.name.endswith(_GGUF)]
         return sum(_size_bytes(file) for file in parts if checkpoint_stem(Path(file.name)) == stem)

@@ -13,6 +13,7 @@ import trio
 from ignis.engine.lifecycle import EngineState, LoadedModel
 from ignis.engine.load import LoadStatus
 from ignis.engine.mailbox import Mailbox
+from ignis.engine.settings import EngineSettings
 from ignis.errors import IgnisError, ModelTooLargeError
 from ignis.models.base import GgufVocabulary, SpecialTokens, VocabularyKind
 from ignis.scheduler.request import FinishReason, Submission, TokenEvent, TokenLogprob, Usage
@@ -119,9 +120,9 @@ class ScriptedEngine:
     async def look_at_memory(self) -> None:
         """Has no device."""
 
-    async def check_need(self, name: str, need_bytes: int) -> None:
+    async def check_need(self, name: str, need_bytes: int, settings: EngineSettings) -> None:
         await trio.lowlevel.checkpoint()
-        if need_bytes > self.most_bytes:
+        if need_bytes > (settings.budget_bytes or self.most_bytes):
             raise ModelTooLargeError(f"{name} takes {need_bytes} bytes", "model")
 
     def has_room(self, count: int) -> bool:

@@ -21,10 +21,12 @@ from ignis.catalog import load_catalog
 from ignis.clock import Clock, monotonic_s
 from ignis.config_fields import DownloadConfig
 from ignis.downloads import Download, Downloads, Note
+from ignis.engine.settings import LoadSettings
 from ignis.metrics import Metrics
 from ignis.progress import Rate
 from tests.fakes.exchange import FakeExchange
 from tests.fakes.mirror import Handler, Mirror, reply, serving
+from tests.settings import engine_settings
 from tests.unit.api.rig import Rig
 
 CATALOG, DOWNLOAD, EVENTS = "/v1/models/catalog", "/v1/models/download", "/v1/models/events"
@@ -123,6 +125,16 @@ async def test_a_model_that_could_never_be_loaded_is_not_fetched(mirror: Mirror,
         rig.engine.most_bytes = len(CONTENT)
         assert (await rig.answer("POST", DOWNLOAD, {"model": "one"})).status == 202
         assert (await over(rig))["state"] == "complete"
+
+
+async def test_what_could_be_loaded_is_asked_of_the_settings_that_the_next_load_goes_by(
+    mirror: Mirror, tmp_path: Path
+) -> None:
+    async with running(mirror, tmp_path) as rig:
+        for budget_bytes, status in ((len(CONTENT) - 1, 409), (None, 202)):
+            # Nothing was loaded since.
+            rig.keeper.ask_reload(LoadSettings(engine_settings(budget_bytes=budget_bytes)))
+            assert (await rig.answer("POST", DOWNLOAD, {"model": "one"})).status == status
 
 
 async def test_the_catalog_says_what_is_here(mirror: Mirror, tmp_path: Path) -> None:

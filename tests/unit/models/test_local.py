@@ -120,6 +120,13 @@ def test_a_split_file_is_one_model_of_all_its_parts(tmp_path: Path) -> None:
     assert models.find("big").size_bytes() == 6
 
 
+def test_a_folder_is_as_large_as_what_is_loaded_of_it(tmp_path: Path) -> None:
+    for name in ("config.json", "a.safetensors", "b.safetensors", "a.gguf"):
+        touch(tmp_path / "mixed" / name, 5)
+    touch(tmp_path / "plain" / "a.gguf", 7)
+    assert [LocalModel(name, tmp_path / name).size_bytes() for name in ("mixed", "plain")] == [10, 7]
+
+
 def test_of_one_name_a_file_comes_before_a_folder_and_each_has_its_own_too(tmp_path: Path) -> None:
     file, folder = touch(tmp_path / "same.gguf"), hf_folder(tmp_path / "same")
     deeper = touch(tmp_path / "x" / "same.gguf")
