@@ -219,6 +219,33 @@ def test_another_model_is_served_while_the_first_one_is_fetched_and_keeps_its_pl
         assert server.stop() == 0
 
 
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"model": {"reasoning_effort": "low"}}, "the chat template of this model takes no effort"),
+        ({"vram": {"kv_pool_bytes": "64tok"}}, "holds 64 tokens, less than one context"),
+    ],
+)
+def test_a_change_while_the_first_model_is_fetched_ends_no_server(
+    mirror: Mirror, tmp_path: Path, change: dict[str, Any], why: str
+) -> None:
+    gated = Gated(mirror.files["/owner/first/resolve/v1/first.gguf"])
+    mirror.answers = [gated]
+    server = serve(mirror, tmp_path)
+    try:
+        assert gated.is_reached.wait(30)
+        assert server.client.request("PATCH", "/v1/config", change)[0] == 200
+        gated.go_on.set()
+        server.wait_metric("ignis_model_state", 1, state="failed")
+        assert why in state(server.client)["reason"]
+        undone = {group: dict.fromkeys(fields) for group, fields in change.items()}
+        assert server.client.request("PATCH", "/v1/config", undone)[0] in (200, 202)
+        assert first_answer(server)[0] == 200
+    finally:
+        gated.go_on.set()
+        assert server.stop() == 0
+
+
 def test_the_first_request_of_all_is_held_until_its_model_is_found(
     mirror: Mirror, real_model: Path, tmp_path: Path
 ) -> None:
