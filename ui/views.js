@@ -1,7 +1,7 @@
 // The views there are, in the order of the rail. One line each: what is not the first view comes when it is asked for.
 
 import { ChatView } from "./chat/view.js";
-import { loadStyle } from "./parts/style.js";
+import { loadStyle } from "./parts/later.js";
 
 /** What is shown at once. */
 export const First = ChatView;

@@ -17,7 +17,7 @@ const CASES = [
   [{ guided_choice: ["yes", "no"] }, { format: "choice", schema: "yes\nno" }],
   [{ system: "Be brief", reasoning_effort: "low", logprobs: true, top_logprobs: 5 }, { system: "Be brief", effort: "low", logprobs: true }],
   [{ tools: [{ type: "function", function: tool }], tool_choice: "required" }, { tools: JSON.stringify([tool], null, 2), toolChoice: "required" }],
-  [{ model: "m", messages: [] }, {}],
+  [{ model: "m", messages: [] }, { model: "m" }],
 ];
 
 test("each field of a request has its place in the settings, and none is sampling that is not", () => {

@@ -10,7 +10,7 @@ import { compared, written } from "../../ui/store/transfer.js";
 
 const PARAMETERS = new Set(["temperature", "seed"]);
 const times = { sent: 1, thought: null, first: 2, text: 2, last: 3 };
-const chat = (fields = {}) => ({ id: "chat-1", title: "Tides", head: "a1", settings: { system: "Be brief", sampling: { temperature: 0.5 } }, created: 1, updated: 9, preview: "Why", v: 1, ...fields });
+const chat = (fields = {}) => ({ id: "chat-1", title: "Tides", head: "a1", settings: { model: "beta", system: "Be brief", sampling: { temperature: 0.5 } }, created: 1, updated: 9, preview: "Why", v: 1, ...fields });
 const turn = (id, parent, fields = {}) => ({
   id, conversation: "chat-1", parent, role: parent ? "assistant" : "user", text: `text of ${id}`, reasoning: "", tools: [], state: "DONE",
   request: null, model: "m", seed: 7, finish: "stop", failure: null, usage: null, timings: null, times, isEdited: false, created: 5, v: 1, ...fields,

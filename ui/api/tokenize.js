@@ -8,5 +8,7 @@ import { client } from "./client.js";
  * @returns {Promise<number>}
  */
 export async function countTokens(what, signal) {
-  return (await client.post("/v1/tokenize", typeof what === "string" ? { prompt: what } : what, signal)).count;
+  // By what serves: to count is no reason to switch to another model.
+  const { model: _, ...asked } = typeof what === "string" ? { prompt: what } : /** @type {Record<string, any>} */ (what);
+  return (await client.post("/v1/tokenize", asked, signal)).count;
 }

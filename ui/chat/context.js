@@ -4,7 +4,7 @@ import { countTokens } from "../api/tokenize.js";
 import { useEffect, useState } from "../vendor/hooks.js";
 import { count } from "../parts/format.js";
 import { html } from "../parts/html.js";
-import { answering } from "../state/server.js";
+import { respondent } from "../state/respondent.js";
 import { settings } from "../state/settings.js";
 import { path } from "../state/tree.js";
 import { useFilling } from "./meter.js";
@@ -23,7 +23,7 @@ export function Context() {
   }, [system]);
   const { prompt, answer } = useFilling();
   const isRunning = path.value.at(-1)?.isRunning;
-  const room = answering.value?.max_model_len;
+  const room = respondent.value?.max_model_len;
   if (!room) return null;
   const parts = [
     { name: "thought", label: "System", size: numSystem },

@@ -2,7 +2,7 @@
 
 import { lengthOf } from "../parts/format.js";
 import { html } from "../parts/html.js";
-import { answering } from "../state/server.js";
+import { respondent } from "../state/respondent.js";
 import { sending } from "../state/session.js";
 import { again, goOn, resume } from "../state/talk.js";
 
@@ -19,7 +19,7 @@ export function Ending({ turn }) {
   if (state === "STOPPED") return html`<p class="ending">Stopped by you after ${count} ${goes}</p>`;
   if (turn.isCatchingUp.value) return html`<p class="ending catching" role="status">Catching up</p>`;
   if (state !== "DONE" || finish !== "length") return null;
-  const room = answering.value?.max_model_len;
+  const room = respondent.value?.max_model_len;
   // One that has no room for another token would be refused.
   if (usage && room && usage.prompt_tokens + usage.completion_tokens >= room) return html`<p class="ending">The context of ${room} tokens is full after ${count}</p>`;
   return html`<p class="ending">Reached the limit of ${count}

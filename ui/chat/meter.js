@@ -8,7 +8,7 @@ import { useTicks } from "../parts/ticks.js";
 import { attached, isPicture, read } from "../state/attachments.js";
 import { contentOf, messagesOf } from "../state/content.js";
 import { filling, uncounted } from "../state/filling.js";
-import { answering } from "../state/server.js";
+import { respondent } from "../state/respondent.js";
 import { excess } from "../state/session.js";
 import { settings } from "../state/settings.js";
 import { path } from "../state/tree.js";
@@ -20,7 +20,7 @@ const NEARLY_FULL = 0.9;
 /** @param {{draft: string}} properties */
 export function Meter({ draft }) {
   const { prompt, answer, rate, isRough } = useFilling();
-  const room = answering.value?.max_model_len;
+  const room = respondent.value?.max_model_len;
   const before = prompt + answer;
   const files = attached.value;
   const isWritten = draft !== "" || files.length > 0;

@@ -5,7 +5,8 @@ import { html } from "../parts/html.js";
 import { Parameter } from "../parts/parameter.js";
 import { Segments } from "../parts/segments.js";
 import { BUDGET } from "../state/offered.js";
-import { answering, fields } from "../state/server.js";
+import { respondent } from "../state/respondent.js";
+import { fields } from "../state/server.js";
 import { set, setSampling, settings } from "../state/settings.js";
 
 export function System() {
@@ -19,7 +20,7 @@ export function System() {
 
 /** Nothing where the model does not think. */
 export function Thinking() {
-  const { capabilities } = answering.value ?? {};
+  const { capabilities } = respondent.value ?? {};
   if (!capabilities?.thinking) return null;
   const efforts = ["", "none", ...capabilities.thinking_efforts.filter((effort) => effort !== "none")];
   const label = (/** @type {string} */ effort) => (effort === "" ? "Model’s" : effort === "none" ? "Off" : effort[0].toUpperCase() + effort.slice(1));
@@ -27,7 +28,7 @@ export function Thinking() {
     <${Segments} name="effort" label="Thinking" options=${efforts.map((effort) => [effort, label(effort)])} value=${settings.value.effort ?? ""}
       onPick=${(/** @type {string} */ effort) => set({ effort: effort || undefined })} />
     ${settings.value.effort !== "none" &&
-    html`<${Parameter} id=${`set-${BUDGET.name}`} ...${BUDGET} label="Tokens at most" value=${settings.value.sampling?.[BUDGET.name]} own=${answering.value?.defaults?.[BUDGET.name]} ownWord="model’s"
+    html`<${Parameter} id=${`set-${BUDGET.name}`} ...${BUDGET} label="Tokens at most" value=${settings.value.sampling?.[BUDGET.name]} own=${respondent.value?.defaults?.[BUDGET.name]} ownWord="model’s"
       range=${fields.value.get(BUDGET.name)} onSet=${(/** @type {number | undefined} */ value) => setSampling(BUDGET.name, value)} />`}
   </section>`;
 }

@@ -4,7 +4,7 @@ import { html } from "../parts/html.js";
 import { CodeField } from "../parts/code-field.js";
 import { Segments } from "../parts/segments.js";
 import { problemOf } from "../state/held.js";
-import { answering } from "../state/server.js";
+import { respondent } from "../state/respondent.js";
 import { set, settings } from "../state/settings.js";
 
 const EXAMPLE = '[{\n  "name": "weather",\n  "description": "The weather of a city",\n  "parameters": {\n    "type": "object",\n    "properties": {"city": {"type": "string"}},\n    "required": ["city"]\n  }\n}]';
@@ -14,7 +14,7 @@ const CHOICES = [["", "Auto"], ["required", "Required"], ["none", "None"]];
 /** Nothing where the model cannot be told of any. */
 export function Tools() {
   const { tools = "", toolChoice = "", ownTools = false } = settings.value;
-  const { capabilities } = answering.value ?? {};
+  const { capabilities } = respondent.value ?? {};
   if (!capabilities?.tools && !tools) return null;
   const isOpen = settings.value.tools !== undefined;
   return html`<section><h2><label for="set-tools-on">Tools</label>

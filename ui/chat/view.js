@@ -60,7 +60,7 @@ export function ChatView() {
       <header class="bar">
         <button type="button" class="icon-button" aria-label="Chats" aria-expanded=${isListShown} onClick=${() => showBeside("list")}><${Icon} name="menu" /></button>
         <${Title} />
-        <${ModelChip} />
+        <${ModelChip} isOfChat=${true} />
         <button type="button" class="icon-button" id="settings-toggle" aria-label="Settings" aria-expanded=${isPanelShown} onClick=${togglePanel}><${Icon} name="sliders" /></button>
       </header>
       <${Transcript} />

@@ -3,7 +3,7 @@
 import { useEffect } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { useTicks } from "../parts/ticks.js";
-import { course, models, status, watch } from "../state/server.js";
+import { course, loaded, models, status, watch } from "../state/server.js";
 import { isConnected } from "../state/session.js";
 
 const TICK_MS = 500;
@@ -33,11 +33,11 @@ function words(turn, state) {
     const again = retryAt ? `, asked for again in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))} s` : "";
     return `Waits for a lane${place ? `, place ${place}` : ""}${again}`;
   }
-  return isConnected.value ? (held() ?? "Waiting") : "Sent when the server is back";
+  return isConnected.value ? (held(turn.record.request?.model) ?? "Waiting") : "Sent when the server is back";
 }
 
-/** What the model is doing that the request is held for. */
-function held() {
+/** What the model is doing that the request is held for. @param {string | undefined} wanted the one that it names */
+function held(wanted) {
   const { switching, loading, last_switch: last } = course.value;
   const share = loading?.total_bytes ? ` ${Math.round((100 * loading.done_bytes) / loading.total_bytes)} %` : "";
   if (switching) {
@@ -45,7 +45,9 @@ function held() {
     return `Switching to ${switching.to}${share}${ms ? `, last time ${(ms / 1000).toFixed(1)} s` : ""}`;
   }
   if (status.value === "loading") return `Loading the model${share}`;
+  // Until the server goes over to it.
+  if (wanted && loaded.value && loaded.value.id !== wanted) return `Waits for ${wanted}`;
   if (status.value !== "unloaded") return null;
-  const estimate = models.value[0]?.load_estimate_seconds;
+  const estimate = (models.value.find(({ id }) => id === wanted) ?? models.value[0])?.load_estimate_seconds;
   return `Waking the model${estimate ? `, about ${Math.ceil(estimate)} s` : ""}`;
 }

@@ -1,4 +1,4 @@
-// A component whose modules come when it is first shown, and not with the page.
+// What comes when it is first shown, and not with the page: components with their modules, and style sheets.
 
 import { useEffect, useState } from "../vendor/hooks.js";
 import { effect } from "../vendor/signals-core.js";
@@ -43,6 +43,26 @@ export async function patient(load) {
     }
   }
 }
+
+/**
+ * Fetches a style sheet. Returns once it is there, so that nothing is drawn without it; a second call asks for nothing.
+ * @param {string} name a file without its ending, as seen from ui/styles/
+ */
+export function loadStyle(name) {
+  const id = `style-${name}`;
+  if (document.getElementById(id)) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const link = document.createElement("link");
+    link.id = id;
+    link.rel = "stylesheet";
+    link.href = new URL(`../styles/${name}.css`, import.meta.url).href;
+    link.addEventListener("load", () => resolve(undefined), { once: true });
+    link.addEventListener("error", () => (link.remove(), reject(new Error(`${name}.css did not come`))), { once: true });
+    document.head.append(link);
+  });
+}
+
+// --- Internal
 
 /** @returns {Promise<void>} */
 function whenConnected() {

@@ -6,6 +6,7 @@ import { actions } from "../state/actions.js";
 import { list, open, pin } from "../state/chats.js";
 import { fields as configFields } from "../state/config.js";
 import { presets, take } from "../state/presets.js";
+import { pinModel, pinnedModel } from "../state/respondent.js";
 import { titles } from "../state/search.js";
 import { change, fields, loaded, models, reload, unload } from "../state/server.js";
 import { dialog, hasKey, isKeyWanted, look, panelTab, route, setLook, showBeside, useKey } from "../state/session.js";
@@ -80,6 +81,8 @@ function own() {
     ...(list.value.length ? [{ label: "Delete all chats…", words: "clear remove", act: () => (dialog.value = "clear") }] : []),
     ...(loaded.value ? [{ label: "Unload the model", act: unload }] : []),
     ...(models.value.length ? [{ label: loaded.value ? "Reload the model" : "Load the model", act: reload }] : []),
+    ...(pinnedModel.value ? [{ label: "Unpin the model of this chat", about: pinnedModel.value, act: () => pinModel("") }] : []),
+    ...(loaded.value && !pinnedModel.value ? [{ label: "Pin the model to this chat", about: loaded.value.id, act: () => pinModel(loaded.value?.id ?? "") }] : []),
     { label: "Enter the API key", act: () => (isKeyWanted.value = true) },
     ...(hasKey.value ? [{ label: "Forget the API key", act: () => useKey("") }] : []),
     { label: "API reference", act: openReference },

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
+import { pinModel, pinnedModel, respondent } from "../state/respondent.js";
 import { change, course, failure, loaded, models, reload, status } from "../state/server.js";
 import { Icon } from "./icons.js";
 
@@ -17,7 +18,8 @@ export function short(tokens) {
   return tokens === undefined ? "" : tokens >= 1000 ? `${Math.round(tokens / 1024)}k` : String(tokens);
 }
 
-export function ModelChip() {
+/** @param {{isOfChat?: boolean}} properties isOfChat: what is said in the open chat may go to another model than what serves */
+export function ModelChip({ isOfChat = false }) {
   const [isOpen, setOpen] = useState(false);
   const root = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
@@ -48,40 +50,57 @@ export function ModelChip() {
     if (failure.value) setOpen(true);
   };
   // One that sleeps is the one that the next message wakes.
-  const known = loaded.value ?? (status.value === "unloaded" ? models.value[0] : undefined);
-  const word = inWords();
+  const serving = loaded.value ?? (status.value === "unloaded" ? models.value[0] : undefined);
+  const pinned = isOfChat ? pinnedModel.value : "";
+  const known = pinned ? respondent.value : serving;
+  const isElsewhere = serving !== undefined && known?.id !== serving.id && !BUSY.has(status.value);
+  const state = isElsewhere ? "unloaded" : status.value;
+  const word = isElsewhere ? "not loaded" : inWords();
   return html`<div class="chip" ref=${root} onKeyDown=${close}>
-    <button type="button" id="model" data-state=${status.value} aria-expanded=${isOpen} aria-haspopup="true" title=${known?.id} onClick=${() => setOpen(!isOpen)}>
-      <span class="dot" data-state=${status.value} aria-hidden="true"></span>
+    <button type="button" id="model" data-state=${state} aria-expanded=${isOpen} aria-haspopup="true" title=${known?.id} onClick=${() => setOpen(!isOpen)}>
+      <span class="dot" data-state=${state} aria-hidden="true"></span>
+      ${pinned && html`<${Icon} name="pin" /><span class="reader">This chat asks</span>`}
       ${known ? html`<span class="name" id="model-name">${known.id}</span>` : html`<span class="name">${word ?? status.value}</span>`}
       ${known && word && html`<span class="about">${word}</span>`}
       ${known && !word && html`<span class="about format">${known.format}</span><span class="about">${short(known.max_model_len)}</span>`}
       <${Icon} name="down" />
     </button>
-    ${isOpen && html`<${Menu} onDone=${leave} onPick=${pick} />`}
+    ${isOpen && html`<${Menu} isOfChat=${isOfChat} onDone=${leave} onPick=${pick} />`}
   </div>`;
 }
 
-/** @param {{onDone: () => void, onPick: (model: string) => void}} properties */
-function Menu({ onDone, onPick }) {
+/** @param {{isOfChat: boolean, onDone: () => void, onPick: (model: string) => void}} properties */
+function Menu({ isOfChat, onDone, onPick }) {
   const { reason } = course.value;
-  const asleep = status.value === "unloaded" ? models.value[0] : undefined;
+  const pinned = isOfChat ? pinnedModel.value : "";
+  const next = status.value === "unloaded" ? models.value[0] : undefined;
+  const asleep = pinned && pinned !== next?.id ? undefined : next;
   return html`<div class="menu">
+    ${pinned ? html`<p class="pinned">This chat asks ${pinned}${whereabouts(pinned)}. <button type="button" class="link" id="unpin-model" onClick=${() => (pinModel(""), onDone())}>Unpin</button></p>` : null}
     ${status.value === "failed" && html`<div class="state" role="alert"><p class="bad">${reason ?? "The model failed."}</p>
       ${models.value.length > 0 && html`<button type="button" class="link" id="model-retry" onClick=${() => (reload(), onDone())}>Retry</button>`}
       <a class="link" href="#/server">Details</a></div>`}
     ${asleep && html`<p>Asleep: it wakes with your next message${asleep.load_estimate_seconds ? `, in about ${Math.ceil(asleep.load_estimate_seconds)} s` : ""}.</p>`}
     ${!models.value.length && html`<p>No model is on this disk.</p>`}
-    ${models.value.map(
-      (model) => html`<button type="button" class="row" key=${model.id} disabled=${model.loaded} onClick=${() => onPick(model.id)}>
+    <div>${models.value.map(
+      (model) => html`<div class="pair" key=${model.id}><button type="button" class="row" disabled=${model.loaded} onClick=${() => onPick(model.id)}>
         <span class="name">${model.id}</span>
         <span class="about">${model.format}</span>
         ${model.loaded ? html`<span class=${`tag ${status.value === "failed" ? "bad" : "good"}`}>${status.value === "failed" ? "failed" : "serving"}</span>` : html`<span class="link">Switch</span>`}
-      </button>`,
-    )}
+      </button>${isOfChat && html`<button type="button" class="icon-button pin" aria-pressed=${pinned === model.id} aria-label=${`Pin ${model.id} to this chat`}
+        title=${pinned === model.id ? "Unpin" : "This chat always asks it"} onClick=${() => pinModel(pinned === model.id ? "" : model.id)}><${Icon} name="pin" /></button>`}</div>`,
+    )}</div>
     ${failure.value && html`<p role="alert">${failure.value}</p>`}
     <a class="row" href="#/server" onClick=${onDone}>More in Server</a>
   </div>`;
+}
+
+/** Where the model is that a chat is pinned to, unless it serves. @param {string} pinned */
+function whereabouts(pinned) {
+  const model = models.value.find(({ id }) => id === pinned);
+  if (!model) return ", which is not on this disk";
+  const { loaded: isLoaded, load_estimate_seconds: estimate } = model;
+  return isLoaded ? "" : `: your next message loads it${estimate ? `, in about ${Math.ceil(estimate)} s` : ""}`;
 }
 
 /** The state of the model where it is not simply there. */

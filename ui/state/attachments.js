@@ -2,7 +2,7 @@
 
 import * as stored from "../store/drafts.js";
 import { signal } from "../vendor/signals-core.js";
-import { answering } from "./server.js";
+import { respondent } from "./respondent.js";
 import { keeping } from "./session.js";
 
 /**
@@ -30,7 +30,7 @@ export function isPicture(file) {
 
 /** Why the message cannot be sent with these files as they are; empty: it can. @param {KeptFile[]} files */
 export function problemWith(files) {
-  const model = answering.value;
+  const model = respondent.value;
   const takesPictures = model?.capabilities?.vision ?? true;
   return files.some(isPicture) && !takesPictures ? `${model?.id ?? "The model"} takes no pictures` : "";
 }

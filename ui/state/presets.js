@@ -32,7 +32,7 @@ export async function load() {
 /** The chat says what the preset says, and nothing else; without one it says nothing. @param {string} id */
 export function take(id) {
   const preset = presets.value.find((each) => each.id === id);
-  return change({ settings: preset ? { ...preset.settings, preset: id } : {} });
+  return change({ settings: { ...preset?.settings, ...(preset && { preset: id }), ...pinned() } });
 }
 
 /** Under that name, in the place of one that has it already. @param {string} name */
@@ -40,7 +40,7 @@ export async function keep(name) {
   const same = presets.value.find((each) => each.name.toLowerCase() === name.trim().toLowerCase());
   const preset = /** @type {Preset} */ ({ id: same?.id ?? newId(), name: name.trim(), settings: own(), created: same?.created ?? Date.now(), v: 1 });
   await put(preset);
-  await change({ settings: { ...preset.settings, preset: preset.id } });
+  await change({ settings: { ...preset.settings, preset: preset.id, ...pinned() } });
 }
 
 /** @param {Preset} preset */
@@ -52,10 +52,15 @@ export async function drop(preset) {
 
 // --- Internal
 
-/** What the chat says, without the preset's name. */
+/** What the chat says, without the preset's name, and without its model: a preset is for any. */
 function own() {
-  const { preset, ...rest } = settings.value;
+  const { preset, model, ...rest } = settings.value;
   return rest;
+}
+
+function pinned() {
+  const { model } = settings.value;
+  return model ? { model } : {};
 }
 
 /** @param {Preset} preset */

@@ -3,7 +3,7 @@
 /** @typedef {import("./settings.js").Settings} Settings */
 
 /** @param {Record<string, any>} values @returns {Settings} */
-export function settingsOf({ messages: _, model: _model, top_logprobs: _count, ...values }) {
+export function settingsOf({ messages: _, model, top_logprobs: _count, ...values }) {
   const { system, reasoning_effort: effort, logprobs, response_format: form, guided_regex: regex, guided_grammar: grammar, guided_choice: choices, ...more } = values;
   const { tools, tool_choice: toolChoice, ...sampling } = more;
   const schema = form?.json_schema?.schema;
@@ -15,6 +15,7 @@ export function settingsOf({ messages: _, model: _model, top_logprobs: _count, .
   return {
     sampling,
     ...held,
+    ...(model && { model }),
     ...(system && { system }),
     ...(effort && { effort }),
     ...(logprobs && { logprobs }),

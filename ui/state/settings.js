@@ -8,8 +8,8 @@ import { withOwn } from "./own.js";
 import { problemIn } from "./range.js";
 
 /** @typedef {{system?: string, sampling?: Record<string, any>, effort?: string, format?: string, schema?: string, tools?: string,
- *   toolChoice?: string, ownTools?: boolean, logprobs?: boolean, preset?: string}} Settings schema: the text of whatever form the answer is held to; tools:
- *   JSON as it is written; preset: the one that these began as */
+ *   toolChoice?: string, ownTools?: boolean, logprobs?: boolean, preset?: string, model?: string}} Settings schema: the text of whatever form the answer is held to; tools:
+ *   JSON as it is written; preset: the one that these began as; model: the one that requests name */
 
 const NUM_ALTERNATIVES = 5;
 
@@ -40,13 +40,13 @@ export function resetSampling() {
  * @param {import("./turn.js").Turn[]} path @param {number} seed @param {Settings} [said]
  */
 export function requestFor(path, seed, said = settings.value) {
-  const { system = "", sampling = {}, effort, format, schema = "", tools = "", toolChoice, ownTools, logprobs } = said;
+  const { model, system = "", sampling = {}, effort, format, schema = "", tools = "", toolChoice, ownTools, logprobs } = said;
   const messages = path.flatMap(({ record }) => messagesOf(record));
   if (system.trim()) messages.unshift({ role: "system", content: system });
   const problem = problemIn(sampling);
   if (problem) throw new SyntaxError(problem);
   /** @type {Record<string, any>} */
-  const request = { messages, ...sampling, seed: sampling.seed ?? seed };
+  const request = { ...(model ? { model } : {}), messages, ...sampling, seed: sampling.seed ?? seed };
   if (logprobs) Object.assign(request, { logprobs: true, top_logprobs: NUM_ALTERNATIVES });
   if (effort) request.reasoning_effort = effort;
   if (format === "json") request.response_format = { type: "json_object" };

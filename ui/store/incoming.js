@@ -89,7 +89,7 @@ function conversationOf(fields, parameters) {
 function settingsOf(fields, parameters) {
   /** @type {Record<string, any>} */
   const settings = {};
-  for (const name of ["system", "effort", "format", "schema", "tools", "toolChoice"]) if (fields.has(name)) settings[name] = fields.text(name);
+  for (const name of ["model", "system", "effort", "format", "schema", "tools", "toolChoice"]) if (fields.has(name)) settings[name] = fields.text(name);
   for (const name of ["logprobs", "ownTools"]) if (fields.has(name)) settings[name] = fields.flag(name);
   const sampling = Object.entries(fields.inner("sampling").value).filter(([name, value]) => parameters.has(name) && isValue(value));
   if (sampling.length) settings.sampling = Object.fromEntries(sampling);

@@ -1,7 +1,6 @@
 // A formula: its source at once, its picture once nothing of it changes, its source again where there is no picture.
 
-import { patient } from "../parts/later.js";
-import { loadStyle } from "../parts/style.js";
+import { loadStyle, patient } from "../parts/later.js";
 import { stir } from "./frame.js";
 import { later } from "./idle.js";
 import { patchBy } from "./patch.js";

@@ -1,0 +1,112 @@
+"""A chat that is pinned to a model asks that one, whatever serves; what is only counted switches nothing."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.axe import findings
+from tests.e2e.playground import CHROMIUM, NO_SOCKET, Start, answered, ask, held, open_page, paced
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+
+@pytest.fixture
+def pair(start_server: Start, real_model: Path, tmp_path: Path) -> Iterator[Server]:
+    """Two models of one file, of which alpha serves."""
+    for name in ("alpha", "beta"):
+        os.link(real_model, tmp_path / f"{name}.gguf")
+    with start_server("--download-path", str(tmp_path), command=paced(60), model=tmp_path / "alpha.gguf") as server:
+        yield server
+
+
+def serving(server: Server) -> list[str]:
+    body = server.client.json("GET", "/v1/models")
+    return [model["id"] for model in body["data"] if model["loaded"]]
+
+
+def asked(page: Page, text: str) -> Any:
+    """Asks that; returns what was sent for it."""
+    with page.expect_request("**/v1/chat/completions") as waiting:
+        ask(page, text)
+    return waiting.value.post_data_json
+
+
+def pin(page: Page, name: str) -> None:
+    page.click("#model")
+    page.get_by_role("button", name=f"Pin {name} to this chat").click()
+    expect(page.locator(".chip .menu .pinned")).to_contain_text(f"This chat asks {name}")
+
+
+def test_a_pinned_model_is_named_and_said_to_be_switched_to(context: BrowserContext, pair: Server, axe: str) -> None:
+    context.add_init_script(NO_SOCKET)
+    page = open_page(context, pair.port)
+    expect(page.locator("#model-name")).to_have_text("alpha")
+    pin(page, "beta")
+    expect(page.locator(".chip .menu .pinned")).to_contain_text("your next message loads it")
+    expect(page.get_by_role("button", name="Pin beta to this chat")).to_be_focused()
+    assert findings(page, axe) == []
+    page.keyboard.press("Escape")
+    expect(page.locator("#model-name")).to_have_text("beta")
+    expect(page.locator("#model")).to_contain_text("not loaded")
+    # Neither to look at it nor to count what is typed is a reason to switch.
+    with page.expect_response("**/v1/tokenize"):
+        page.fill("#prompt", "What is counted here")
+    assert serving(pair) == ["alpha"]
+    with held(pair):
+        assert asked(page, "Say exactly: Beta.")["model"] == "beta"
+        expect(page.locator(".turn .waiting")).to_contain_text("Switching to beta")
+        expect(page.locator("#model")).to_contain_text("switching to beta")
+    assert answered(page) == ["Beta."]
+    expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+    assert serving(pair) == ["beta"]
+    # The next chat is pinned to nothing, and its requests name nothing.
+    page.click("#new-chat")
+    expect(page.locator("#suggestions")).to_be_visible()
+    assert "model" not in asked(page, "Say exactly: Any.")
+    assert answered(page) == ["Any."]
+    page.click("#model")
+    expect(page.locator(".chip .menu .pinned")).to_have_count(0)
+
+
+def test_a_pin_is_kept_and_taken_off_in_other_tabs_too(context: BrowserContext, pair: Server) -> None:
+    context.add_init_script(NO_SOCKET)
+    page = open_page(context, pair.port)
+    ask(page, "Say exactly: One.")
+    answered(page)
+    pin(page, "beta")
+    page.keyboard.press("Escape")
+    page.reload()
+    expect(page.locator("#model-name")).to_have_text("beta")
+    second = open_page(context, pair.port, page.url.partition("/ui/")[2])
+    expect(second.locator("#model")).to_contain_text("not loaded")
+    page.click("#model")
+    page.click("#unpin-model")
+    for each in (page, second):
+        expect(each.locator("#model-name")).to_have_text("alpha")
+    assert "model" not in asked(page, "Say exactly: Two.")
+    assert answered(page, 2) == ["One.", "Two."]
+
+
+def test_a_pin_to_a_model_that_is_not_here_is_told_and_loses_nothing(context: BrowserContext, pair: Server) -> None:
+    page = open_page(context, pair.port)
+    ask(page, "Say exactly: One.")
+    answered(page)
+    page.evaluate("async () => (await import('/ui/state/respondent.js')).pinModel('gone')")
+    expect(page.locator("#model-name")).to_have_text("gone")
+    page.click("#model")
+    expect(page.locator(".chip .menu .pinned")).to_contain_text("which is not on this disk")
+    page.keyboard.press("Escape")
+    ask(page, "Say exactly: Two.")
+    expect(page.locator(".ending")).to_contain_text("gone")
+    page.keyboard.press("Control+K")
+    expect(page.locator("#palette")).to_be_focused()
+    page.fill("#palette", "Unpin the model")
+    page.keyboard.press("Enter")
+    expect(page.locator("#model-name")).to_have_text("alpha")
+    page.get_by_role("button", name="Retry").click()
+    assert answered(page, 2)[-1] == "Two."

@@ -1,0 +1,17 @@
+// Who answers in the open chat: the model that it is pinned to, else what serves.
+
+import { computed } from "../vendor/signals-core.js";
+import { change, open } from "./chats.js";
+import { answering, models } from "./server.js";
+
+/** The model that its requests name; "" where they name none. */
+export const pinnedModel = computed(() => /** @type {string} */ (open.value.settings.model ?? ""));
+/** What its next message goes to, with as much as the server knows of it. */
+export const respondent = computed(() =>
+  pinnedModel.value ? (models.value.find(({ id }) => id === pinnedModel.value) ?? { id: pinnedModel.value, loaded: false }) : answering.value,
+);
+
+/** From now on requests of the open chat name that model; "" names none. @param {string} model */
+export function pinModel(model) {
+  return change({ settings: { ...open.value.settings, model: model || undefined } });
+}
