@@ -1,6 +1,6 @@
 // The hash is where the page is: Back works, and a link can name a place. No text of a chat is in it.
 
-import { route } from "./state/session.js";
+import { dialog, route } from "./state/session.js";
 
 /** The API, field by field. */
 export const REFERENCE = "../v1/docs/";
@@ -45,6 +45,8 @@ export function openReference() {
 
 function read() {
   const [view = "chat", ...path] = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decode);
+  // Keys are of the view that they were asked in.
+  if (dialog.value === "keys" && view !== route.value.view) dialog.value = null;
   route.value = { view, path };
 }
 

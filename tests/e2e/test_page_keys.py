@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.e2e.axe import findings
 from tests.e2e.playground import CHROMIUM, answered, ask, grown, open_page
@@ -159,4 +159,60 @@ def test_what_the_palette_opens_holds_the_focus(page: Page) -> None:
     expect(page.locator("dialog")).to_have_count(0)
     page.keyboard.press("Control+K")
     page.keyboard.press("Control+K")
+    expect(page.locator("dialog")).to_have_count(0)
+
+
+def test_a_field_of_the_configuration_that_the_palette_names_has_the_focus(page: Page) -> None:
+    field = page.locator("[id='field-model.max_context']")
+    choose(page, "model.max_context")
+    expect(field).to_be_focused()
+    # Once more, from where it is not shown.
+    page.get_by_role("tab", name="As a file").click()
+    expect(field).to_have_count(0)
+    choose(page, "model.max_context")
+    expect(field).to_be_focused()
+    # One that cannot be changed here is shown all the same.
+    choose(page, "model.artifact")
+    expect(page.locator("[data-key='model.artifact']")).to_be_focused()
+
+
+def test_enter_in_the_palette_waits_for_what_is_on_its_way(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/v1/config/fields", lambda route: held.append(route))
+    with page.expect_request("**/v1/config/fields"):
+        page.keyboard.press("Control+K")
+    expect(page.locator("#palette")).to_be_focused()
+    page.fill("#palette", "model.max_context")
+    page.keyboard.press("Enter")
+    expect(page.locator("dialog [role=status]")).to_have_text("Nothing has that name.")
+    held[0].continue_()
+    expect(page).to_have_url(re.compile("#/server/config/model.max_context$"))
+    expect(page.locator("[id='field-model.max_context']")).to_be_focused()
+
+
+def test_the_palette_can_be_asked_for_while_it_closes(page: Page) -> None:
+    page.keyboard.press("Control+K")
+    expect(page.locator("#palette")).to_be_focused()
+    page.evaluate(
+        """() => {
+          for (const about of [{ key: "Escape" }, { key: "k", code: "KeyK", ctrlKey: true }]) {
+            const event = new KeyboardEvent("keydown", { ...about, bubbles: true, cancelable: true });
+            document.activeElement.dispatchEvent(event);
+          }
+        }"""
+    )
+    # What closes it would have done so by then.
+    page.evaluate("() => new Promise((next) => requestAnimationFrame(() => setTimeout(next)))")
+    expect(page.locator("#palette")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
+
+
+def test_the_sheet_of_the_keys_goes_with_the_view(page: Page) -> None:
+    page.keyboard.press("Alt+4")
+    expect(page.locator("#view h1")).to_have_text("Monitor")
+    page.keyboard.press("?")
+    expect(page.locator("dialog.keys")).to_be_visible()
+    page.go_back()
+    expect(page.locator("#prompt")).to_be_visible()
     expect(page.locator("dialog")).to_have_count(0)

@@ -20,7 +20,11 @@ export function Dialog({ label, onClose, kind = "", children }) {
     if (event.target === dialog.current) onClose();
   };
   const keys = (/** @type {KeyboardEvent} */ event) => {
-    if (event.key === "Escape") event.stopPropagation();
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    // At once, and not once the browser tells of it: by then it may be asked for again.
+    event.preventDefault();
+    onClose();
   };
   return html`<dialog ref=${dialog} class=${`sheetlike ${kind}`} aria-label=${label} onClose=${onClose} onClick=${press} onKeyDown=${keys}>
     <div class="dialog-body"><h2>${label}</h2>${children}</div>

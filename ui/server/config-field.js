@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { add, check, discard, edit, edits, origins, rows, textOf } from "../state/config.js";
+import { route } from "../state/session.js";
 
 /** @typedef {import("../api/config.js").Field} Field */
 
@@ -16,10 +17,11 @@ export function ConfigField({ field, isNamed }) {
   useEffect(() => {
     if (!isNamed) return;
     row.current?.scrollIntoView({ block: "center" });
-    /** @type {HTMLElement | null} */ (row.current?.querySelector(".control :is(input, select, button):enabled"))?.focus({ preventScroll: true });
-  }, [isNamed]);
+    /** @type {HTMLElement | null} */ (row.current?.querySelector(".control :is(input, select, button):enabled") ?? row.current)?.focus({ preventScroll: true });
+    // It may be asked for once more.
+  }, [isNamed && route.value]);
   const id = `field-${field.key}`;
-  return html`<div class=${`field-row ${found ? "changed" : ""} ${found?.problem ? "wrong" : ""}`} ref=${row} data-key=${field.key}>
+  return html`<div class=${`field-row ${found ? "changed" : ""} ${found?.problem ? "wrong" : ""}`} tabindex="-1" ref=${row} data-key=${field.key}>
     <div class="about">
       <div class="head">
         <label for=${id} class="code" id=${`${id}-name`}>${field.key}</label>

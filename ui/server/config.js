@@ -23,7 +23,7 @@ export function Config() {
     setTab("form");
     setWanted("");
     setGroup(named.split(".")[0]);
-  }, [named]);
+  }, [named, route.value]);
   const tabs = [
     { name: "form", label: "Form" },
     { name: "file", label: "As a file" },

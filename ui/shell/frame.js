@@ -44,7 +44,7 @@ function View({ place, first }) {
   }, [place]);
   useEffect(() => {
     // A person who came by a link or a key hears where it led to; the first view leaves the focus to its composer.
-    if (View && !first) /** @type {HTMLElement | null} */ (document.querySelector("#view h1"))?.focus();
+    if (View && !first && !document.querySelector("#view :focus")) /** @type {HTMLElement | null} */ (document.querySelector("#view h1"))?.focus();
   }, [View]);
   if (failure) throw failure;
   if (View) return html`<${View} />`;

@@ -19,6 +19,7 @@ const FIRST_LIMIT = 6;
 export function Palette({ views }) {
   const [wanted, setWanted] = useState("");
   const [at, setAt] = useState(0);
+  const [isEntered, setEntered] = useState(false);
   const chosen = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
     // Without a server, or its key, there is nothing to ask it.
@@ -30,20 +31,25 @@ export function Palette({ views }) {
   const found = matching(groups(views), wanted, wanted.trim() ? LIMIT : FIRST_LIMIT);
   const items = found.flatMap((group) => group.items);
   const close = () => (dialog.value = null);
-  const run = (/** @type {import("../state/actions.js").Action | undefined} */ item) => {
-    if (!item) return;
+  const run = (/** @type {import("../state/actions.js").Action} */ item) => {
     close();
     // Once it is gone and the focus is back where it was, so that what is done can take it from there.
     requestAnimationFrame(() => setTimeout(item.act));
   };
+  // What it is may still be on its way.
+  useEffect(() => {
+    if (!isEntered || !items[at]) return;
+    setEntered(false);
+    run(items[at]);
+  });
   const keys = (/** @type {KeyboardEvent} */ event) => {
     const by = { ArrowDown: 1, ArrowUp: -1, PageDown: LIMIT, PageUp: -LIMIT }[event.key];
-    if (event.key === "Enter") run(items[at]);
+    if (event.key === "Enter") setEntered(true);
     else if (by && items.length) setAt(Math.abs(by) > 1 ? Math.max(0, Math.min(items.length - 1, at + by)) : (at + by + items.length) % items.length);
     else return;
     event.preventDefault();
   };
-  const type = (/** @type {any} */ event) => (setWanted(event.target.value), setAt(0));
+  const type = (/** @type {any} */ event) => (setWanted(event.target.value), setAt(0), setEntered(false));
   return html`<${Dialog} label="Palette" kind="palette" onClose=${close}>
     <input class="field" id="palette" role="combobox" aria-label="Go to or do" aria-expanded="true" aria-controls="palette-list" aria-autocomplete="list" autocomplete="off" spellcheck="false"
       aria-activedescendant=${items[at] ? `choice-${at}` : undefined} placeholder="Chats, views, models, fields, actions" value=${wanted} onInput=${type} onKeyDown=${keys} />
