@@ -114,18 +114,21 @@ HELPED = 3
 
 
 def refuse_bad_options(arguments: list[str]) -> None:
-    """Ends at once on options, and on a model's path, that the server would refuse once the native code, which takes
-    minutes, is compiled; and on a call for help, which needs none of it."""
+    """Ends at once on options, a model's path and an address that the server would refuse once the native code, which
+    takes minutes, is compiled; and on a call for help, which needs none of it."""
     code = (
         "import os, pathlib, sys\n"
-        "from ignis.config import check_artifact, load_config\n"
+        "from ignis.config import load_config\n"
         "from ignis.commands import usage\n"
         "from ignis.errors import ConfigError\n"
+        "from ignis.precheck import check_addresses, check_artifact\n"
         "if {'-h', '--help'} & set(sys.argv[1:]):\n"
         "    print(usage())\n"
         f"    sys.exit({HELPED})\n"
         "try:\n"
-        "    check_artifact(load_config(sys.argv[1:], os.environ, pathlib.Path.cwd()))\n"
+        "    config = load_config(sys.argv[1:], os.environ, pathlib.Path.cwd())\n"
+        "    check_artifact(config)\n"
+        "    check_addresses(config)\n"
         "except ConfigError as error:\n"
         "    sys.exit(f'ignis-server: {error.message}')\n"
     )

@@ -18,7 +18,7 @@ from ignis.api.thinking import ThinkingDefaults
 from ignis.banner import banner, page_of, summary, url_of
 from ignis.catalog import load_catalog
 from ignis.chat.instructions import InstructionPolicies
-from ignis.config import Config, check_artifact
+from ignis.config import Config
 from ignis.config_change import is_changeable
 from ignis.config_slots import Source
 from ignis.downloads import Downloads
@@ -39,6 +39,7 @@ from ignis.metrics import Metrics
 from ignis.models.local import LocalModels, readable
 from ignis.on_disk import named_models, verified_models
 from ignis.outlet import Outlet
+from ignis.precheck import check_artifact
 from ignis.process import age_ms, raise_file_limit, resident_bytes
 from ignis.running import RunningConfig
 from ignis.server.binding import Bound, Listen

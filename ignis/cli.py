@@ -13,6 +13,7 @@ from ignis import app, bundle
 from ignis.bench.options import help_text, read_options
 from ignis.bench.report import as_json, as_text
 from ignis.bench.run import run as run_bench
+from ignis.catalog import load_catalog
 from ignis.commands import BY_WORDS, COMMANDS, PROGRAM, SHELLS, below, spoken, usage, usage_of
 from ignis.completion import script
 from ignis.config import Config, load_config
@@ -24,6 +25,7 @@ from ignis.config_table import describe_fields
 from ignis.config_values import join_words, nearest, rule
 from ignis.errors import ConfigError, IgnisError
 from ignis.model_commands import MODEL_COMMANDS, run_model_command
+from ignis.precheck import check_model, meant_model
 from ignis.terminal import complain, have_streams
 from ignis.version import VERSION
 
@@ -84,6 +86,8 @@ def _run(words: list[str]) -> int:
     if any(word in ("--help", "-h") for word in rest):
         meant = [words[0]] if command is None else command.words.split()
         return _help([] if meant == ["serve"] else meant)
+    if command is not None and any(word in ("--version", "-V") for word in rest):
+        return _version([])
     if command is None:
         raise ConfigError(_unknown(words))
     if sys.stdout is None and command.words != "serve":
@@ -95,6 +99,8 @@ def _unknown(words: Sequence[str]) -> str:
     """Says what is wrong with words that begin with no command, and what may have been meant."""
     found = below(words[0])
     given = " ".join(words[:2]) if found else words[0]
+    if _meant_model(words[0]):
+        return f"unexpected argument {words[0]!r}{_meant_model(words[0])}"
     if not found and (Path(words[0]).exists() or "/" in words[0] or words[0].endswith(".gguf")):
         return f"unexpected argument {words[0]!r}; a model is named by --model-artifact {words[0]}"
     meant = FOREIGN_COMMANDS.get(given)
@@ -105,6 +111,13 @@ def _unknown(words: Sequence[str]) -> str:
     return f"unknown command {given!r}{nearest(given, BY_WORDS) or f'; there are {join_words(list(BY_WORDS))}'}"
 
 
+def _meant_model(word: str) -> str:
+    """What to say of a word that is an id of the catalog, or looks like a hub's repository and leads to no file."""
+    if word in load_catalog().models:
+        return f"; did you mean --model-id {word}?"
+    return meant_model(word) if "/" in word and not os.path.exists(word) else ""
+
+
 def _serve(words: list[str]) -> int:
     try:
         return app.run(_load(words))
@@ -112,7 +125,10 @@ def _serve(words: list[str]) -> int:
         position = words.index(error.argument)
         command, rest = spoken(words[position:])
         if command is None or position == 0:
-            raise
+            hint = _meant_model(error.argument)
+            if not hint:
+                raise
+            raise ConfigError(f"unexpected argument {error.argument!r}{hint}") from error
         ordered = " ".join([PROGRAM, command.words, *words[:position], *rest])
         raise ConfigError(f"a command comes before its options: {ordered}") from error
 
@@ -140,6 +156,9 @@ def _load(flags: Sequence[str]) -> Config:
     return load_config(flags, os.environ, Path.cwd())
 
 
+_HELP_OPTIONS = [option.flag for option in BY_WORDS["help"].options]
+
+
 def _help(words: list[str]) -> int:
     has_fields, words = _take_switch([word for word in words if word not in ("--help", "-h")], "--fields")
     style, words = _take_format(words, ("text", "json"))
@@ -150,6 +169,8 @@ def _help(words: list[str]) -> int:
     command, rest = spoken(words)
     group = below(words[0]) if command is None and len(words) == 1 else ()
     if command is None and words and not group:
+        if words[0].startswith("-") or words == ["fields"]:
+            raise ConfigError(f"unknown option {words[0]} of help{nearest(words[0], _HELP_OPTIONS)}")
         raise ConfigError(_unknown(words))
     if not group:
         _refuse_rest("help", rest)
@@ -218,8 +239,13 @@ def _take_format(words: list[str], styles: Sequence[str]) -> tuple[str, list[str
 
 
 def _bench(words: list[str]) -> int:
-    options, flags = read_options(words, Path.cwd())
-    figures = run_bench(options, _load(flags))
+    folder = Path.cwd()
+    options, flags = read_options(words, folder)
+    config = _load(flags)
+    if options.model is not None:
+        # What it was named by, though a path of another folder has no shorter name.
+        check_model("bench", os.path.relpath(options.model, folder), options.model)
+    figures = run_bench(options, config)
     print(as_json(figures) if options.is_json else as_text(figures))
     return 0
 

@@ -6,9 +6,7 @@ environment variable is not there. Every refusal is one line that names the flag
 allowed.
 """
 
-import contextlib
 import dataclasses
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +17,7 @@ from ignis.config_file import FileContent, find_file, read_file
 from ignis.config_flags import read_environment, read_flags
 from ignis.config_profile import read_profile
 from ignis.config_slots import Given, Layers, Origin, Slot, Source
-from ignis.config_values import nearest, parse_value, port_hint, rule
+from ignis.config_values import parse_value, port_hint, rule
 from ignis.errors import ConfigError
 
 Settings = TypeVar("Settings")
@@ -107,27 +105,6 @@ def resolve(layers: Layers) -> Config:
     return Config(
         **{group: getattr(fields, group) for group in GROUPS}, origins=origins, families=families, layers=layers
     )
-
-
-def check_artifact(config: Config) -> None:
-    """A path that leads nowhere is a slip of whoever typed it, and is told before anything is begun.
-
-    Raises:
-        ConfigError: `model.artifact` is not there, or in a folder that may not be entered.
-    """
-    path = config.model.artifact
-    if path is None:
-        return
-    place = config.origins["model.artifact"].place
-    try:
-        os.stat(path)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        beside: list[str] = []
-        with contextlib.suppress(OSError):
-            beside = os.listdir(path.parent)
-        raise ConfigError(f"{place} {path}: there is no such file or folder{nearest(path.name, beside)}") from error
-    except OSError as error:
-        raise ConfigError(f"{place} {path}: {error.strerror}") from error
 
 
 def _own_values(family: str, layers: Layers, origins: dict[str, Origin]) -> dict[str, dict[str, object]]:

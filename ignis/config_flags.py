@@ -40,7 +40,11 @@ FOREIGN_FLAGS = {
     "-np": "--model-decode-lanes",
     "--parallel": "--model-decode-lanes",
     "--max-num-seqs": "--model-decode-lanes",
+    "--max-running-requests": "--model-decode-lanes",
     "-t": "--cpu-threads",
+    "-b": "--model-prefill-chunk",
+    "--batch-size": "--model-prefill-chunk",
+    "--chunked-prefill-size": "--model-prefill-chunk",
     "-ub": "--model-prefill-chunk",
     "--ubatch-size": "--model-prefill-chunk",
     "--max-num-batched-tokens": "--model-prefill-chunk",
@@ -58,11 +62,14 @@ FOREIGN_FLAGS = {
     "--enable-prefix-caching": "--reuse-prompt",
     "-ngl": "--device",
     "--n-gpu-layers": "--device",
+    "--gpu-layers": "--device",
     "--gpu-memory-utilization": "--vram-budget-bytes",
     "--mem-fraction-static": "--vram-budget-bytes",
     "--swap-space": "--reuse-kv-host-pool-bytes",
     "--webui": "--server-ui",
     "--no-webui": "--server-ui",
+    "--disable-log-requests": "--log-level",
+    "--log-file": "--log-format",
     "--download-dir": "--download-path",
     "--models-dir": "--download-path",
     "-to": "--server-request-timeout",
@@ -70,6 +77,26 @@ FOREIGN_FLAGS = {
     "-v": "--log-level",
     "--verbose": "--log-level",
 }
+
+_ONE_CARD = "a server takes one card, and --device chooses between it and the processor"
+_ITS_FILES = "a model is computed as its files have it; of the cache alone it is --model-kv-format"
+_NO_CHOICE = "there is nothing to choose here, leave it out"
+_NOT_SERVED = "that is not served"
+FOREIGN_WORDS = {
+    **dict.fromkeys(("--tensor-parallel-size", "-tp", "--tp", "--tp-size"), _ONE_CARD),
+    **dict.fromkeys(("--pipeline-parallel-size", "-pp", "--pp-size", "--data-parallel-size", "-dp"), _ONE_CARD),
+    **dict.fromkeys(("-sm", "--split-mode", "-ts", "--tensor-split", "-mg", "--main-gpu"), _ONE_CARD),
+    **dict.fromkeys(("--dtype", "-q", "--quantization", "--load-format"), _ITS_FILES),
+    **dict.fromkeys(("--enforce-eager", "-fa", "--flash-attn", "--attention-backend", "--jinja"), _NO_CHOICE),
+    **dict.fromkeys(("--no-mmap", "--mlock", "-cb", "--cont-batching", "--enable-chunked-prefill"), _NO_CHOICE),
+    **dict.fromkeys(("--enable-auto-tool-choice", "--trust-remote-code"), _NO_CHOICE),
+    **dict.fromkeys(("--embedding", "--embeddings", "--reranking", "--mmproj"), _NOT_SERVED),
+    **dict.fromkeys(("--lora", "--lora-modules", "--enable-lora"), _NOT_SERVED),
+    **dict.fromkeys(("-s", "--seed"), "each request has its own, as seed"),
+    **dict.fromkeys(("--chat-template", "--chat-template-file"), "a model's own is used"),
+    "--revision": "the catalog pins it, and --download-catalog names one",
+}
+"""Likewise, where no option of ours is that one."""
 
 _OWN = ("--config", "--profile")
 
@@ -176,6 +203,8 @@ def _meant_variable(name: str, known: Mapping[str, Slot]) -> str:
 
 def _meant(flag: str, known: Sequence[str]) -> str:
     """As `nearest`, for a flag: one of another server, one that lacks its group, or a slip; else where they all are."""
+    if flag in FOREIGN_WORDS:
+        return f"; {FOREIGN_WORDS[flag]}"
     bare = flag.lstrip("-")
     whole = FOREIGN_FLAGS.get(flag) or next((name for name in known if name.endswith(f"-{bare}")), None)
     if whole is None:

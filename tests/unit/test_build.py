@@ -5,6 +5,7 @@ import importlib.util
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ from types import ModuleType
 import pytest
 
 from ignis.commands import BY_WORDS, usage
+from ignis.config import load_config
+from ignis.precheck import check_addresses
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -75,8 +78,31 @@ def test_what_is_mistyped_is_refused_before_anything_is_compiled(
     assert capfd.readouterr().err == f"ignis-server: {says}\n"
 
 
+def test_an_address_that_is_taken_is_told_before_anything_is_compiled(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(build, "CORE", tmp_path / "not compiled")
+    monkeypatch.setattr(build, "install", lambda groups: pytest.fail("it installed"))
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        for option in ("--server-bind", "--server-metrics-bind"):
+            with pytest.raises(SystemExit) as ended:
+                build.serve([option, address, *(["--server-bind", "127.0.0.1:0"] if "metrics" in option else [])])
+            assert ended.value.code == 2
+            told = f"cannot listen on {address}: Address already in use; {option} names another address"
+            assert capfd.readouterr().err == f"ignis-server: {told}\n"
+
+
+def test_an_address_that_is_free_is_left_free(free_port: int) -> None:
+    config = load_config(["--server-bind", f"127.0.0.1:{free_port}"], {}, Path("/"))
+    check_addresses(config)
+    check_addresses(config)
+    socket.create_server(("127.0.0.1", free_port)).close()
+
+
 def test_the_configuration_is_read_without_any_package() -> None:
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import ignis.config, ignis.commands"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import ignis.config, ignis.commands, ignis.precheck"
     assert subprocess.run([sys.executable, "-S", "-P", "-c", code, str(ROOT)]).returncode == 0
 
 

@@ -25,7 +25,7 @@ from ignis.config_fields import (
     LogLevel,
     ModelKvFormat,
 )
-from ignis.config_flags import FOREIGN_FLAGS
+from ignis.config_flags import FOREIGN_FLAGS, FOREIGN_WORDS
 from ignis.config_profile import read_profile
 from ignis.config_slots import Origin, Source
 from ignis.config_table import describe_fields
@@ -203,6 +203,19 @@ def test_a_port_alone_is_refused_with_the_whole_address(flag: str, text: str) ->
 
 def test_every_foreign_flag_has_one_of_ours() -> None:
     assert set(FOREIGN_FLAGS.values()) <= {field.flag for field in FIELDS}
+    assert not set(FOREIGN_FLAGS) & set(FOREIGN_WORDS)
+
+
+@pytest.mark.parametrize(
+    ("flag", "words"),
+    [
+        ("--tensor-parallel-size", "a server takes one card, and --device chooses between it and the processor"),
+        ("--dtype", "a model is computed as its files have it; of the cache alone it is --model-kv-format"),
+        ("--enforce-eager", "there is nothing to choose here, leave it out"),
+    ],
+)
+def test_a_foreign_flag_that_has_none_of_ours_is_told_why(flag: str, words: str) -> None:
+    assert refusal(flag, "2") == f"unknown option {flag}; {words}"
 
 
 def test_a_flag_like_none_gets_no_guess() -> None:
@@ -401,6 +414,23 @@ def test_what_config_print_writes_is_read_back(
         (["--help"], 0, "ignis-server [serve] [options]"),
         (["serve", "--help"], 0, "ignis-server [serve] [options]"),
         (["help", "--fields", "--format", "xml"], 2, "--format 'xml': must be text or json"),
+        (["help", "--field"], 2, "unknown option --field of help; did you mean --fields?"),
+        (["help", "fields"], 2, "did you mean --fields?"),
+        (["help", "--all"], 2, "unknown option --all of help\n"),
+        (["serve", "--version"], 0, "ignis-server 0"),
+        (["model", "list", "-V"], 0, "ignis-server 0"),
+        (["bench", "/nowhere.gguf"], 2, "bench /nowhere.gguf: there is no such file or folder\n"),
+        (["bench", "Qwen/Qwen3-8B"], 2, "no such file or folder; a hub's repository is no name here: --model-artifact"),
+        (["--model-artifact", "Qwen/Qwen3-8B"], 2, "--model-id an id that model list shows, and --download-catalog"),
+        (
+            ["--model-artifact", "smollm2"],
+            2,
+            "served by --model-id smollm2, and model download smollm2 prints its path",
+        ),
+        (["serve", "Qwen/Qwen3-8B"], 2, "unexpected argument 'Qwen/Qwen3-8B'; a hub's repository is no name here"),
+        (["Qwen/Qwen3-8B"], 2, "unexpected argument 'Qwen/Qwen3-8B'; a hub's repository is no name here"),
+        (["smollm2-135m-instruct"], 2, "did you mean --model-id smollm2-135m-instruct?"),
+        (["serve", "smollm2-135m-instruct"], 2, "did you mean --model-id smollm2-135m-instruct?"),
         (["serv"], 2, "unknown command 'serv'; did you mean serve?"),
         (["pull", "smollm"], 2, "unknown command 'pull'; did you mean model download?"),
         (["frobnicate"], 2, "unknown command 'frobnicate'; there are serve, model list"),
