@@ -5,6 +5,7 @@ import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
 import { Fence } from "../shell/fence.js";
 import { here } from "../state/chats.js";
+import { respondent } from "../state/respondent.js";
 import { hasNoModel } from "../state/server.js";
 import { sending } from "../state/session.js";
 import { path } from "../state/tree.js";
@@ -12,12 +13,14 @@ import { path } from "../state/tree.js";
 const Turns = later(async () => (await import("./turns.js")).Turns);
 const FirstModel = later(async () => (await import("./first-model.js")).FirstModel);
 
+/** What to begin with, by kind. @type {[kind: string, text: string][]} */
 const EXAMPLES = [
-  "Explain photosynthesis in two sentences.",
-  "Write a Python function that checks for a palindrome.",
-  "Give me three names for a small bakery, as a list.",
-  "Why is the sky blue?",
+  ["Text", "Explain photosynthesis in two sentences."],
+  ["Code", "Write a Python function that checks for a palindrome."],
+  ["JSON", "Give me three names for a small bakery, as a list in JSON."],
 ];
+const OF_ALL = "Why is the sky blue?";
+const OF_PICTURE = "What is in this picture?";
 
 export function Transcript() {
   const [scroller, setScroller] = useState(/** @type {HTMLElement | null} */ (null));
@@ -33,8 +36,28 @@ function Welcome() {
   return html`<section class="welcome" aria-label="Suggestions">
     <h2>Ask the model</h2>
     <p>It runs on this server, and what you write goes nowhere else.</p>
-    <ul id="suggestions">${EXAMPLES.map((text) => html`<li key=${text}><button type="button" class="button" onClick=${() => ask(text)}>${text}</button></li>`)}</ul>
+    <ul id="suggestions">
+      ${EXAMPLES.map(([kind, text]) => html`<${Example} key=${kind} kind=${kind} text=${text} onPick=${ask} />`)}
+      ${respondent.value?.capabilities?.vision
+        ? html`<${Example} key="last" kind="Picture" text=${OF_PICTURE} onPick=${askOfPicture} />`
+        : html`<${Example} key="last" kind="Text" text=${OF_ALL} onPick=${ask} />`}
+    </ul>
   </section>`;
+}
+
+/** @param {{kind: string, text: string, onPick: (text: string) => void}} properties */
+function Example({ kind, text, onPick }) {
+  return html`<li><button type="button" class="button" onClick=${() => onPick(text)}><span class="about" aria-hidden="true">${kind}</span>${text}</button></li>`;
+}
+
+/** A picture is chosen first; the words stand where the next message is written. @param {string} text */
+function askOfPicture(text) {
+  const prompt = /** @type {HTMLTextAreaElement | null} */ (document.getElementById("prompt"));
+  if (prompt && !prompt.value.trim()) {
+    prompt.value = text;
+    prompt.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+  /** @type {HTMLElement | null} */ (document.querySelector(".composer input[type=file]"))?.click();
 }
 
 /** @param {string} text */
