@@ -76,3 +76,25 @@ def test_a_message_that_was_refused_counts_with_the_next_one(page: Page) -> None
     expect(page.locator(".composer .warn")).to_have_count(0)
     page.fill("#prompt", "Short")
     expect(page.locator(".composer .warn")).to_contain_text("it will be refused")
+
+
+def test_a_long_draft_is_counted_once_nobody_types(page: Page) -> None:
+    num_counts = page.evaluate(
+        """async () => {
+          const { fetch } = window;
+          let count = 0;
+          window.fetch = (...asked) => {
+            if (String(asked[0]).endsWith("/tokenize")) count += 1;
+            return fetch(...asked);
+          };
+          const area = document.querySelector("#prompt");
+          for (let key = 0; key < 6; key += 1) {
+            area.value = "harbour ".repeat(40_000) + key;
+            area.dispatchEvent(new Event("input", { bubbles: true }));
+            await new Promise((next) => setTimeout(next, 400));
+          }
+          return count;
+        }"""
+    )
+    assert num_counts == 0
+    assert used(page, 40_000) < 100_000

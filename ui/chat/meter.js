@@ -14,6 +14,8 @@ import { settings } from "../state/settings.js";
 import { path } from "../state/tree.js";
 
 const PAUSE_MS = 250;
+/** A longer draft is counted after a longer pause: 500 kB keep a core of the server busy for a third of a second. */
+const CHARACTERS_A_MS = 500;
 /** From this share of the context on the whole of it is counted and not added up. */
 const NEARLY_FULL = 0.9;
 
@@ -70,7 +72,7 @@ function useCount(draft, files, before, room) {
       setFound({ count: (await countTokens({ messages }, controller.signal)) - before, isExact: true });
     };
     // A server that does not say it now says it at the next key.
-    const timer = setTimeout(() => ask().catch(() => {}), PAUSE_MS);
+    const timer = setTimeout(() => ask().catch(() => {}), PAUSE_MS + draft.length / CHARACTERS_A_MS);
     return () => (clearTimeout(timer), controller.abort());
   }, [draft, files, ids, before, room]);
   return found;
