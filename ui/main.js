@@ -1,5 +1,6 @@
 // Starts the page.
 
+import { Turns } from "./chat/transcript.js";
 import { html } from "./parts/html.js";
 import { patient } from "./parts/later.js";
 import { shieldWords } from "./parts/sending.js";
@@ -38,7 +39,7 @@ setTimeout(async () => {
   const [outbox] = await patient(() =>
     Promise.all([
       import("./state/outbox.js"),
-      import("./chat/turns.js"),
+      Turns.ahead(),
       import("./chat/queue.js"),
       import("./chat/panel.js"),
       import("./chat/found.js"),

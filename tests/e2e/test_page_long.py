@@ -30,6 +30,19 @@ SETTLED = """async () => {
 }"""
 
 
+# Opens the chat; whether the end of its text is there when its answer is, before any other task of the page.
+AT_ONCE = """() => new Promise((resolve) => {
+  const seen = new MutationObserver(async () => {
+    if (!document.querySelector(".turn.answer")) return;
+    seen.disconnect();
+    for (let step = 0; step < 50; step += 1) await null;
+    resolve([...document.querySelectorAll("#log .sheet")].at(-1)?.firstChild instanceof Element);
+  });
+  seen.observe(document.body, { childList: true, subtree: true });
+  location.hash = "#/chat/long";
+})"""
+
+
 @pytest.fixture
 def page(browser: Browser, server: Server) -> Iterator[Page]:
     server.wait_ready()
@@ -98,3 +111,10 @@ def test_what_waits_to_be_drawn_is_put_in_order_once(page: Page) -> None:
     sheets = page.locator("#log .sheet").count()
     assert sheets > 50
     assert page.evaluate("numCompared") < 2 * sheets
+
+
+def test_the_end_of_a_chat_is_drawn_in_the_frame_that_first_shows_it(page: Page) -> None:
+    page.evaluate(KEEP, [long_text(40_000), 1])
+    page.reload()
+    page.wait_for_function("() => performance.getEntriesByName('whole').length")
+    assert page.evaluate(AT_ONCE)

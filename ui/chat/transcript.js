@@ -10,7 +10,7 @@ import { hasNoModel } from "../state/server.js";
 import { sending } from "../state/session.js";
 import { path } from "../state/tree.js";
 
-const Turns = later(async () => (await import("./turns.js")).Turns);
+export const Turns = later(async () => (await import("./turns.js")).Turns);
 const FirstModel = later(async () => (await import("./first-model.js")).FirstModel);
 
 /** What to begin with, by kind. @type {[kind: string, text: string][]} */

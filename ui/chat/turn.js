@@ -21,13 +21,9 @@ import { Waiting } from "./waiting.js";
 
 const Tokens = later(async () => (await import("./tokens.js")).Tokens);
 
-/** @type {Promise<typeof import("../text/sheet.js")> | null} */
-let text = null;
-
-/** What draws text comes with the first answer, and not with the page. */
-function loadText() {
-  return (text ??= patient(() => import("../text/sheet.js")));
-}
+/** What draws text comes with this, and not after the first answer: that is then drawn in the frame that it is put in. */
+const text = patient(() => import("../text/sheet.js"));
+text.catch(() => {});
 
 /** @param {{turn: import("../state/turn.js").Turn}} properties */
 export function AnswerTurn({ turn }) {
@@ -38,7 +34,7 @@ export function AnswerTurn({ turn }) {
     let isShown = true;
     let leave = () => {};
     if (!place.current) return;
-    loadText().then(({ AnswerText }) => {
+    text.then(({ AnswerText }) => {
       if (!isShown) return;
       const view = (shown.current = new AnswerText());
       // Whole before it is shown, so that no frame lacks it; the frame loop then also keeps the reader's place.

@@ -1,6 +1,6 @@
 // What comes when it is first shown, and not with the page: components with their modules, and style sheets.
 
-import { useEffect, useState } from "../vendor/hooks.js";
+import { useLayoutEffect, useState } from "../vendor/hooks.js";
 import { effect } from "../vendor/signals-core.js";
 import { isReplaced, watch } from "../state/server.js";
 import { isConnected } from "../state/session.js";
@@ -11,20 +11,21 @@ import { html } from "./html.js";
 /** A server that is away for a moment is asked again. */
 const PAUSES_MS = [500, 1500, 4000];
 
-/** Returns a component that shows nothing until the part is here; one that does not come fails as it would itself. @param {() => Promise<Part>} load */
+/** Returns a component that shows nothing until the part is here; one that does not come fails as it would itself. ahead: gets it before it is shown. @param {() => Promise<Part>} load */
 export function later(load) {
   /** @type {Part | null} */
   let part = null;
-  return function Later(/** @type {Record<string, any>} */ properties) {
+  const ahead = async () => (part = await patient(load));
+  function Later(/** @type {Record<string, any>} */ properties) {
     const [Found, setFound] = useState(() => part);
     const [failure, setFailure] = useState(/** @type {unknown} */ (null));
-    useEffect(() => {
-      if (Found) return;
-      patient(load).then((found) => ((part = found), setFound(() => found)), setFailure);
+    useLayoutEffect(() => {
+      if (!Found) ahead().then((found) => setFound(() => found), setFailure);
     }, []);
     if (failure) throw failure;
     return Found && html`<${Found} ...${properties} />`;
-  };
+  }
+  return Object.assign(Later, { ahead });
 }
 
 /** What did not come is asked for again: after a while, and once the server is back. @template T @param {() => Promise<T>} load @returns {Promise<T>} */

@@ -24,9 +24,8 @@ export const unkept = new Map();
 /** One that is kept; undefined: there is none. @param {string} id @returns {Promise<Place | undefined>} */
 export async function readPlace(id) {
   return unkept.get(id) ?? keeping(async () => {
-    const conversation = await conversations.read(id);
+    const [conversation, records] = await Promise.all([conversations.read(id), stored.readAll(id)]);
     if (!conversation) return undefined;
-    const records = await stored.readAll(id);
     const found = new Map(rooted(records.filter((record) => record.state !== "WAITING")).map((record) => [record.id, revive(record)]));
     const kept = records.filter((record) => record.state === "WAITING");
     // Old ones that this page did not know of are asked about before they go.
