@@ -7,6 +7,7 @@ import { panelTab } from "../state/session.js";
 import { answers, inView, lookAt } from "../state/tree.js";
 import { Context } from "./context.js";
 import { Further } from "./further.js";
+import { Grip } from "./grip.js";
 import { Logprobs } from "./logprobs.js";
 import { Output } from "./output.js";
 import { Presets } from "./presets.js";
@@ -34,7 +35,7 @@ export function Panel({ onClose }) {
     panelTab.value = next.name;
     document.getElementById(`tab-${next.name}`)?.focus();
   };
-  return html`<div class="head"><div class="tabs" role="tablist" onKeyDown=${move}>
+  return html`<${Grip} onClose=${onClose} /><div class="head"><div class="tabs" role="tablist" onKeyDown=${move}>
       ${TABS.map(
         ({ name, label }) => html`<button type="button" role="tab" key=${name} id=${`tab-${name}`} aria-selected=${open === name} aria-controls="panel-body"
           tabindex=${open === name ? 0 : -1} onClick=${() => (panelTab.value = name)}>${label}</button>`,
