@@ -17,7 +17,7 @@ from ignis.errors import DownloadError, IgnisError, ModelFileError, ModelNotFoun
 from ignis.halt import Halt, StoppedError
 from ignis.hub import HubClient, HubFile
 from ignis.package_index import IndexClient, index_settings, pip_files
-from ignis.pinned import Progress
+from ignis.pinned import Progress, tidy
 from ignis.transfer import Moved, fetch_file
 from ignis.units import shown_file_size
 
@@ -88,6 +88,9 @@ def locate_model(
             f"{entry.id} is not in {download.path} and download.enabled is false;"
             f" name another by --model-artifact, or fetch it with: ignis-server model download {entry.id}"
         )
+    if path is not None:
+        for file in entry.files:
+            tidy(file, entry.folder(download.path))
     return ModelSource(path, entry)
 
 

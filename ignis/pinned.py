@@ -22,6 +22,8 @@ from ignis.regular_file import clear_odd, kind_of, read_regular
 BLOCK_BYTES = 1 << 20
 _LOCK_LOOK_S = 0.1
 _STAMP_BYTES = 4096
+_PARTS = (".part", ".wheel.part")
+"""Of what is on its way."""
 
 Progress = Callable[[int, int, int], None]
 """Called with the bytes of a model's files that are here, that there will be, and that this fetch has brought."""
@@ -101,6 +103,17 @@ def settle(wanted: PinnedFile, part: Path, path: Path) -> None:
     _Stamp.of(path, path.stat()).write(wanted.sha256)
 
 
+def tidy(wanted: PinnedFile, folder: Path) -> None:
+    """Removes what a killed fetch has left beside the whole file: its wheel is as large. Leaves what somebody else is at,
+    or may not be removed."""
+    for part in (folder / f"{wanted.name}{end}" for end in _PARTS):
+        with contextlib.suppress(OSError):
+            if kind_of(part.lstat().st_mode) is None:
+                with part.open("rb") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    part.unlink()
+
+
 def remove(wanted: PinnedFile, folder: Path) -> list[Path]:
     """Removes the file where it is of the wanted size, and what a download left beside it; returns what is gone.
 
@@ -111,7 +124,7 @@ def remove(wanted: PinnedFile, folder: Path) -> list[Path]:
     gone = []
     try:
         is_ours = path.exists() and differs(wanted, path.stat()) is None
-        ends = (".part", ".wheel.part", ".verified", ".verified.part") + (("",) if is_ours else ())
+        ends = (*_PARTS, ".verified", ".verified.part") + (("",) if is_ours else ())
         for file in (folder / f"{wanted.name}{end}" for end in ends):
             if file.exists():
                 file.unlink()

