@@ -104,8 +104,8 @@ def settle(wanted: PinnedFile, part: Path, path: Path) -> None:
 
 
 def tidy(wanted: PinnedFile, folder: Path) -> None:
-    """Removes what a killed fetch has left beside the whole file: its wheel is as large. Leaves what somebody else is at,
-    or may not be removed."""
+    """Removes what a killed fetch has left beside the whole file, such as its wheel, which is as large. Leaves what
+    somebody else is at, or may not be removed."""
     for part in (folder / f"{wanted.name}{end}" for end in _PARTS):
         with contextlib.suppress(OSError):
             if kind_of(part.lstat().st_mode) is None:
