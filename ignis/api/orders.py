@@ -207,12 +207,12 @@ class Orders:
                 raise
             raise type(error)(error.message.replace(param, place), place) from error
 
-    async def check(self, model: LoadedModel, settings: ByFamily[OrderSettings]) -> None:
-        """Raises ConfigError where a model that is loaded could not honour them."""
+    async def check(self, model: ModelFacts, settings: ByFamily[OrderSettings]) -> None:
+        """Raises ConfigError where a model that is loaded, or was, could not honour them."""
         own = settings.of(model.family)
-        if model.template is not None:
-            template = await self._prompts.template(model)
-            own.thinking.check(template.thinking, _dialect(model, own))
+        ability = await self._prompts.ability(model)
+        if ability is not None:
+            own.thinking.check(ability, _dialect(model, own))
 
     async def _thinking(self, model: LoadedModel, conversation: Conversation, settings: OrderSettings) -> Thinking:
         template = await self._prompts.template(model)

@@ -106,8 +106,9 @@ def build_router(
         store.limit(config.server.response_store_bytes, config.server.response_store_ttl or None)
 
     async def check(config: Config) -> None:
-        if serving.model is not None:
-            await orders.check(serving.model, ByFamily.make(config, OrderSettings.from_config))
+        model = serving.model or await serving.sleeping()
+        if model is not None:
+            await orders.check(model, ByFamily.make(config, OrderSettings.from_config))
 
     running.on_change(apply)
     running.check_with(check)

@@ -9,7 +9,7 @@ from ignis.api.row import OnWait, Row
 from ignis.engine.engine import Engine
 from ignis.engine.gate import Patience, Use
 from ignis.engine.keeper import ModelKeeper
-from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
+from ignis.engine.lifecycle import EngineState, LoadedModel, ModelFacts, ModelStatus
 from ignis.engine.limits import REJECTIONS, not_serving
 from ignis.engine.load import LoadStatus
 from ignis.engine.mailbox import Mailbox
@@ -39,6 +39,14 @@ class Serving:
     def model(self) -> LoadedModel | None:
         """What serves; None while nothing does."""
         return self.keeper.course.model
+
+    async def sleeping(self) -> ModelFacts | None:
+        """What is known of the model that the next request wakes; None while one serves, or comes, or failed."""
+        course, home = self.keeper.course, self.keeper.course.home
+        if self.state is not EngineState.UNLOADED or home is None:
+            return None
+        last = await trio.to_thread.run_sync(course.last_load, home)
+        return None if last is None else last.facts
 
     @property
     def state(self) -> EngineState:

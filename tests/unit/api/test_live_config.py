@@ -14,8 +14,11 @@ from ignis.api import routes
 from ignis.app import _App
 from ignis.config import load_config
 from ignis.config_fields import FIELDS, Effect
+from ignis.engine.course import LastLoad
+from ignis.engine.lifecycle import EngineState
 from ignis.log import LogFormat, open_log
 from ignis.models.base import Architecture
+from ignis.models.local import LocalModel
 from tests.fakes.engine import byte_model, script
 from tests.unit.api.rig import HI, Rig
 
@@ -105,6 +108,25 @@ async def test_whether_and_how_a_model_thinks() -> None:
     assert (await prompt_of(rig)).startswith("[True, 'low']")
     await patched(rig, {"model": {"enable_thinking": False}})
     assert (await prompt_of(rig)).startswith("[False, False]")
+
+
+async def test_what_a_sleeping_model_could_not_be_woken_with_is_refused_as_of_one_that_serves(tmp_path: Path) -> None:
+    refusals = []
+    for is_asleep in (False, True):
+        rig = Rig(model=byte_model(template=THINKING.replace("reasoning_effort", "x")))
+        course, home = rig.keeper.course, LocalModel("tiny", tmp_path / "tiny.gguf")
+        await rig.chat()
+        if is_asleep:
+            assert course.model is not None
+            course.home = home
+            course.loads[home.path] = LastLoad(course.model.facts(), 1.0, home.modified_unix_s(), home.size_bytes())
+            course.model, rig.engine.state = None, EngineState.UNLOADED
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(rig.running.run)
+            answer = await rig.answer("PATCH", "/v1/config", {"model": {"reasoning_effort": "low"}})
+            nursery.cancel_scope.cancel()
+        refusals.append((answer.status, answer.json()["error"]["param"], rig.running.config.model.reasoning_effort))
+    assert refusals == [(400, "model.reasoning_effort", None)] * 2
 
 
 async def test_the_budget_of_thinking_and_its_guard() -> None:
