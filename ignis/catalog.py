@@ -199,7 +199,7 @@ def _read(file: Path) -> _Document:
     document: Any
     match file.suffix.lower():
         case ".toml":
-            document = tomllib.loads(content.decode())
+            document = tomllib.loads(content.decode("utf-8-sig"))
         case ".json":
             document = json.loads(content)
         case ".yaml" | ".yml":

@@ -71,8 +71,8 @@ def read_text(file: Path) -> str:
     """Raises ConfigError where the file cannot be read as text."""
     _check_suffix(file)
     try:
-        # As it is, its ends of lines too: a change keeps them.
-        return read_regular(file, _LIMIT_BYTES).decode()
+        # As it is, its ends of lines too: a change keeps them. The mark that some editors put before it is none of it.
+        return read_regular(file, _LIMIT_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(f"the configuration file {file} cannot be read: {error.strerror or error}") from error
     except ValueError as error:

@@ -35,6 +35,7 @@ _LAST_LINES = re.compile(r"(?:(\r?\n)|\A)(?:[ \t]*\r?\n)+\Z")
 _NEXT_HEAD = re.compile(r"^[ \t]*\[", re.MULTILINE)
 _LEAD = re.compile(r"(?<=\n)(?:[ \t]*\r?\n)*(?:[ \t]*#.*\n)*[ \t]*\Z")
 """What stands right before a head: the comment that belongs to it, and the empty lines that part it from the rest."""
+_LONE_HALF = re.compile("[\ud800-\udfff]")
 _FAMILY_DEPTH = 2
 
 
@@ -199,7 +200,9 @@ def merge_json(text: str, values: Mapping[str, Any]) -> str:
 def as_json(document: Any, text: str) -> str:
     """Writes a document, indented as that text is."""
     found = _INDENT.search(text)
-    return json.dumps(document, indent=found[1] if found else 2, ensure_ascii=False) + "\n"
+    written = json.dumps(document, indent=found[1] if found else 2, ensure_ascii=False) + "\n"
+    # Half of a character, which UTF-8 has not, stays the escape that it must have been.
+    return _LONE_HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", written)
 
 
 def _with_ends_of(text: str, merged: str) -> str:

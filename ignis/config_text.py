@@ -101,11 +101,13 @@ def hidden_text(text: str, file: Path) -> str:
     document: Any = json.loads(text) if is_json else tomlkit.parse(text)
     for groups in (document, *document.get(PROFILES, {}).values()):
         for field in FIELDS:
-            values = groups.get(field.group, {})
-            if field.kind in (Kind.SECRET, Kind.TEXT) and field.name in values:
-                shown = HIDDEN if field.kind is Kind.SECRET else plain(field, values[field.name])
-                if shown != values[field.name]:
-                    values[field.name] = shown
+            values = groups.get(field.group)
+            # Of a profile that is not taken nothing was looked at yet.
+            value = values.get(field.name) if isinstance(values, dict) else None
+            if value is not None and field.kind is Kind.SECRET:
+                values[field.name] = HIDDEN
+            elif isinstance(value, str) and field.kind is Kind.TEXT and plain(field, value) != value:
+                values[field.name] = plain(field, value)
     if is_json:
         return as_json(document, text)
     return _COMMENTED_SECRET.sub(rf"\1{HIDDEN}", tomlkit.dumps(document))

@@ -167,3 +167,15 @@ def test_a_generated_text_survives_every_kind_of_value(tmp_path: Path) -> None:
 )
 def test_a_file_that_knows_models_is_shown_as_it_is(tmp_path: Path, text: str) -> None:
     assert hidden_text(text, tmp_path / "a.toml") == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", '{\n  "profiles": {\n    "mine": {\n      "download": null,\n      "model": 5\n    }\n  }\n}\n'),
+        ("a.json", '{\n  "profiles": {\n    "mine": {\n      "model": "\\ud800"\n    }\n  }\n}\n'),
+        ("a.toml", "[profiles.mine]\nmodel = { id = 5 }\ndownload = 'token'\n"),
+    ],
+)
+def test_what_an_unused_profile_has_is_shown_whatever_it_is(tmp_path: Path, name: str, text: str) -> None:
+    assert hidden_text(text, tmp_path / name) == text

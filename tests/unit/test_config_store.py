@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ignis.config import load_config
 from ignis.config_file import content_of
 from ignis.config_store import ConfigStore, merge_json, merge_toml
 from ignis.errors import ConfigError
@@ -151,6 +152,13 @@ def test_a_json_file_keeps_its_order_and_indentation() -> None:
     )
 
 
+def test_half_a_character_of_a_json_file_stays_its_escape() -> None:
+    text = '{\n  "profiles": {\n    "a\\ud800": {}\n  },\n  "model": {\n    "id": "\U0001f600"\n  }\n}\n'
+    changed = merge_json(text, {"cpu.threads": 1})
+    assert changed == text[:-3] + ',\n  "cpu": {\n    "threads": 1\n  }\n}\n'
+    assert changed.encode()
+
+
 @pytest.mark.parametrize(
     ("name", "text", "wanted"),
     [
@@ -289,3 +297,13 @@ def test_a_file_of_any_form_is_changed_and_keeps_its_comments(seed: int) -> None
     kept = [line for line in text.splitlines() if "# " in line]
     changed = {key.rpartition(".")[2] for key in values}
     assert all(line in merged for line in kept if not any(name in line for name in (*changed, "= {")))
+
+
+@pytest.mark.parametrize("text", ["[model]\nmax_context = 64\n", '{\n  "model": {\n    "max_context": 64\n  }\n}\n'])
+def test_the_mark_that_an_editor_begins_a_text_with_is_passed_over(tmp_path: Path, text: str) -> None:
+    file = tmp_path / ("a.json" if text.startswith("{") else "a.toml")
+    file.write_text("\ufeff" + text, encoding="utf-8")
+    assert load_config(["--config", str(file)], {}, tmp_path).model.max_context == 64
+    store = ConfigStore(file)
+    store.write(store.merged({"model.max_context": 128}))
+    assert file.read_bytes() == text.replace("64", "128").encode()
