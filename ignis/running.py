@@ -172,7 +172,7 @@ class RunningConfig:
                 # What took no load may have been changed since, and stays so.
                 patch.change = change = await self._checked(patch)
                 await self._apply(change, patch)
-        except IgnisError:
+        except Exception:
             if has_loaded:
                 await self._load_back()
             raise
@@ -221,10 +221,13 @@ class RunningConfig:
         """Has a change take effect and go into the file; raises where only that could keep it and cannot."""
         before = self.config
         self._take(change.config)
-        persisted, self.next_config = await trio.to_thread.run_sync(self._persist, change)
-        if persisted.reason is not None and change.restart:
+        try:
+            persisted, self.next_config = await trio.to_thread.run_sync(self._persist, change)
+            if persisted.reason is not None and change.restart:
+                raise ConfigNotWrittenError(persisted.reason, change.restart[0])
+        except Exception:
             self._take(before)
-            raise ConfigNotWrittenError(persisted.reason, change.restart[0])
+            raise
         patch.persisted = persisted
         if persisted.path is not None:
             self.config = kept_in_file(change.config, change.values)

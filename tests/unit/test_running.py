@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomlkit
 import trio
 
 from ignis.config import Config, load_config
@@ -23,6 +24,7 @@ from ignis.errors import (
     ConfigNotWrittenError,
     DeviceLoadError,
     IgnisError,
+    InternalError,
     ReloadFailedError,
     SwitchInProgressError,
 )
@@ -332,6 +334,18 @@ async def test_a_file_that_cannot_be_written_keeps_no_change(
     with pytest.raises(ConfigNotWrittenError, match="Device or resource busy"):
         await bench.patch(**document)
     assert bench.running.config.switch.max_wait == 9 and bench.engine.num_lanes == 8
+    assert bench.file.read_text() == FILE
+
+
+async def test_a_change_that_fails_of_a_fault_is_not_in_effect(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_document: object) -> str:
+        raise RuntimeError("as no library should")
+
+    monkeypatch.setattr(tomlkit, "dumps", fail)
+    with pytest.raises(InternalError):
+        await bench.patch(model={"decode_lanes": 2}, switch={"max_wait": 10})
+    assert bench.running.config.switch.max_wait == 300 and bench.running.config.model.decode_lanes == 8
+    assert bench.applied[-1].switch.max_wait == 300 and bench.engine.num_lanes == 8
     assert bench.file.read_text() == FILE
 
 
