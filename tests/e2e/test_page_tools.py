@@ -1,6 +1,7 @@
 """A call of a tool: its result is given on its card, both are history, and the model goes on from there."""
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -421,6 +422,39 @@ def test_another_tab_follows_a_list_and_does_not_do_it_too(page: Page) -> None:
     assert results(asked[1]) == DONE_OF_BOTH
     assert len(asked) == 2
     assert other.evaluate(LISTS) == 1
+
+
+def test_between_an_answer_and_its_list_no_tab_offers_to_do_it(page: Page) -> None:
+    call = {"index": 0, "function": {"name": "agents", "arguments": json.dumps({"tasks": ["One", "Two"]})}}
+    calling: list[Route] = []
+    making: list[Route] = []
+    page.evaluate(HELD)
+    page.route("**/v1/chat/completions", lambda route: calling.append(route))
+    page.route("**/state/own-tools.js", lambda route: making.append(route))
+    page.click("#set-own-tools")
+    with page.expect_request("**/v1/chat/completions"):
+        ask(page, "What now?")
+    other = beside(page)
+    expect(other.locator("#stop")).to_be_visible()
+    with page.expect_request("**/state/own-tools.js"):
+        calling[0].fulfill(
+            body=streamed({"tool_calls": [call]}, reason="tool_calls"), headers={"Content-Type": "text/event-stream"}
+        )
+    for tab in (page, other):
+        expect(tab.locator(".tool-card .tag")).to_have_text(re.compile("called|being written"))
+    # What that tab was told before it has come by then.
+    page.fill(".bar .title", "Renamed")
+    page.press(".bar .title", "Tab")
+    expect(other.locator(".bar .title")).to_have_value("Renamed")
+    for tab in (page, other):
+        expect(tab.locator(".tool-card .do")).to_have_count(0)
+        expect(tab.locator("#stop")).to_be_visible()
+    making[0].continue_()
+    for tab in (page, other):
+        expect(tab.locator(".tool-card .tasks")).to_contain_text("0 of 2 tasks done")
+        expect(tab.locator(".tool-card .do")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(other.locator(".tool-card .do")).to_have_text("Go on")
 
 
 def test_another_tab_stops_the_list_that_it_follows(page: Page) -> None:

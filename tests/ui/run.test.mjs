@@ -25,6 +25,7 @@ async function ran(turn, fork = noFork) {
   const states = [];
   const unwatch = turn.state.subscribe((state) => states.push(state));
   await run.start();
+  run.end();
   unwatch();
   return states;
 }
@@ -86,6 +87,7 @@ test("a stop keeps what came", async () => {
   while (turn.record.text !== "One two ") await new Promise(setImmediate);
   run.stop();
   await ended;
+  run.end();
   assert.deepEqual([turn.record.state, turn.record.text, turn.record.failure], ["STOPPED", "One two ", null]);
   assert.deepEqual(turn.record.usage, { prompt_tokens: 0, completion_tokens: 2, isCounted: 1 });
   assert.equal(announcement.value.text, "Stopped");
@@ -97,13 +99,15 @@ test("other tabs are told of the end, and what one asks for is answered", async 
   other.onmessage = ({ data }) => heard.push(data);
   served(completion(texts("One "), { isOpen: true }));
   const turn = new Turn(record());
-  const ended = new Run(turn, noFork).start();
+  const run = new Run(turn, noFork);
+  const ended = run.start();
   while (!turn.record.text) await new Promise(setImmediate);
   other.postMessage({ kind: "who", turn: "another" });
   other.postMessage({ kind: "who", turn: "t" });
   while (!heard.some(({ kind }) => kind === "mine")) await new Promise(setImmediate);
   other.postMessage({ kind: "stop", turn: "t" });
   await ended;
+  run.end();
   while (heard.at(-1)?.kind !== "ended") await new Promise(setImmediate);
   other.close();
   assert.equal(heard.filter(({ kind }) => kind === "mine").length, 1);

@@ -51,7 +51,7 @@ function ToolCard({ turn, index, call, isWritten, isCut }) {
   // What no tree shows is shown as it was written.
   const isTree = value !== undefined && !isRaw && !isTooDeep(value);
   const state = flaw ? (isCut ? "cut off" : "malformed") : call.result !== undefined ? "answered" : isWritten ? "called" : "being written";
-  const isGiven = isOpen && !isSought && !(flaw && isCut) && !running.value.has(key) && !series?.isRunning.value;
+  const isGiven = isOpen && !isSought && !(flaw && isCut) && ![key, turn.id].some((each) => running.value.has(each)) && !series?.isRunning.value;
   const give = (/** @type {string} */ result) => sending(() => giveResult(turn, index, result));
   const act = async () => (await import("../state/own-tools.js")).doCall(turn, index);
   const [doing, onDo] = flaw ? ["Send the error", () => give(flaw)] : isOurs(turn.record, call.name) ? [series ? "Go on" : "Do it", act] : ["", null];

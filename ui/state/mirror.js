@@ -63,13 +63,13 @@ class Mirror {
       record.reasoning += message.reasoning;
       this.turn.become(message.rest);
     }
-    if (!this.turn.isRunning) this.#end();
+    // What follows from it may be about to begin there.
+    if (message.kind === "ended") this.#end();
   }
 
   async #check() {
     if (performance.now() - this.#heardAt < SILENCE_MS || (await claimed(this.turn.id))) return;
-    if (!this.turn.isRunning) return;
-    await cut(this.turn);
+    if (this.turn.isRunning) await cut(this.turn);
     this.#end();
   }
 

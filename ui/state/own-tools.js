@@ -19,17 +19,17 @@ const MOST_ROUNDS = 8;
 
 // --- Actions
 
-/** Does what an answer that has ended calls for. @param {Turn} turn */
-export async function doAll(turn) {
+/** Does what an answer that has ended calls for. @param {Turn} turn @param {() => void} begun called once a list of tasks is there */
+export async function doAll(turn, begun) {
   const place = await placeOf(turn.record.conversation);
   const path = place ? pathTo(place.turns, turn.id) : [];
   const rounds = path.length - 1 - path.findLastIndex(({ record }) => record.role === "user");
   if (!path.length || turn.record.state !== "DONE" || rounds > MOST_ROUNDS) return;
-  for (const index of turn.record.tools.keys()) if (!(await doCall(turn, index))) return;
+  for (const index of turn.record.tools.keys()) if (!(await doCall(turn, index, begun))) return;
 }
 
-/** Returns false where the person stopped it. @param {Turn} turn @param {number} index */
-export async function doCall(turn, index) {
+/** Returns false where the person stopped it. @param {Turn} turn @param {number} index @param {() => void} [begun] */
+export async function doCall(turn, index, begun) {
   const call = turn.record.tools[index];
   const key = keyOf(turn, index);
   if (!call || call.result !== undefined || running.value.has(key) || !isWhole(call) || !isOurs(turn.record, call.name)) return true;
@@ -50,6 +50,7 @@ export async function doCall(turn, index) {
     series = await listFor(turn, index, wanted);
     if (isStopped || series.isElsewhere.value) return false;
     enter({ turn, series, stop }, key);
+    begun?.();
     runRest(series);
     const result = await answersOf(series, wanted);
     if (isStopped || result === null) return false;

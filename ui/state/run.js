@@ -1,31 +1,25 @@
-// An answer under way: it writes to its own turn, whichever chat is open, into the store as it comes, and tells other tabs.
+// An answer under way: it writes to its own turn, whichever chat is open.
 
 import { ApiError, isAbort } from "../api/errors.js";
 import { generateBeside } from "../api/beside.js";
-import { hear, tell } from "../store/tabs.js";
-import * as stored from "../store/turns.js";
 import { contact } from "./contact.js";
 import { leanOf } from "./exchange.js";
 import { Replay } from "./replay.js";
 import { enter, leave } from "./running.js";
 import { noteAnswer } from "./server.js";
-import { announce, isConnected, keeping } from "./session.js";
-import { clock, lengthsOf, newsOf, timesFromNow } from "./turn.js";
+import { announce, isConnected } from "./session.js";
+import { Spreading } from "./spreading.js";
+import { clock, timesFromNow } from "./turn.js";
 import { OLD_MS } from "./waiting.js";
 
 /** @typedef {import("./turn.js").Turn} Turn */
 
-const PIECE_MS = 100;
 const ANNOUNCED_LENGTH = 200;
 
 export class Run {
   turn;
   #abort = new AbortController();
-  #numPieces = 0;
-  /** How much of the turn's channels is in the store, and how much the other tabs were told. */
-  #kept;
-  #told;
-  #isKeeping = false;
+  #spreading;
   #replay;
   #fork;
 
@@ -41,15 +35,12 @@ export class Run {
     turn.numTokens = 0;
     this.#fork = fork;
     this.#replay = new Replay(turn.record.text, turn.record.reasoning);
-    this.#kept = lengthsOf(turn);
-    this.#told = lengthsOf(turn);
+    this.#spreading = new Spreading(turn, () => this.stop());
   }
 
-  /** Returns once the turn has ended; what went wrong is in the turn. */
+  /** Returns once the turn has ended and is kept; what went wrong is in the turn. */
   async start() {
     enter(this);
-    const unhear = hear((message) => message.turn === this.turn.id && this.#hear(message));
-    const timer = setInterval(() => this.#spread(), PIECE_MS);
     announce("Answering");
     try {
       await this.#read().catch((error) => {
@@ -60,15 +51,17 @@ export class Run {
     } catch (error) {
       this.#fail(error);
     }
-    clearInterval(timer);
-    unhear();
     const { turn } = this;
     turn.isCatchingUp.value = false;
     turn.queue.value = null;
-    leave(turn.id);
-    tell({ kind: "ended", turn: turn.id, record: turn.record });
-    await keeping(() => stored.finish(turn.record));
+    await this.#spreading.finish();
     this.#announceEnd();
+  }
+
+  /** What follows from the answer has begun: until then it is under way for all who look on. */
+  end() {
+    leave(this.turn.id);
+    this.#spreading.end();
   }
 
   // --- Actions
@@ -129,16 +122,13 @@ export class Run {
     turn.isCatchingUp.value = false;
     const { state } = turn.record;
     turn.cut();
-    keeping(() => stored.finish(turn.record));
-    leave(turn.id);
-    tell({ kind: "ended", turn: turn.id, record: turn.record });
+    this.#spreading.finish();
+    this.end();
     this.turn = this.#fork(turn, text, reasoning);
     this.turn.become({ state });
     Object.assign(this.turn, { numPrompt: turn.numPrompt, numTokens: turn.numTokens });
     enter(this);
-    this.#kept = lengthsOf(this.turn);
-    this.#told = lengthsOf(this.turn);
-    this.#numPieces = 0;
+    this.#spreading = new Spreading(this.turn, () => this.stop());
   }
 
   /** @param {Extract<import("../api/generate.js").GenerationEvent, {kind: "text" | "reasoning" | "tool"}>} event @param {number} now */
@@ -175,36 +165,6 @@ export class Run {
     }
     turn.record.failure = error.retryAfterS ? `${error.message}; try again in ${error.retryAfterS} s` : error.message;
     turn.advance(error.isLost ? "lost" : "failed");
-  }
-
-  /** To the other tabs, and into the store. */
-  #spread() {
-    const { record } = this.turn;
-    const { state, model, tools, times } = record;
-    const rest = { state, model, tools, times };
-    tell({ kind: "grew", turn: record.id, at: this.#told, ...newsOf(record, this.#told), rest });
-    this.#told = lengthsOf(this.turn);
-    if (!this.#isKeeping) this.#keep();
-  }
-
-  async #keep() {
-    const { record } = this.turn;
-    const news = newsOf(record, this.#kept);
-    if (!news.text && !news.reasoning) return;
-    this.#isKeeping = true;
-    this.#kept = lengthsOf(this.turn);
-    await keeping(() => stored.savePiece({ turn: record.id, n: this.#numPieces++, ...news }));
-    this.#isKeeping = false;
-  }
-
-  /** @param {import("../store/tabs.js").Message} message */
-  #hear({ kind }) {
-    if (kind === "stop") this.stop();
-    else if (kind === "who") {
-      // What this says, the next piece must not say again.
-      this.#told = lengthsOf(this.turn);
-      tell({ kind: "mine", turn: this.turn.id, record: this.turn.record });
-    }
   }
 
   #announceEnd() {

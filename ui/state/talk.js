@@ -139,12 +139,18 @@ export async function answer(before, parent, request, place, sameAs) {
   await add([...before, turn], place.conversation);
 }
 
-/** Returns once it has ended; what it calls of the page's own tools is then done. @param {Turn} turn */
+/** Returns once it has ended; what it calls of the page's own tools is then under way. @param {Turn} turn */
 async function launch(turn) {
   measure(turn);
   const run = new Run(turn, fork);
   await run.start();
-  if (run.turn.record.tools.length) (await import("./own-tools.js")).doAll(run.turn);
+  try {
+    if (!run.turn.record.tools.length) return;
+    const { doAll } = await import("./own-tools.js");
+    await new Promise((/** @type {(_?: unknown) => void} */ begun) => doAll(run.turn, begun).finally(begun));
+  } finally {
+    run.end();
+  }
 }
 
 /** A sibling that goes on where the turn has something else. @param {Turn} turn @param {string} text @param {string} reasoning */
