@@ -18,6 +18,8 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Ch
 # Times an ordinary text of 400,000 characters, which a busy machine makes slower too.
 MOST_TIMES = 40
 LONGEST_NAME = 300
+# Where a link leads, beside a text that says otherwise.
+TOLD = {"other host": "(evil.example)", "punycode": "(xn--pypal-4ve.example)", "credentials": "news (evil.example)"}
 # Those that cost much each, and all others.
 SHARES = {"size and depth": SIZE, "all others": {name: text for name, text in INPUTS.items() if name not in SIZE}}
 
@@ -47,6 +49,8 @@ WRONG = """(element) => {
       if (/^(on.*|src|srcset|style|id|name|srcdoc|action|formaction)$/i.test(name) && !isOurs) wrong.push(name);
       if (/href$/i.test(name) && !/^(https?:|mailto:|#)/i.test(value)) wrong.push(value.slice(0, 80));
     }
+    const leadsAway = each.matches("a:not([href^='#'])[href]");
+    if (leadsAway && (each.target !== "_blank" || each.rel !== "noopener noreferrer")) wrong.push("opens here");
   }
   return wrong;
 }"""
@@ -153,6 +157,7 @@ def test_hostile_answers_stay_text(page: Page, share: str) -> None:
     for name, (at_once, in_pieces) in shown["found"].items():
         assert at_once["wrong"] == [] == in_pieces["wrong"], name
         assert at_once["words"].strip(), name
+        assert TOLD.get(name, "") in at_once["words"], name
         assert (at_once["words"], at_once["length"]) == (in_pieces["words"], in_pieces["length"]), name
         assert max(at_once["ms"], in_pieces["ms"]) < MOST_TIMES * shown["ordinaryMs"] + 500, name
         print(f"{name:30} {at_once['ms']:8.1f} ms {in_pieces['ms']:8.1f} ms")

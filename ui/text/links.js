@@ -19,9 +19,17 @@ export function hostOf(href) {
 export function warningFor(href, text) {
   const url = /^https?:/i.test(href) ? read(href) : null;
   if (!url) return "";
-  const claimed = hostOf(text.includes("://") ? text : /^[\w-]+(\.[\w-]+)+/.test(text) ? `https://${text}` : "");
+  const claimed = hostOf(addressIn(text));
   const isMisleading = (claimed && claimed !== url.host) || url.host.includes("xn--") || url.username !== "";
   return isMisleading ? url.host : "";
+}
+
+/** The address that a text names, wherever in it that is; without its scheme it has to begin the text. "" for none. @param {string} text */
+function addressIn(text) {
+  const whole = /https?:\/\/\S+/i.exec(text);
+  if (whole) return whole[0].replace(/[.,;:!?)]+$/, "");
+  const bare = /^\s*((?:[\p{L}\p{N}_-]+\.)+[\p{N}-]*\p{L}[\p{L}\p{N}-]+|\d+(?:\.\d+){3})(:\d+)?/u.exec(text);
+  return bare ? `https://${bare[0].trim()}` : "";
 }
 
 /** null: it is no address, or only the beginning of one. @param {string} href */
