@@ -1,6 +1,6 @@
 // What comes when it is first shown, and not with the page: components with their modules, and style sheets.
 
-import { useLayoutEffect, useState } from "../vendor/hooks.js";
+import { useEffect, useState } from "../vendor/hooks.js";
 import { effect } from "../vendor/signals-core.js";
 import { isReplaced, watch } from "../state/server.js";
 import { isConnected } from "../state/session.js";
@@ -19,7 +19,7 @@ export function later(load) {
   function Later(/** @type {Record<string, any>} */ properties) {
     const [Found, setFound] = useState(() => part);
     const [failure, setFailure] = useState(/** @type {unknown} */ (null));
-    useLayoutEffect(() => {
+    useEffect(() => {
       if (!Found) ahead().then((found) => setFound(() => found), setFailure);
     }, []);
     if (failure) throw failure;
