@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.e2e.playground import CHROMIUM, ask, grown, open_page
+from tests.e2e.playground import CHROMIUM, answered, ask, grown, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -76,6 +76,18 @@ def test_a_message_that_was_refused_counts_with_the_next_one(page: Page) -> None
     expect(page.locator(".composer .warn")).to_have_count(0)
     page.fill("#prompt", "Short")
     expect(page.locator(".composer .warn")).to_contain_text("it will be refused")
+
+
+def test_an_edited_answer_fills_the_context_where_that_is_told(page: Page) -> None:
+    ask(page, "Say exactly: One.")
+    answered(page)
+    page.click(".turn.answer [aria-haspopup=menu]")
+    page.get_by_role("menuitem", name="Edit").click()
+    page.fill(".turn.answer textarea", "harbour " * 300)
+    page.press(".turn.answer textarea", "Control+Enter")
+    filled = used(page, 300)
+    left = page.locator(".panel dt", has_text="Room left").locator("xpath=following-sibling::dd[1]")
+    expect(left).to_have_text(f"{8192 - filled:,}")
 
 
 def test_a_long_draft_is_counted_once_nobody_types(page: Page) -> None:

@@ -7,9 +7,11 @@ import { html } from "../parts/html.js";
 import { respondent } from "../state/respondent.js";
 import { settings } from "../state/settings.js";
 import { path } from "../state/tree.js";
-import { useFilling } from "./meter.js";
+import { useCount, useFilling } from "./meter.js";
 
 const PAUSE_MS = 400;
+/** @type {import("../state/attachments.js").KeptFile[]} one list for all counts: another one would be counted anew */
+const NO_FILES = [];
 
 export function Context() {
   const { system = "" } = settings.value;
@@ -24,10 +26,11 @@ export function Context() {
   const { prompt, answer } = useFilling();
   const isRunning = path.value.at(-1)?.isRunning;
   const room = respondent.value?.max_model_len;
+  const { count: later } = useCount("", NO_FILES, prompt + answer, room ?? 0);
   if (!room) return null;
   const parts = [
     { name: "thought", label: "System", size: numSystem },
-    { name: "read", label: "History", size: Math.max(0, prompt - numSystem) },
+    { name: "read", label: "History", size: Math.max(0, prompt - numSystem) + later },
     { name: "wrote", label: isRunning ? "This answer" : "Last answer", size: answer },
   ];
   const left = Math.max(0, room - parts.reduce((sum, { size }) => sum + size, 0));

@@ -53,7 +53,7 @@ export function useFilling() {
  * What the draft and its files add, and what was said since the last count, some time after they last changed; near the end of the context as the server has it.
  * @param {string} draft @param {import("../state/attachments.js").KeptFile[]} files @param {number} before @param {number} room
  */
-function useCount(draft, files, before, room) {
+export function useCount(draft, files, before, room) {
   const [found, setFound] = useState({ count: 0, isExact: false });
   const said = uncounted();
   const ids = said.map(({ id }) => id).join();
