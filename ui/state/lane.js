@@ -149,8 +149,11 @@ export class Lane {
         this.#take(turn, event, replay);
         if (replay.hasDiffered) break;
       }
-      if (replay.hasDiffered || replay.isUnderWay) leave(turn, replay);
-      else turn.advance("done");
+      if (replay.hasDiffered || replay.isUnderWay) {
+        // It comes out as another text than there is: that stays, and a person may ask anew.
+        turn.record.failure = `It comes out differently from word ${replay.end().word} on`;
+        turn.cut();
+      } else turn.advance("done");
     } catch (error) {
       fail(turn, error);
     }
@@ -184,12 +187,6 @@ export class Lane {
       turn.advance(event.kind);
     }
   }
-}
-
-/** It comes out as another text than there is: that stays, and a person may ask anew. @param {Turn} turn @param {Replay} replay */
-function leave(turn, replay) {
-  turn.record.failure = `It comes out differently from word ${replay.end().word} on`;
-  turn.cut();
 }
 
 /** @param {Turn} turn @param {unknown} error */
