@@ -92,7 +92,7 @@ def describe(
         entry.setdefault("parameters", []).append(parameter)
     if operation.request is not None:
         content = {"application/json": {"schema": references[operation.request]}}
-        entry["requestBody"] = {"required": True, "content": content}
+        entry["requestBody"] = {"required": operation.needs_body, "content": content}
     entry["responses"] = responses(operation, references, error, transport)
     return entry
 

@@ -9,7 +9,7 @@ import msgspec
 import trio
 
 from ignis import bundle
-from ignis.api.body import read_body
+from ignis.api.body import check_body, read_body
 from ignis.api.orders import Orders
 from ignis.api.progress import progress_of
 from ignis.api.schema.models import (
@@ -22,6 +22,7 @@ from ignis.api.schema.models import (
     Switching,
     SwitchRequest,
     UnloadAnswer,
+    UnloadRequest,
 )
 from ignis.api.serving import Serving
 from ignis.downloads import Downloads
@@ -106,9 +107,16 @@ class Models:
         await exchange.respond(_ACCEPTED, msgspec.json.encode(answer), headers=read.headers)
 
     async def unload(self, exchange: Exchange) -> None:
-        has_begun = self._serving.keeper.ask_unload()
+        data = await exchange.read_body(self._max_body_bytes)
+        read = await check_body(data if data.strip() else b"{}", UnloadRequest)
+        keeper, name = self._serving.keeper, read.fields.model
+        has_begun = keeper.ask_unload(name)
+        if name is not None and not has_begun:
+            # It is another one, or this by another spelling, or none that anybody knows.
+            found = await trio.to_thread.run_sync(keeper.models.find, name, abandon_on_cancel=True)
+            has_begun = keeper.ask_unload(found.name)
         answer = UnloadAnswer(status="unloading" if has_begun else "unloaded")
-        await exchange.respond(_ACCEPTED if has_begun else 200, msgspec.json.encode(answer))
+        await exchange.respond(_ACCEPTED if has_begun else 200, msgspec.json.encode(answer), headers=read.headers)
 
     async def events(self, exchange: Exchange) -> None:
         """Sends the state, and again whenever it has changed, for as long as both are there."""

@@ -106,15 +106,18 @@ class ModelKeeper:
         course.note_change()
         return target
 
-    def ask_unload(self) -> bool:
-        """Has the model unloaded, once what runs has ended; False where there is none. The next request that needs it
-        loads it again. In turn as ask_switch.
+    def ask_unload(self, name: str | None = None) -> bool:
+        """Has the model unloaded, once what runs has ended; False where there is none, or none of that name. The next
+        request that needs it loads it again. In turn as ask_switch.
 
         Raises:
             SwitchInProgressError, DrainingError: as ask_switch.
         """
         self._check_turn()
         if self.course.opened is None and self.course.coming is None:
+            return False
+        next_one = self.course.next_one()
+        if name is not None and (next_one is None or next_one.name != name):
             return False
         self.course.asked = Asked(None)
         self.course.note_change()

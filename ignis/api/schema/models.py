@@ -237,6 +237,15 @@ class SwitchAnswer(msgspec.Struct, kw_only=True, omit_defaults=True):
     )
 
 
+class UnloadRequest(msgspec.Struct, kw_only=True):
+    """Which model is to go, for whom that matters. A body is needed for that alone."""
+
+    model: Annotated[
+        Annotated[str, msgspec.Meta(min_length=1)] | None,
+        msgspec.Meta(description="Only where it is this one that serves, or comes; none: whichever it is."),
+    ] = None
+
+
 class UnloadAnswer(msgspec.Struct, kw_only=True):
     """What was begun."""
 

@@ -22,6 +22,7 @@ from ignis.api.schema.models import (
     SwitchAnswer,
     SwitchRequest,
     UnloadAnswer,
+    UnloadRequest,
 )
 from ignis.api.schema.response_events import AnyResponseEvent, SocketError
 from ignis.api.schema.responses import (
@@ -89,6 +90,8 @@ class Operation:
     summary: str
     text: str = ""
     request: type[msgspec.Struct] | None = None
+    needs_body: bool = True
+    """Where there is a request."""
     answer: type[msgspec.Struct] | None = None
     chunk: Any = None
     """The type of an event of the stream that the route can answer with; None: it never streams."""
@@ -271,10 +274,19 @@ UNLOAD_MODEL = Operation(
     "/v1/models/unload",
     "unloadModel",
     "Give the model's memory back",
-    "Answered at once with 202; running answers may end first. The next request that needs the model loads it again.",
+    "Answered at once with 202; running answers may end first. The next request that needs the model loads it again. "
+    "Whoever means one model names it, for another may serve by now: that one stays, and the answer is a 200.",
+    request=UnloadRequest,
+    needs_body=False,
     answer=UnloadAnswer,
     statuses=(200, 202),
-    refusals=(errors.SwitchInProgressError, errors.DrainingError, errors.InternalError),
+    refusals=(
+        errors.InvalidRequestError,
+        errors.ModelNotFoundError,
+        errors.SwitchInProgressError,
+        errors.DrainingError,
+        errors.InternalError,
+    ),
 )
 SHOW_CATALOG = Operation(
     "GET",

@@ -331,3 +331,31 @@ def body_of(path: str, **fields: Any) -> bytes:
     else:
         asked |= {"messages": HI, "model": "tiny"} if path == MESSAGES else {"messages": HI}
     return json.dumps({**asked, **fields}).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "is_asked"),
+    [
+        (b"", 202, True),
+        ({}, 202, True),
+        ({"model": "tiny"}, 202, True),
+        # Another came in its place meanwhile.
+        ({"model": "other"}, 200, False),
+        ({"model": "third"}, 404, False),
+        ({"model": ""}, 400, False),
+        ({"modle": "other"}, 400, False),
+        ([], 400, False),
+    ],
+)
+async def test_whoever_has_one_model_unloaded_has_no_other_unloaded(
+    tmp_path: Path, body: Any, status: int, is_asked: bool
+) -> None:
+    for name in ("tiny", "other"):
+        (tmp_path / f"{name}.gguf").write_bytes(bytes(7))
+    rig = asleep(tmp_path)
+    course = rig.keeper.course
+    course.coming = rig.keeper.models.find("tiny")
+    answer = await rig.answer("POST", UNLOAD, body)
+    assert (answer.status, course.asked is not None) == (status, is_asked)
+    if status < 400:
+        assert answer.json() == {"status": "unloading" if is_asked else "unloaded"}
