@@ -102,6 +102,21 @@ def test_older_chats_come_into_the_list_when_asked_for(page: Page) -> None:
     expect(page.locator(".more-chats")).to_have_count(0)
 
 
+def test_a_chat_that_is_dated_ahead_is_below_those_of_today_and_says_so(page: Page) -> None:
+    page.evaluate(
+        """async () => { const { save } = await import("/ui/store/conversations.js");
+        const kept = { head: null, settings: {}, created: 1, preview: "", v: 1 };
+        await save({ ...kept, id: "ahead", title: "Ahead", updated: Date.now() + 3 * 86_400_000 });
+        await save({ ...kept, id: "now", title: "Now", updated: Date.now() }); }"""
+    )
+    page.reload()
+    rows = page.locator(".list section", has=page.get_by_role("heading", name="Dated ahead"))
+    expect(rows.locator(".name")).to_have_text("Ahead")
+    expect(rows.locator("time")).not_to_contain_text(":")
+    expect(page.locator(".list section h2").first).to_have_text("Today")
+    expect(page.locator(".list section h2").nth(1)).to_have_text("Dated ahead")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 360])
 def test_axe_finds_nothing_in_what_a_search_finds(page: Page, axe: str, scheme: Any, width: int) -> None:

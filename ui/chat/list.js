@@ -94,19 +94,19 @@ function focusRow(isIt, part = "a") {
 /** @param {import("../state/chats.js").Conversation[]} chats @returns {[string, import("../state/chats.js").Conversation[]][]} */
 function byDay(chats) {
   const today = new Date().setHours(0, 0, 0, 0);
-  const groups = new Map();
   const pinned = chats.filter((chat) => chat.pinned);
-  if (pinned.length) groups.set("Pinned", pinned);
+  // A clock that was wrong is no reason to be the newest for as long.
+  const groups = new Map([["Pinned", pinned], ["Today", []], ["Dated ahead", []]]);
   for (const chat of chats.filter((each) => !each.pinned)) {
     const age = Math.ceil((today - chat.updated) / DAY_MS);
-    const name = age <= 0 ? "Today" : age === 1 ? "Yesterday" : age < 31 ? "This month" : "Earlier";
+    const name = chat.updated > Date.now() ? "Dated ahead" : age <= 0 ? "Today" : age === 1 ? "Yesterday" : age < 31 ? "This month" : "Earlier";
     groups.set(name, [...(groups.get(name) ?? []), chat]);
   }
-  return [...groups];
+  return [...groups].filter(([, inside]) => inside.length);
 }
 
 /** @param {number} ms */
 function when(ms) {
-  const isToday = ms >= new Date().setHours(0, 0, 0, 0);
+  const isToday = new Date(ms).toDateString() === new Date().toDateString();
   return new Date(ms).toLocaleString([], isToday ? { hour: "numeric", minute: "2-digit" } : { day: "numeric", month: "short" });
 }
