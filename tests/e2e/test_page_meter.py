@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.e2e.playground import CHROMIUM, answered, ask, grown, open_page
+from tests.e2e.playground import CHROMIUM, answered, ask, grown, held, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -42,6 +42,18 @@ def test_what_is_attached_counts_and_what_does_not_fit_is_said_before_it_is_sent
     expect(page.locator(".meter.full")).to_be_visible()
     page.click("[aria-label='Remove more.txt']")
     expect(warning).to_have_count(0)
+
+
+def test_a_stream_that_stalls_has_no_rate(page: Page, story_server: Server) -> None:
+    with held(story_server):
+        ask(page, "A story")
+        rate = page.locator(".meter .rate")
+        expect(rate).to_be_visible()
+        expect(rate).to_have_count(0)
+        expect(page.locator("#stop")).to_be_visible()
+    expect(rate).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".ending")).to_contain_text("Stopped by you")
 
 
 def test_it_moves_while_an_answer_comes_and_stays_where_that_was_stopped(page: Page) -> None:

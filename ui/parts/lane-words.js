@@ -1,6 +1,6 @@
 // What is said of a lane: its state and its rate, in words.
 
-import { clock, rateOf } from "../state/turn.js";
+import { clock, hasStalled, rateOf } from "../state/turn.js";
 
 /** @param {number} ms */
 export function seconds(ms) {
@@ -10,7 +10,7 @@ export function seconds(ms) {
 /** Pieces a second of an answer that still comes; null: too few to say. @param {import("../state/lane.js").Lane} lane */
 export function liveRate(lane) {
   const times = lane.turn.value?.record.times;
-  if (!times || times.first === null || times.last === null || lane.numPieces < 3 || times.last <= times.first) return null;
+  if (!times || times.first === null || times.last === null || lane.numPieces < 3 || times.last <= times.first || (lane.isRunning && hasStalled(times))) return null;
   return ((lane.numPieces - 1) * 1000) / (times.last - times.first);
 }
 

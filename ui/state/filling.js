@@ -2,7 +2,7 @@
 
 import { countTokens } from "../api/tokenize.js";
 import { path } from "./tree.js";
-import { rateOf } from "./turn.js";
+import { hasStalled, rateOf } from "./turn.js";
 
 /** @typedef {import("./turn.js").Turn} Turn */
 
@@ -18,7 +18,7 @@ export function filling() {
   if (!last.isRunning) return { prompt: usage.prompt_tokens, answer: usage.completion_tokens, rate: null, isRough: Boolean(usage.isCounted) };
   const before = path.value.findLast((turn) => turn.record.usage)?.record.usage;
   const prompt = last.numPrompt || (before ? before.prompt_tokens + before.completion_tokens : 0);
-  const rate = rateOf({ times, usage: { completion_tokens: last.numTokens } });
+  const rate = hasStalled(times) ? null : rateOf({ times, usage: { completion_tokens: last.numTokens } });
   return { prompt, answer: last.numTokens, rate, isRough: true };
 }
 

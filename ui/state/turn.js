@@ -107,6 +107,14 @@ const LEAST_MS = 250;
 /** Nor do a few tokens that the server drew in as short a time. */
 const LEAST_TOKENS = 8;
 
+/** After so long without a piece, nothing comes as fast as it did. */
+const STALL_MS = 2000;
+
+/** Whether an answer that is under way comes no more. @param {TurnRecord["times"]} times */
+export function hasStalled({ last }) {
+  return clock() - (last ?? 0) > STALL_MS;
+}
+
 /**
  * Tokens a second: as the server says, else between the first and the last, by the page's clock. Of an answer that was
  * resumed both are of the last request, which brought all of it.
