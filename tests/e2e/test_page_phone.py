@@ -77,3 +77,12 @@ def test_a_finger_meets_what_looks_small(page: Page) -> None:
     x, middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     for y in (middle - 20, middle + 20):
         assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).className", [x, y]) == "readout"
+
+
+def test_the_model_in_the_bar_is_as_high_as_a_finger_in_each_view(page: Page) -> None:
+    expect(page.locator("#model-name")).to_be_visible()
+    for view in ("chat", "compare", "agents", "monitor", "server"):
+        page.evaluate("(view) => { location.hash = `#/${view}`; }", view)
+        expect(page.locator("#view h1")).to_have_text("New chat" if view == "chat" else view.capitalize())
+        box = page.locator("#model").bounding_box()
+        assert box is not None and box["height"] >= 44, view

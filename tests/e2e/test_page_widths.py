@@ -64,9 +64,11 @@ def test_the_models_name_has_room_in_each_bar_and_is_whole_where_it_is_pointed_a
             page.fill("#prompt", "Say exactly: A list with a name that is long enough for every bar.")
             page.click("#run")
             expect(page.locator("#view h1")).to_have_text(re.compile("A list"))
-        for width in (820, 721):
+        for width in (820, 721, 360):
             size(page, width)
             assert name.evaluate("(name) => name.clientWidth") > 44, f"{view} at {width}"
+        size(page, 721)
+        assert page.locator("#view h1").evaluate("(title) => title.clientWidth") > 50, view
         expect(page.locator("#model")).to_have_attribute("title", name.inner_text())
 
 
@@ -94,6 +96,47 @@ def test_a_long_name_of_the_model_leaves_the_chat_its_title_and_of_the_device_on
     page.click(".rail a[href='#/monitor']")
     expect(page.locator("#view h1")).to_have_text("Monitor")
     assert page.locator("#model").evaluate("(chip) => chip.getBoundingClientRect().top") > 4
+
+
+def test_what_stands_in_a_row_of_the_models_menu_is_on_one_line(page: Page) -> None:
+    page.click("#model")
+    row = page.locator(".chip .menu button.row").first
+    lines = row.evaluate(
+        """(row) => [...row.children].map((each) => {
+          const words = document.createRange();
+          words.selectNodeContents(each);
+          const { top, height } = words.getBoundingClientRect();
+          const pen = document.createElement("canvas").getContext("2d");
+          pen.font = getComputedStyle(each).font;
+          const { fontBoundingBoxAscent: over, fontBoundingBoxDescent: under } = pen.measureText("x");
+          return top + (height * over) / (over + under);
+        })"""
+    )
+    assert len(lines) == 3 and max(lines) - min(lines) < 1, lines
+
+
+@pytest.mark.parametrize("width", [1280, 768])
+def test_every_line_of_a_chart_is_named_beside_its_title(page: Page, width: int) -> None:
+    size(page, width)
+    page.click(".rail a[href='#/monitor']")
+    names = page.locator(".charts .legend > *")
+    expect(names.filter(has_text="prefill ÷ 10")).to_be_visible()
+    outside = """(all) => all.filter((each) => {
+      const { bottom, right } = each.parentElement.getBoundingClientRect();
+      const own = each.getBoundingClientRect();
+      return own.bottom > bottom + 2 || own.right > right + 2;
+    }).map((each) => each.textContent)"""
+    assert names.evaluate_all(outside) == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(640, 400), (427, 267)])
+def test_at_two_and_three_hundred_per_cent_cards_go_to_the_bar(page: Page, width: int, height: int) -> None:
+    size(page, width, height)
+    page.click(".rail a[href='#/server']")
+    cards = page.locator(".server .left")
+    expect(cards).to_be_visible()
+    end = cards.evaluate("(cards) => cards.getBoundingClientRect().bottom")
+    assert end == pytest.approx(page.locator(".rail").evaluate("(rail) => rail.getBoundingClientRect().top"), abs=1)
 
 
 def test_at_two_hundred_per_cent_the_whole_rail_can_be_reached(page: Page) -> None:

@@ -62,7 +62,7 @@ export function ModelChip({ isOfChat = false }) {
       ${pinned && html`<${Icon} name="pin" /><span class="reader">This chat asks</span>`}
       ${known ? html`<span class="name" id="model-name">${known.id}</span>` : html`<span class="name">${word ?? status.value}</span>`}
       ${known && word && html`<span class="about">${word}</span>`}
-      ${known && !word && html`<span class="about format">${known.format}</span><span class="about">${short(known.max_model_len)}</span>`}
+      ${known && !word && html`<span class="about format">${known.format}</span><span class="about size">${short(known.max_model_len)}</span>`}
       <${Icon} name="down" />
     </button>
     ${isOpen && html`<${Menu} isOfChat=${isOfChat} onDone=${leave} onPick=${pick} />`}
