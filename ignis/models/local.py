@@ -128,7 +128,7 @@ class LocalModels:
             model = next((other for other in in_folder if name in self._other_names(other)), None)
         if model is None:
             self._check_whole(name)
-            names = [other.name for other in _once(known.values())]
+            names = [other.name for other in _once(known.values()) if os.path.exists(other.path)]
             raise ModelNotFoundError(f"the model {shown(name)} is not known here; {_told(names)}")
         if not os.path.exists(model.path):
             raise ModelNotFoundError(f"the model {shown(name)} is known here, but {shown(model.path.name)} is gone")

@@ -157,7 +157,7 @@ def test_what_comes_later_is_found_and_what_is_gone_is_not(tmp_path: Path) -> No
     touch(tmp_path / "models" / "late.gguf")
     assert models.find("late").name == "late"
     (tmp_path / "models" / "late.gguf").unlink()
-    with pytest.raises(ModelNotFoundError, match="late is not known here; named is"):
+    with pytest.raises(ModelNotFoundError, match="late is not known here; none is"):
         models.find("late")
 
 
