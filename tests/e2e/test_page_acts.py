@@ -227,6 +227,28 @@ def test_turns_are_walked_and_worked_by_keys_alone(page: Page) -> None:
     expect(page.locator(".panel")).to_have_count(0)
 
 
+def test_a_turn_that_has_the_focus_is_answered_anew_copied_and_branched_by_its_letters(page: Page) -> None:
+    ask(page, "Say exactly: One.")
+    answered(page)
+    answer = page.locator(".turn.answer[data-keyed]:not(.running)")
+    page.keyboard.press("Alt+ArrowUp")
+    expect(answer).to_be_focused()
+    page.keyboard.press("r")
+    expect(page.locator(".branches")).to_contain_text("2 / 2")
+    expect(answer).to_be_focused()
+    page.keyboard.press("c")
+    expect(page.locator("[aria-live=polite]")).to_have_text(re.compile("Copied|No access"))
+    page.keyboard.press("Alt+ArrowUp")
+    expect(page.locator(".turn.user[data-keyed]")).to_be_focused()
+    page.keyboard.press("Alt+ArrowDown")
+    expect(answer).to_be_focused()
+    page.keyboard.press("b")
+    expect(page.locator(".list li")).to_have_count(2)
+    # It has the answer that was branched from, and no other.
+    expect(page.locator(".branches")).to_have_count(0)
+    assert answered(page) == ["One."]
+
+
 def test_typing_where_a_click_put_the_focus_deletes_nothing(page: Page) -> None:
     ask(page, "Say exactly: One.")
     answered(page)

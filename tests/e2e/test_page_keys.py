@@ -35,7 +35,7 @@ def choose(page: Page, words: str) -> None:
 
 
 def test_each_key_of_the_page_does_what_the_sheet_says(page: Page) -> None:
-    for number in (4, 5, 1):
+    for number in (2, 3, 4, 5, 1):
         page.keyboard.press(f"Alt+{number}")
         expect(page.locator(".rail [aria-current=page]")).to_have_text(VIEWS[number - 1])
     page.keyboard.press("/")
@@ -63,12 +63,30 @@ def test_each_key_of_the_page_does_what_the_sheet_says(page: Page) -> None:
     expect(page.locator(".list li a").nth(1)).to_be_focused()
     page.keyboard.press("k")
     expect(page.locator(".list li a").first).to_be_focused()
-    # A field keeps its letters.
+    # A field keeps its letters, and takes a further line.
     page.fill("#prompt", "")
     page.focus("#prompt")
-    page.keyboard.type("j/?")
-    expect(page.locator("#prompt")).to_have_value("j/?")
+    page.keyboard.type("j/")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("?")
+    expect(page.locator("#prompt")).to_have_value("j/\n?")
     expect(page.locator("dialog")).to_have_count(0)
+
+
+def test_the_first_stop_of_each_view_leads_past_the_rail(page: Page) -> None:
+    skip = page.locator(".skip")
+    assert page.evaluate("document.querySelector('a, button, input, [tabindex]').className") == "skip"
+    skip.focus()
+    expect(skip).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    expect(page.locator("#prompt")).to_be_focused()
+    page.keyboard.press("Alt+4")
+    expect(page.locator("h1")).to_have_text("Monitor")
+    address = page.url
+    skip.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_be_focused()
+    assert page.url == address
 
 
 def test_home_and_end_go_through_the_chat_and_end_follows(page: Page) -> None:

@@ -136,6 +136,26 @@ def test_one_cursor_goes_over_all_charts(page: Page) -> None:
     expect(requests).to_have_text(" 0")
 
 
+def test_a_chart_is_stopped_and_a_chosen_time_left_by_keys(page: Page) -> None:
+    wait_samples(page, 3)
+    plot = page.locator(".plot[role=img]").first
+    plot.focus()
+    page.keyboard.press("Space")
+    expect(page.locator(".shown")).to_contain_text("paused at")
+    page.keyboard.press("Space")
+    expect(page.locator(".shown")).to_have_text("every 2 s")
+    box = plot.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + 60, steps=4)
+    page.mouse.up()
+    expect(page.locator(".shown")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d to \d\d:\d\d:\d\d$"))
+    plot.focus()
+    page.keyboard.press("Escape")
+    expect(page.locator(".shown")).to_have_text("every 2 s")
+
+
 def test_a_drag_chooses_a_time_for_all_charts_and_a_double_click_leaves_it(page: Page) -> None:
     page.get_by_label("5 min", exact=True).check()
     wait_samples(page, 2)
