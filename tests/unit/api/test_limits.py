@@ -267,6 +267,9 @@ async def test_one_more_than_the_limit_is_refused_by_name(
 async def test_no_body_is_a_fault_of_ours(operation: Any, body: bytes) -> None:
     rig = Rig()
     exchange = await rig.call("POST", operation.path, body)
+    if not operation.needs_body and exchange.answer.status == 200:
+        # Nothing was asked for, or what nobody knows.
+        return
     assert exchange.answer.status in (400, 404), (exchange.answer.status, exchange.answer.body[:300])
     error = exchange.answer.json()["error"]
     assert error["message"] and len(error["message"]) < 1000
