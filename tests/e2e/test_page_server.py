@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.browser import CHROMIUM, opened_page, wait_until
+from tests.e2e.browser import CHROMIUM, comes_to, opened_page, wait_until
 from tests.e2e.playground import paced
 from tests.e2e.server import Server
 from tests.e2e.small_folder import write_small_folder
@@ -335,6 +335,51 @@ def test_the_log_is_followed_by_level_and_words_and_stands_still_when_paused(pag
     page.click("#log-pause")
     expect(lines.last).to_contain_text(request)
     expect(lines).to_have_count(before + 1)
+
+
+def test_the_log_wraps_where_that_is_wanted_and_can_be_copied(browser: Browser, rig: Rig) -> None:
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(f"http://127.0.0.1:{rig.server.port}/ui/#/server")
+    page.fill("#log-filter", "vram_plan")
+    line = page.locator(".log .line").first
+    expect(line).to_contain_text("vram_plan")
+    low = line.evaluate("(line) => line.offsetHeight")
+    page.locator(".log").get_by_label("Wrap").check()
+    comes_to(lambda: line.evaluate("(line, low) => line.offsetHeight >= 2 * low", low), True)
+    page.locator(".log").get_by_role("button", name="Copy").click()
+    expect(page.locator(".log").get_by_role("button", name="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.count("vram_plan") == len(copied.splitlines()) > 0
+    context.close()
+
+
+def test_all_of_it_goes_by_keyboard(page: Page, rig: Rig) -> None:
+    def tab_to(selector: str) -> None:
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
+                return
+        raise AssertionError(f"no way by Tab to {selector}")
+
+    tab_to("#log-pause")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Log", exact=True)).to_contain_text("paused")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Log", exact=True)).to_contain_text("following")
+    tab_to("#find-field")
+    page.keyboard.type("server.header_timeout")
+    expect(page.locator(".field-row")).to_have_count(1)
+    tab_to("[id='field-server.header_timeout']")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("21")
+    tab_to("#apply")
+    page.keyboard.press("Enter")
+    expect(page.locator(".foot")).to_contain_text("One change applied")
+    assert setting(rig, "server", "header_timeout") == 21
+    page.keyboard.press("Alt+1")
+    expect(page.locator("#prompt")).to_be_visible()
 
 
 def test_names_values_and_lines_that_are_markup_are_text(browser: Browser, rig: Rig) -> None:
