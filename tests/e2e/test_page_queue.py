@@ -218,6 +218,34 @@ def test_what_is_the_first_to_find_the_server_away_goes_once_it_is_back(
         context.close()
 
 
+def test_what_is_said_while_what_sends_is_on_its_way_is_shown_and_kept(
+    context: BrowserContext, story_server: Server
+) -> None:
+    asked: list[Route] = []
+    page = context.new_page()
+    page.route("**/state/outbox.js", lambda route: asked.append(route))
+    page.goto(f"http://127.0.0.1:{story_server.port}/ui/#/chat")
+    ask(page, "Say exactly: One.")
+    notice = page.locator(".composer [role=alert]")
+    expect(notice).to_contain_text("Your message is kept, and goes once it does: Say exactly: One.")
+    page.type("#prompt", "And more")
+    wait_until(
+        page,
+        """async () => { const { draftOf } = await import("/ui/state/place.js");
+        const { open } = await import("/ui/state/chats.js");
+        return (await draftOf(open.value.id)) === "Say exactly: One.\\nAnd more"; }""",
+    )
+    page.reload()
+    expect(page.locator("#prompt")).to_have_value("Say exactly: One.\nAnd more")
+    ask(page, "Say exactly: Two.")
+    expect(notice).to_contain_text("Say exactly: Two.")
+    page.type("#prompt", "And then")
+    asked[-1].continue_()
+    assert answered(page) == ["Two."]
+    expect(notice).to_have_count(0)
+    expect(page.locator("#prompt")).to_have_value("And then")
+
+
 def test_what_is_said_while_the_server_is_away_takes_along_what_waited_before_it(
     context: BrowserContext, start_server: Start
 ) -> None:

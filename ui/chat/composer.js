@@ -21,6 +21,11 @@ const GRACE_MS = 400;
 const typedLast = new Map();
 /** Messages that are on their way, by chat: until then each is its chat's draft still. @type {Map<string, Promise<void>>} */
 const leaving = new Map();
+/** Their words. @type {Map<string, string>} */
+const unsent = new Map();
+/** A server that is frozen for so long when it is asked for what sends is told of. */
+const SLOW_MS = 1000;
+const SHOWN_LENGTH = 300;
 
 export function Composer() {
   const [text, setText] = useState("");
@@ -60,7 +65,7 @@ export function Composer() {
   const type = (/** @type {string} */ typed) => {
     setText(typed);
     typedLast.set(id, typed);
-    keepDraft(id, typed);
+    keepDraft(id, [unsent.get(id), typed].filter(Boolean).join("\n"));
   };
   const submit = async (isNow = false) => {
     const files = attached.value;
@@ -69,25 +74,32 @@ export function Composer() {
     // What is typed from here on is the next message already; this one stays in the store's draft until it is on its way.
     setText("");
     typedLast.delete(id);
+    unsent.set(id, text);
     const going = dispatch(files, isNow);
     leaving.set(id, going.catch(() => {}));
     await going.finally(() => leaving.delete(id));
   };
   const dispatch = async (/** @type {typeof attached.value} */ files, /** @type {boolean} */ isNow) => {
     const from = here();
+    const slow = setTimeout(() => setProblem(`The server does not answer yet. Your message is kept, and goes once it does: ${text.trim().slice(0, SHOWN_LENGTH)}`), SLOW_MS);
     try {
       const { send } = await import("../state/outbox.js");
+      clearTimeout(slow);
       await send(text.trim(), isNow, await read(files), from);
       clear(id);
+      unsent.delete(id);
       setProblem("");
       keepDraft(id, typedLast.get(id) ?? "");
       if (isTouch.matches) area.current?.blur();
     } catch (error) {
+      unsent.delete(id);
       type(typedLast.has(id) ? `${text}\n${typedLast.get(id)}` : text);
       // What the panel holds an answer to is written by hand, and says what is wrong; a module that did not come is told as a TypeError.
       if (error instanceof SyntaxError) setProblem(error.message);
       else if (error instanceof TypeError) setProblem("The server went away before this page was whole. Your message stays here.");
       else throw error;
+    } finally {
+      clearTimeout(slow);
     }
   };
   const take = async (/** @type {File[]} */ files) => setProblem(await attach(id, files));
