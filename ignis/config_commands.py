@@ -1,8 +1,9 @@
 """The commands below `config`: a file to begin with, what would run, and a file changed in place."""
 
+import contextlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -88,12 +89,13 @@ def _patch(words: list[str]) -> int:
     file = find_file(named, os.environ, Path.cwd())
     if file is None:
         raise ConfigError(f"there is no configuration file to change; config generate --out {_NAME} makes one")
-    text = ConfigStore(file).merged({key: _written(key, given) for key, given in flags.values.items()})
-    target = file if out is None else Path(out)
-    # What would not start is not written. Flags and variables of a later start are not known here.
-    content = content_of(text, target)
-    resolve(replace(read_layers(["--config", str(file)], {}, Path.cwd()), keys=content.values))
-    _write(ConfigStore(target), text)
+    store, target = ConfigStore(file), file if out is None else Path(out)
+    with _told(store), store.alone():
+        text = store.merged({key: _written(key, given) for key, given in flags.values.items()})
+        # What would not start is not written. Flags and variables of a later start are not known here.
+        content = content_of(text, target)
+        resolve(replace(read_layers(["--config", str(file)], {}, Path.cwd()), keys=content.values))
+        _write(ConfigStore(target), text)
     print(target)
     return 0
 
@@ -112,8 +114,15 @@ def _written(key: str, given: Given) -> Any:
 
 
 def _write(store: ConfigStore, text: str) -> None:
-    try:
+    with _told(store):
         store.write(text)
+
+
+@contextlib.contextmanager
+def _told(store: ConfigStore) -> Iterator[None]:
+    """Raises ConfigNotWrittenError of what a disk has against it."""
+    try:
+        yield
     except OSError as error:
         raise ConfigNotWrittenError(f"{store.file} cannot be written: {error.strerror}") from error
 

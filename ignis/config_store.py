@@ -6,11 +6,13 @@ moment, a crash included, finds the old text or the new one.
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import re
+import time
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,8 @@ _LEAD = re.compile(r"(?<=\n)(?:[ \t]*\r?\n)*(?:[ \t]*#.*\n)*[ \t]*\Z")
 """What stands right before a head: the comment that belongs to it, and the empty lines that part it from the rest."""
 _LONE_HALF = re.compile("[\ud800-\udfff]")
 _FAMILY_DEPTH = 2
+_LOOK_S, _NUM_LOOKS = 0.02, 250
+"""At a file that another process changes, which takes it a moment."""
 
 
 class ConfigStore:
@@ -47,8 +51,24 @@ class ConfigStore:
 
     def clean(self) -> None:
         """Removes what a write left behind that was broken off."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), self.alone():
             self._beside().unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Has no other process change the file between its reading and its writing, as long as that asks too: what it
+        wrote meanwhile would be lost. A file system without locks has none of it.
+
+        Raises:
+            OSError: the folder is not there, or another process does not come to an end.
+        """
+        # The file itself is another one after each change.
+        folder = os.open(self._beside().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _lock(folder)
+            yield
+        finally:
+            os.close(folder)
 
     def merged(self, values: Mapping[str, Any]) -> str:
         """Returns the file's text with these values, by the slot's key; None takes one out.
@@ -291,3 +311,17 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _lock(folder: int) -> None:
+    """Raises OSError where another process keeps it locked for seconds."""
+    for _ in range(_NUM_LOOKS):
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_LOOK_S)
+        except OSError:
+            return
+        else:
+            return
+    raise OSError(errno.EBUSY, "another process is changing it")

@@ -248,9 +248,10 @@ class RunningConfig:
         file = self._store.file
         try:
             # What the operator has written there meanwhile is kept; where it is wrong by now, it is not made worse.
-            text = self._store.merged(change.values)
-            next_config = resolve(replace(self.config.layers, keys=content_of(text, file).values))
-            self._store.write(text)
+            with self._store.alone():
+                text = self._store.merged(change.values)
+                next_config = resolve(replace(self.config.layers, keys=content_of(text, file).values))
+                self._store.write(text)
         except (ConfigError, OSError) as error:
             self._log.emit("ignis.config.not_written", path=str(file), error=error)
             reason = error.message if isinstance(error, ConfigError) else f"it could not be written: {error.strerror}"

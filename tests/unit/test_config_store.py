@@ -3,6 +3,8 @@
 import json
 import os
 import random
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ignis import config_store
 from ignis.config import load_config
 from ignis.config_file import content_of
 from ignis.config_store import ConfigStore, merge_json, merge_toml
@@ -307,3 +310,44 @@ def test_the_mark_that_an_editor_begins_a_text_with_is_passed_over(tmp_path: Pat
     store = ConfigStore(file)
     store.write(store.merged({"model.max_context": 128}))
     assert file.read_bytes() == text.replace("64", "128").encode()
+
+
+_CHANGES = """
+import sys
+from pathlib import Path
+from ignis.config_store import ConfigStore
+store = ConfigStore(Path(sys.argv[1]))
+print(flush=True)
+sys.stdin.read(1)
+for number in range(64, 114):
+    with store.alone():
+        store.write(store.merged({sys.argv[2]: number}))
+"""
+
+
+def test_changes_of_two_processes_at_once_are_both_kept(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text("# mine\n")
+    keys = ("model.max_context", "model.default_max_tokens")
+    command = [sys.executable, "-c", _CHANGES, str(file)]
+    both = [subprocess.Popen([*command, key], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for key in keys]
+    for process in both:
+        assert process.stdout is not None and process.stdout.readline()
+    for process in both:
+        assert process.stdin is not None
+        process.stdin.write(b"!")
+        process.stdin.flush()
+    for process in both:
+        process.communicate(timeout=60)
+    assert [process.returncode for process in both] == [0, 0]
+    assert set(content_of(file.read_text(), file).values) == set(keys)
+    assert file.read_text().count("113") == 2
+
+
+def test_a_lock_that_stays_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config_store, "_LOOK_S", 0)
+    first, second = (ConfigStore(tmp_path / "a.toml") for _ in range(2))
+    with first.alone(), pytest.raises(OSError, match="another process is changing it"), second.alone():
+        pass
+    with second.alone():
+        pass
