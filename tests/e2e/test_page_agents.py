@@ -123,6 +123,16 @@ def test_more_tasks_than_eight_wait_in_line_and_each_can_be_stopped(paced_page: 
     expect(page.locator(".task-table tr[data-state=STOPPED]")).to_have_count(9)
 
 
+def test_a_task_that_is_refused_says_by_which_code_and_the_others_go_on(paced_page: Page) -> None:
+    page = paced_page
+    run(page, ["harbour " * 9000, "Say exactly: two"])
+    expect(row(page, 1).locator(".tag.bad")).to_have_text("context_length_exceeded")
+    expect(row(page, 2)).to_contain_text("done")
+    assert ended(page) == ["", "two"]
+    row(page, 1).locator("button.name").click()
+    expect(page.locator(".detail")).to_contain_text("8192")
+
+
 def test_a_full_server_is_waited_for_and_the_page_says_so(browser: Browser, start_server: Any) -> None:
     # The browser itself writes each refusal into the console, so this page may complain.
     page = browser.new_context().new_page()

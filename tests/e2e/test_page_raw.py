@@ -30,7 +30,8 @@ def raw(page: Page) -> list[Any]:
 
 def test_this_turn_tells_where_the_time_went(page: Page) -> None:
     times = {"sent": 1000, "thought": 2500, "first": 1500, "text": 2500, "last": 4500}
-    details = {"prompt_tokens_details": {"cached_tokens": 75}, "completion_tokens_details": {"reasoning_tokens": 8}}
+    thought = {"reasoning_tokens": 8, "rewound_tokens": 1}
+    details = {"prompt_tokens_details": {"cached_tokens": 75}, "completion_tokens_details": thought}
     usage = {"prompt_tokens": 100, "completion_tokens": 40, **details}
     keep(page, {"reasoning": "Hm.", "text": "Yes.", "times": times, "usage": usage, "timings": {"queued_ms": 200}})
     page.click(".readout")
@@ -42,6 +43,7 @@ def test_this_turn_tells_where_the_time_went(page: Page) -> None:
     assert widths == pytest.approx([0.2, 0.3, 1, 2], abs=0.01)
     told = dict(zip(counts.locator("dt").all_inner_texts(), counts.locator("dd").all_inner_texts(), strict=True))
     assert (told["Prompt"], told["From cache"], told["Answer"]) == ("100 tokens", "75 tokens", "40 tokens")
+    assert told["Rewound"] == "1 token"
     assert (told["Reasoning"], told["Finish"], told["Seed"], told["Model"]) == ("8 tokens", "stop", "1", "m")
 
 

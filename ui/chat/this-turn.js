@@ -5,7 +5,7 @@ import { rateOf } from "../state/turn.js";
 import { duration } from "./readout.js";
 
 /** Nothing for none. @param {number | undefined} count */
-const tokens = (count) => (count ? `${count} tokens` : null);
+const tokens = (count) => (count ? `${count} ${count === 1 ? "token" : "tokens"}` : null);
 
 /** @param {{turn: import("../state/turn.js").Turn | null}} properties */
 export function ThisTurn({ turn }) {
@@ -26,7 +26,7 @@ export function ThisTurn({ turn }) {
   const facts = [
     ["Prompt", tokens(usage?.prompt_tokens)],
     ["From cache", usage && !usage.isCounted ? `${usage.prompt_tokens_details?.cached_tokens ?? 0} tokens` : null],
-    ["Answer", usage && `${usage.isCounted ? "≈ " : ""}${usage.completion_tokens} tokens`],
+    ["Answer", usage && `${usage.isCounted ? "≈ " : ""}${tokens(usage.completion_tokens) ?? "0 tokens"}`],
     ["Reasoning", tokens(usage?.completion_tokens_details?.reasoning_tokens)],
     ["Rewound", tokens(usage?.completion_tokens_details?.rewound_tokens)],
     ["Rate", rate && `${rate.toFixed(1)} tok/s`],
