@@ -2,6 +2,7 @@
 
 import io
 import os
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 import tomlkit
 import trio
+import trio.testing
 
 from ignis.config import Config, load_config
 from ignis.config_change import is_changeable
@@ -224,6 +226,29 @@ async def test_changes_at_once_are_made_one_after_the_other(bench: Bench) -> Non
     assert bench.engine.num_lanes == bench.running.config.model.decode_lanes
     assert f"decode_lanes = {bench.engine.num_lanes}" in bench.file.read_text()
     assert "max_wait = 9" in bench.file.read_text()
+
+
+async def test_a_change_that_comes_while_another_is_written_takes_nothing_of_it_away(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync, has_begun, may_end = os.fsync, threading.Event(), threading.Event()
+
+    def held(descriptor: int) -> None:
+        monkeypatch.setattr(os, "fsync", sync)
+        has_begun.set()
+        may_end.wait(20)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", held)
+    async with trio.open_nursery() as clients:
+        clients.start_soon(lambda: bench.patch(model={"decode_lanes": 2}))
+        assert await trio.to_thread.run_sync(has_begun.wait, 20)
+        clients.start_soon(lambda: bench.patch(switch={"max_wait": 9}))
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        may_end.set()
+    config = bench.running.config
+    assert (config.model.decode_lanes, config.switch.max_wait) == (2, 9)
+    assert bench.file.read_text() == FILE + "decode_lanes = 2\n\n[switch]\nmax_wait = 9\n"
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -11,6 +11,7 @@ import pytest
 import trio
 import trio.testing
 
+from ignis.api.schema import operations
 from ignis.config import load_config
 from ignis.engine.course import LastLoad
 from ignis.engine.lifecycle import EngineState, LoadedModel
@@ -23,13 +24,20 @@ from tests.fakes.engine import TEMPLATE, byte_model
 from tests.fakes.exchange import FakeExchange
 from tests.unit.api.rig import CHAT, HI, MESSAGES, Rig
 from tests.unit.api.test_prompt import THINKING
+from tests.unit.api.test_router import concrete
 
 SWITCH, UNLOAD, EVENTS = "/v1/models/switch", "/v1/models/unload", "/v1/models/events"
+WATCHES = (EVENTS, "/ui/log")
+LOOKING = [
+    route.path
+    for route in Rig(has_metrics=True).router.routes
+    if route.method == "GET" and route.path != operations.OPEN_RESPONSES.path
+]
 
 
-def asleep(folder: Path) -> Rig:
+def asleep(folder: Path, **options: Any) -> Rig:
     """A rig whose model was unloaded."""
-    rig = Rig(folder=folder)
+    rig = Rig(folder=folder, **options)
     rig.keeper.course.model = None
     rig.keeper.course.home = LocalModel("tiny", folder / "tiny.gguf")
     rig.engine.state = EngineState.UNLOADED
@@ -222,6 +230,24 @@ async def test_events_tell_the_state_now_and_its_changes(autojump_clock: trio.te
     last = states[2]["last_switch"]
     assert (last["outcome"], last["waited"], last["reason"]) == ("refused", 2, "x.gguf: cut short")
     assert last["prepare_ms"] >= 0 and "load_ms" not in last
+
+
+@pytest.mark.parametrize("is_asleep", [False, True])
+@pytest.mark.parametrize("path", LOOKING)
+async def test_whoever_only_looks_uses_no_model_and_wakes_none(path: str, is_asleep: bool, tmp_path: Path) -> None:
+    rig = asleep(tmp_path, has_metrics=True) if is_asleep else Rig(has_metrics=True)
+    exchange = FakeExchange("GET", concrete(path))
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            if path in WATCHES:
+                nursery.start_soon(rig.router, exchange)
+                await exchange.wait_opened()
+                await trio.testing.wait_all_tasks_blocked()
+            else:
+                await rig.router(exchange)
+            gate = rig.keeper.gate
+            assert (gate.num_using, len(gate.wishes), gate.used_at_s) == (0, 0, 0)
+            nursery.cancel_scope.cancel()
 
 
 async def test_the_list_has_what_came_and_went_the_newest_first() -> None:
