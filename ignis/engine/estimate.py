@@ -45,8 +45,13 @@ class Estimate:
         return min(_MOST_S, max(_LEAST_S, math.ceil(left * self._token_s)))
 
     def seconds_to_end(self, lanes: Iterable[tuple[int, int]]) -> float:
-        """Seconds until the last of the lanes is probably free; 0 where none is taken."""
-        return (self._token_s or 0.0) * max((self._left_tokens(drawn, cap) for drawn, cap in lanes), default=0)
+        """Seconds until the last of the lanes is probably free; 0 where none is taken.
+
+        The last one may be far past the usual length, and has half as long to go as it went: who waits for it would be
+        told the same few seconds over and over.
+        """
+        left = (min(cap - drawn, max(self._left_tokens(drawn, cap), drawn / 2)) for drawn, cap in lanes)
+        return (self._token_s or 0.0) * max(left, default=0)
 
     def _left_tokens(self, drawn: int, cap: int) -> float:
         usual = cap if self._answer_tokens is None else self._answer_tokens

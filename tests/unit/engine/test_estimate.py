@@ -28,6 +28,12 @@ def test_an_answer_past_the_usual_length_is_given_half_of_it_again() -> None:
     assert measured(0.1, [200]).retry_after_s([(5000, 38912)]) == 10
 
 
+def test_the_last_to_end_has_half_as_long_to_go_as_it_went_and_no_more_than_its_cap() -> None:
+    estimate = measured(0.1, [200])
+    ends = [estimate.seconds_to_end([(4, 5), *lanes]) for lanes in ([(50, 9000)], [(5000, 9000)], [(8900, 9000)], [])]
+    assert [round(end, 3) for end in ends] == [15.0, 250.0, 10.0, 0.1]
+
+
 def test_it_is_between_a_second_and_a_minute() -> None:
     assert measured(0.001, []).retry_after_s([(0, 5)]) == 1
     assert measured(1.0, []).retry_after_s([(0, 38912)]) == 60
