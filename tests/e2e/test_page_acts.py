@@ -236,6 +236,7 @@ def test_a_turn_that_has_the_focus_is_answered_anew_copied_and_branched_by_its_l
     page.keyboard.press("r")
     expect(page.locator(".branches")).to_contain_text("2 / 2")
     expect(answer).to_be_focused()
+    expect(answer.get_by_role("heading", name="Answer 2 of 2")).to_be_attached()
     page.keyboard.press("c")
     expect(page.locator("[aria-live=polite]")).to_have_text(re.compile("Copied|No access"))
     page.keyboard.press("Alt+ArrowUp")

@@ -18,8 +18,13 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Ch
 # Times an ordinary text of 400,000 characters, which a busy machine makes slower too.
 MOST_TIMES = 40
 LONGEST_NAME = 300
-# Where a link leads, beside a text that says otherwise.
-TOLD = {"other host": "(evil.example)", "punycode": "(xn--pypal-4ve.example)", "credentials": "news (evil.example)"}
+# Where a link leads, beside a text that says otherwise; and a picture, which is never loaded.
+TOLD = {
+    "other host": "(evil.example)",
+    "punycode": "(xn--pypal-4ve.example)",
+    "credentials": "news (evil.example)",
+    "remote picture": "image: secret (evil.example)",
+}
 # Those that cost much each, and all others.
 SHARES = {"size and depth": SIZE, "all others": {name: text for name, text in INPUTS.items() if name not in SIZE}}
 

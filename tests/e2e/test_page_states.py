@@ -264,5 +264,7 @@ def test_a_part_that_throws_says_so_and_the_rest_lives(context: BrowserContext, 
         path.value[1].record = window.kept;
         path.value[1].isCatchingUp.value = false; }"""
     )
+    page.click(".failed-part button >> text=Copy report")
+    expect(page.locator(".failed-part button").first).to_have_text(re.compile("Copied|No access"))
     page.click(".failed-part button >> text=Reload it")
     assert answered(page) == ["One."]
