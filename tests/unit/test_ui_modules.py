@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 UI = ROOT / "ui"
 VIEWS = ("chat", "compare", "agents", "decide", "images", "monitor", "server")
 MAX_FIRST_MODULES = 40
+MAX_LINES = 200
 LAYERS = ("main.js", "views.js", *VIEWS, "shell", "router.js", "text", "parts", "state", "store", "api", "vendor")
 # Markup or script from a string; the browser refuses most of it too, where it knows Trusted Types.
 FORBIDDEN = re.compile(
@@ -44,6 +45,10 @@ def test_modules_import_only_from_layers_below() -> None:
             if own != "early.js" and rank[other] < rank[own]:
                 wrong.append(f"{file.relative_to(UI)} imports {name}")
     assert not wrong
+
+
+def test_a_file_is_one_part_and_no_longer_than_one_reads_at_once() -> None:
+    assert not [file.name for file in modules() if len(file.read_text().splitlines()) > MAX_LINES]
 
 
 def test_signals_are_made_where_state_is() -> None:
