@@ -194,6 +194,15 @@ async def test_without_the_page_only_the_reference_is_served() -> None:
     assert (await rig.answer("GET", "/v1/docs/")).status == 200
 
 
+@pytest.mark.parametrize("has_ui", [True, False])
+async def test_all_that_the_reference_page_loads_is_there(has_ui: bool) -> None:
+    rig = Rig(has_ui=has_ui)
+    page = (await rig.answer("GET", "/v1/docs/")).body.decode()
+    loaded = re.findall(r'<(?:link|script)\b[^>]* (?:href|src)="([^"]+)"', page)
+    assert loaded == ["icon.svg", "docs.css", "docs.js"]
+    assert [(await rig.answer("GET", f"/v1/docs/{name}")).status for name in loaded] == [200, 200, 200]
+
+
 async def test_the_reference_page_names_no_other_host() -> None:
     rig = Rig()
     for name in ("", "docs.css", "docs.js"):
