@@ -74,6 +74,18 @@ def test_a_finger_draws_the_sheet_and_lets_it_go_under_the_lowest_stop(page: Pag
     expect(page.locator(".panel")).to_have_count(0)
 
 
+def test_a_sheet_that_is_drawn_past_its_foot_does_not_spring_up(page: Page) -> None:
+    box = page.locator(".panel").bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + 8
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + box["height"] + 30, steps=8)
+    page.wait_for_function(f"() => ({SHARE})() < 0.05")
+    page.mouse.up()
+    expect(page.locator(".panel")).to_have_count(0)
+
+
 def test_a_wide_page_has_no_sheet(browser: Browser, story_server: Server) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = open_page(context, story_server.port)

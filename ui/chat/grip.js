@@ -67,7 +67,7 @@ export function Grip({ onClose }) {
 
 /** @param {HTMLElement} sheet @param {number} share of the chat's height, in % */
 function lay(sheet, share) {
-  sheet.style.setProperty("--sheet", `${Math.min(share, STOPS[STOPS.length - 1])}%`);
+  sheet.style.setProperty("--sheet", `${Math.max(0, Math.min(share, STOPS[STOPS.length - 1]))}%`);
 }
 
 /** @param {HTMLElement} sheet @param {number} heightPx */
