@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.playground import CHROMIUM, answered, ask, open_page
+from tests.e2e.playground import CHROMIUM, answered, ask, grown, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -50,6 +50,22 @@ def test_all_chats_go_by_their_number_and_come_back(context: BrowserContext, sto
     page.locator(".list li a").first.click()
     assert answered(page) == ["Two."]
     expect(page.locator("#prompt")).to_have_value("half a thought")
+
+
+def test_an_answer_under_way_comes_back_with_what_there_was_of_it(
+    context: BrowserContext, story_server: Server
+) -> None:
+    page = open_page(context, story_server.port)
+    ask(page, "A story")
+    begun = grown(page)[:60]
+    open_dialog(page)
+    page.fill("#clear-number", "1")
+    page.click("#clear-chats")
+    expect(page.locator(".list li")).to_have_count(0)
+    page.click("#undo")
+    page.locator(".list li a").click()
+    expect(page.locator(".ending")).to_contain_text("Resume")
+    assert answered(page)[0].startswith(begun)
 
 
 def test_what_is_deleted_so_is_gone_from_the_store(context: BrowserContext, story_server: Server) -> None:

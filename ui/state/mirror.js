@@ -98,9 +98,7 @@ export function claimed(turn) {
 async function cut(turn) {
   const join = (/** @type {TurnRecord} */ record, /** @type {import("../store/turns.js").Piece[]} */ pieces) => {
     // Another tab may have been first.
-    if (!isRunningState(record.state)) return record;
-    const whole = (/** @type {"text" | "reasoning"} */ channel) => record[channel] + pieces.map((piece) => piece[channel]).join("");
-    return { ...record, text: whole("text"), reasoning: whole("reasoning"), state: "CUT" };
+    return isRunningState(record.state) ? { ...stored.joined(record, pieces), state: "CUT" } : record;
   };
   const record = await keeping(() => stored.amend(turn.id, join));
   turn.become(record ?? { state: "CUT" });

@@ -76,7 +76,8 @@ export async function removeTurn(turn) {
 
 /** Out of the store. Returns what puts them back into it. @param {Conversation[]} chats */
 async function takeAway(chats) {
-  const turnsOf = new Map(await Promise.all(chats.map(async ({ id }) => pair(id, (await keeping(() => stored.readAll(id))) ?? []))));
+  const isRunning = (/** @type {stored.TurnRecord} */ { state }) => isRunningState(state);
+  const turnsOf = new Map(await Promise.all(chats.map(async ({ id }) => pair(id, (await keeping(() => stored.readWhole(id, isRunning))) ?? []))));
   const files = await Promise.all(chats.map(async ({ id }) => (await keeping(() => drafts.readFiles(id))) ?? []));
   const idsOf = (/** @type {Conversation} */ { id }) => (turnsOf.get(id) ?? []).map((record) => record.id);
   const begun = await keeping(() => drafts.readAll(chats.flatMap((chat) => [chat.id, ...idsOf(chat)])));
@@ -86,7 +87,7 @@ async function takeAway(chats) {
     const all = files.flat();
     if (all.length) await keeping(() => drafts.saveFiles(all));
     // What was stopped for it ended by itself, and says so.
-    const ended = (/** @type {stored.TurnRecord} */ record) => (isRunningState(record.state) ? { ...record, state: "CUT" } : record);
+    const ended = (/** @type {stored.TurnRecord} */ record) => (isRunning(record) ? { ...record, state: "CUT" } : record);
     await Promise.all(chats.map((chat) => keeping(() => stored.saveAll((turnsOf.get(chat.id) ?? []).map(ended), chat))));
   };
 }

@@ -35,6 +35,23 @@ export function save(turn) {
   return saveAll([turn]);
 }
 
+/**
+ * All with their texts, also those that are still in pieces; nothing else comes between.
+ * @param {string} conversation @param {(turn: TurnRecord) => boolean} isInPieces @returns {Promise<TurnRecord[]>}
+ */
+export async function readWhole(conversation, isInPieces) {
+  const transaction = (await database.open()).transaction(["turns", "pieces"]);
+  const records = await database.result(transaction.objectStore("turns").index("conversation").getAll(conversation));
+  const whole = async (/** @type {TurnRecord} */ record) => joined(record, await database.result(transaction.objectStore("pieces").getAll(piecesOf(record.id))));
+  return Promise.all(records.map((record) => (isInPieces(record) ? whole(record) : record)));
+}
+
+/** A turn with the texts of its pieces. @param {TurnRecord} turn @param {Piece[]} pieces @returns {TurnRecord} */
+export function joined(turn, pieces) {
+  const whole = (/** @type {"text" | "reasoning"} */ channel) => turn[channel] + pieces.map((piece) => piece[channel]).join("");
+  return { ...turn, text: whole("text"), reasoning: whole("reasoning") };
+}
+
 /** @param {string} turn @returns {Promise<Piece[]>} */
 export function readPieces(turn) {
   return database.inRange("pieces", piecesOf(turn));
