@@ -106,6 +106,20 @@ def test_another_branch_and_another_chat_do_not_go_on_from_what_is_not_theirs(
     assert frames[2]["stream_id"] == frames[0]["stream_id"] != frames[1]["stream_id"]
 
 
+def test_after_an_answer_over_http_the_next_says_all(context: BrowserContext, story_server: Server) -> None:
+    page = context.new_page()
+    frames = creates(page)
+    page.goto(f"http://127.0.0.1:{story_server.port}/ui/")
+    for number, (word, logprobs) in enumerate((("One.", "false"), ("Two.", "true"), ("Three.", "false")), 1):
+        page.evaluate(f"async () => (await import('/ui/state/settings.js')).set({{ logprobs: {logprobs} }})")
+        ask(page, f"Say exactly: {word}")
+        assert answered(page, number)[-1] == word
+    # Raw shows what was sent, and it knows no more of an answer before than its name.
+    assert [len(frame["input"]) for frame in frames] == [1, 5]
+    page.get_by_role("tab", name="Raw").click()
+    expect(page.locator("#panel-body")).to_contain_text("Say exactly: One.")
+
+
 def test_a_place_in_the_line_is_told_and_a_stop_gives_it_up(context: BrowserContext, start_server: Start) -> None:
     with start_server("--model-decode-lanes", "1", command=paced(60)) as server:
         page = open_page(context, server.port)

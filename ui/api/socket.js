@@ -165,9 +165,10 @@ class Socket {
   }
 }
 
-/** Whether there is more in it than that, and that is how it begins. @param {Said} input @param {Said} [said] */
+/** Whether that is how it begins, and there is more in it, but no answer of another stream. @param {Said} input @param {Said} [said] */
 function isBegunBy(input, said) {
-  return said !== undefined && said.length < input.length && said.every(({ role, content }, at) => input[at].role === role && input[at].content === content);
+  if (said === undefined || said.length >= input.length) return false;
+  return input.every(({ role, content }, at) => (at < said.length ? said[at].role === role && said[at].content === content : role !== "assistant"));
 }
 
 export const socket = new Socket();
