@@ -96,7 +96,9 @@ class ScriptedLeaf:
         """What another process takes of the device while a model is loaded."""
         self.is_loaded = False
         self.is_load_held = False
-        """A load reads its weights until it is cancelled."""
+        """A load stays where it is held until it is cancelled."""
+        self.held_phase = "reading"
+        """Where that is."""
         self.has_held = threading.Event()
         """A load is held."""
         self._held_bytes = 0
@@ -176,7 +178,7 @@ class ScriptedLeaf:
                 progress.note(number, total_bytes if number > 1 else 0, total_bytes)
                 self._reach(phase)
                 self._held_bytes = footprint.weights_bytes + footprint.kv_pool_bytes + self.stolen_bytes
-                while self.is_load_held and phase == "reading" and not progress.is_cancelled:
+                while self.is_load_held and phase == self.held_phase and not progress.is_cancelled:
                     self.has_held.set()
                     self._held.acquire(timeout=0.001)
                 if progress.is_cancelled:

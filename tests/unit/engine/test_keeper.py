@@ -767,6 +767,22 @@ async def test_what_a_load_took_is_one_number_wherever_it_is_told(bench: Bench) 
     assert bench.metric("ignis_model_load_seconds") == 0
 
 
+async def test_the_weights_and_the_warm_up_of_a_switch_are_told_apart(bench: Bench, nursery: trio.Nursery) -> None:
+    bench.leaf.held_phase, bench.leaf.is_load_held = "warming", True
+    nursery.start_soon(bench.answer, "b")
+    await until(bench.leaf.has_held.is_set)
+    # Whoever looks when the weights were there has its turn within the first two.
+    for _ in range(10):
+        await trio.sleep(0.01)
+    bench.leaf.is_load_held = False
+    await until(lambda: bench.outcome() is SwitchOutcome.SWITCHED)
+    (change, _), (line,) = bench.keeper.course.changes, bench.logged("ignis.model.switched")
+    load_ms, warm_up_ms = change.ms(SwitchPhase.LOAD), change.ms(SwitchPhase.WARM_UP)
+    assert load_ms is not None and warm_up_ms is not None
+    assert warm_up_ms > 50 and load_ms <= bench.keeper.course.load_s * 1e3 - 50
+    assert (line["load_ms"], line["warm_up_ms"]) == (load_ms, warm_up_ms)
+
+
 async def test_a_model_in_use_is_not_idle(bench: Bench) -> None:
     bench.keeper.gate.settings = replace(SETTINGS, idle_unload_s=0.01)
     await bench.keeper.gate.enter("a", AT_EASE)
