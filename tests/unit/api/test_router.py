@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+import trio
 
 from ignis.api import auth
 from ignis.api.auth import KeyGuard, generate_key
@@ -95,7 +96,9 @@ async def test_answers_streams_and_errors_of_the_api_may_be_read_by_other_origin
 async def test_a_keyed_route_needs_the_key(route: Route, header: str | None) -> None:
     rig = Rig(api_key="sk-test")
     headers = {} if header is None else {"Authorization": header}
-    answer = await rig.answer(route.method, concrete(route.path), {"messages": HI}, headers=headers)
+    # One that is a stream would never end.
+    with trio.fail_after(20):
+        answer = await rig.answer(route.method, concrete(route.path), {"messages": HI}, headers=headers)
     error = answer.json()["error"]
     assert answer.status == 401
     assert answer.header("WWW-Authenticate") == "Bearer"
