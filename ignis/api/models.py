@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -183,7 +184,10 @@ class Models:
             created_at=_utc(modified_unix_s),
         )
         last = course.last_load(local)
-        return entry if last is None else await self._with_facts(entry, last.facts, last.seconds)
+        if last is None:
+            return entry
+        facts = replace(last.facts, max_context=self._serving.keeper.context_of(last.facts))
+        return await self._with_facts(entry, facts, last.seconds)
 
     async def _loaded_entry(self, model: LoadedModel) -> ModelEntry:
         opened = self._serving.keeper.course.opened

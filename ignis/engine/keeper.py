@@ -14,7 +14,7 @@ from ignis.engine.changeover import Changeover
 from ignis.engine.course import UNKNOWN_RETRY_S, Asked, Course, Expected, Missing, Reload
 from ignis.engine.engine import Engine
 from ignis.engine.gate import Gate, KeeperSettings
-from ignis.engine.lifecycle import EngineState, LoadedModel, ModelStatus
+from ignis.engine.lifecycle import EngineState, LoadedModel, ModelFacts, ModelStatus
 from ignis.engine.limits import not_serving
 from ignis.engine.load import Loaded
 from ignis.engine.model_loader import ModelLoader, Prepare
@@ -150,6 +150,11 @@ class ModelKeeper:
         if needs_none:
             reload.settle()
         return needs_none
+
+    def context_of(self, facts: ModelFacts) -> int:
+        """What a model that was loaded once would be loaded with now: less may be asked for since."""
+        asked = self._loader.settings.of(facts.family).max_context
+        return min(asked or facts.max_context, facts.max_context)
 
     async def check_need(self, name: str, need_bytes: int, family: str) -> None:
         """Raises ModelTooLargeError: a load of so many bytes could never be on this device, by what the next one goes

@@ -16,12 +16,14 @@ from ignis.config import load_config
 from ignis.engine.course import LastLoad
 from ignis.engine.lifecycle import EngineState, LoadedModel
 from ignis.engine.load import LoadPhase, LoadStatus
+from ignis.engine.settings import LoadSettings
 from ignis.engine.switching import SwitchOutcome, SwitchPhase, SwitchWatch
 from ignis.errors import SwitchFailedError
 from ignis.models.base import Architecture
 from ignis.models.local import LocalModel
 from tests.fakes.engine import TEMPLATE, byte_model
 from tests.fakes.exchange import FakeExchange
+from tests.settings import engine_settings
 from tests.unit.api.rig import CHAT, HI, MESSAGES, Rig
 from tests.unit.api.test_prompt import THINKING
 from tests.unit.api.test_router import concrete
@@ -148,6 +150,20 @@ async def test_the_event_loop_looks_at_no_disk_for_the_models(tmp_path: Path, mo
     assert [entry["size_bytes"] for entry in body["data"]] == [0, 1, 2]
     assert (await rig.answer("GET", "/v1/models/m2")).json()["size_bytes"] == 2
     assert asked and loop not in asked
+
+
+@pytest.mark.parametrize(("asked", "told"), [(0, 512), (300, 300), (4096, 512)])
+async def test_a_sleeping_model_has_the_context_that_is_asked_for_now(tmp_path: Path, asked: int, told: int) -> None:
+    (tmp_path / "tiny.gguf").write_bytes(bytes(7))
+    rig = asleep(tmp_path)
+    home = rig.keeper.models.find("tiny")
+    facts = byte_model().facts()
+    rig.keeper.course.loads[home.path] = LastLoad(facts, 2.5, home.modified_unix_s(), home.size_bytes())
+    rig.keeper.course.home = None
+    # Where there is none to load anew it is the next load's at once.
+    assert rig.keeper.ask_reload(LoadSettings(engine_settings(max_context=asked))).over.is_set()
+    entry = (await rig.answer("GET", "/v1/models/tiny")).json()
+    assert (entry["max_model_len"], entry["defaults"]["max_completion_tokens"]) == (told, told)
 
 
 async def test_a_model_is_loaded_until_its_memory_is_back_and_serves_as_long(tmp_path: Path) -> None:
