@@ -43,6 +43,8 @@ from ignis.log import Log
 Apply = Callable[[Config], None]
 Check = Callable[[Config], Awaitable[None]]
 
+NO_FILE = "the server was started without a configuration file"
+
 
 @dataclass(frozen=True, slots=True)
 class Persisted:
@@ -244,7 +246,7 @@ class RunningConfig:
         """Writes the change into the file, or says why that has it not; and what the next start would make of it.
         Blocks."""
         if self._store is None:
-            return Persisted(reason="the server was started without a configuration file"), self.next_config
+            return Persisted(reason=NO_FILE), self.next_config
         file = self._store.file
         try:
             # What the operator has written there meanwhile is kept; where it is wrong by now, it is not made worse.

@@ -19,7 +19,7 @@ from ignis.config_table import describe_fields, document_of, origins_of
 from ignis.config_values import join_words
 from ignis.errors import InvalidRequestError
 from ignis.exchange import Exchange
-from ignis.running import RunningConfig
+from ignis.running import NO_FILE, RunningConfig
 
 _ACCEPTED = 202
 _FORMATS = ("json", "toml", "yaml")
@@ -66,7 +66,8 @@ class ConfigRoutes:
             name = "" if before is None else before.name
             begun = ConfigPatched(
                 applied="reload",
-                persisted="after_reload",
+                persisted="no" if self._running.config.file is None else "after_reload",
+                reason=NO_FILE if self._running.config.file is None else None,
                 switching=Switching(before=name, to=name),
                 restart_required=change.restart,
             )

@@ -134,6 +134,18 @@ async def test_whoever_does_not_wait_is_told_too_what_waits_for_a_restart(tmp_pa
         nursery.cancel_scope.cancel()
     assert (answer.status, answer.json()["applied"]) == (202, "reload")
     assert answer.json()["restart_required"] == ["server.ui"]
+    assert answer.json()["persisted"] == "after_reload"
+
+
+async def test_whoever_does_not_wait_is_told_too_that_no_file_keeps_it(tmp_path: Path) -> None:
+    rig = Rig(config=configured(folder=tmp_path))
+    rig.keeper.course.home = LocalModel("tiny", tmp_path / "tiny.gguf")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(rig.running.run)
+        answer = await rig.answer("PATCH", "/v1/config", {"model": {"decode_lanes": 2}})
+        nursery.cancel_scope.cancel()
+    assert (answer.status, answer.json()["applied"], answer.json()["persisted"]) == (202, "reload", "no")
+    assert "without a configuration file" in answer.json()["reason"]
 
 
 @pytest.mark.parametrize(
