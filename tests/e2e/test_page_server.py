@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import Browser, Dialog, Locator, Page, Route, expect
 
 from tests.e2e.axe import findings
 from tests.e2e.browser import CHROMIUM, comes_to, opened_page, wait_until
@@ -311,6 +311,32 @@ def test_the_file_is_shown_with_what_is_changed_marked(page: Page) -> None:
     expect(page.locator("[data-key='model.idle_unload']")).to_be_visible()
     expect(page.locator("[data-key='model.loop_guard']")).to_have_count(0)
     page.click("#discard")
+
+
+def test_changes_that_were_not_applied_are_asked_about_wherever_the_page_is_left(page: Page) -> None:
+    asked: list[str] = []
+
+    def accept(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", accept)
+    expect(field_row(page, "model.idle_unload")).to_be_visible()
+    page.fill("[id='field-model.idle_unload']", "77")
+    page.click(".rail a[href='#/chat']")
+    expect(page.locator("#prompt")).to_be_visible()
+    page.reload()
+    expect(page.locator("#prompt")).to_be_visible()
+    assert asked == ["beforeunload"]
+    # With the page they are gone, and what is discarded is not asked about either.
+    page.click(".rail a[href='#/server']")
+    expect(field_row(page, "model.idle_unload")).to_be_visible()
+    page.fill("[id='field-model.idle_unload']", "77")
+    page.click("#discard")
+    expect(page.locator("#discard")).to_be_disabled()
+    page.reload()
+    expect(page.locator(".field-row").first).to_be_visible()
+    assert asked == ["beforeunload"]
 
 
 def test_the_log_is_followed_by_level_and_words_and_stands_still_when_paused(page: Page, rig: Rig) -> None:

@@ -1,13 +1,20 @@
 // The configuration: as a form, as a file, or only what differs from the defaults; at its foot what the changes cost.
 
 import { useEffect, useState } from "../vendor/hooks.js";
+import { effect } from "../vendor/signals-core.js";
 import { html } from "../parts/html.js";
 import { Icon } from "../shell/icons.js";
-import { changed, cost, differing, discard, applyAll, applyLive, fields, file, groups, isApplying, load, outcome, rows, trouble } from "../state/config.js";
+import { changed, cost, differing, discard, applyAll, applyLive, edits, fields, file, groups, isApplying, load, outcome, rows, trouble } from "../state/config.js";
 import { status } from "../state/server.js";
 import { hasKey, isConnected, route } from "../state/session.js";
 import { ConfigField } from "./config-field.js";
 import { ConfigFile } from "./config-file.js";
+
+// Changes that were not applied would be lost with the page, whatever it shows by then.
+effect(() => {
+  if (edits.value.size) addEventListener("beforeunload", ask);
+  else removeEventListener("beforeunload", ask);
+});
 
 export function Config() {
   const [tab, setTab] = useState("form");
@@ -101,4 +108,9 @@ function priceOf({ reload, restart, wrong, seconds }) {
   if (reload) words.push(`${reload === 1 ? "One reloads" : `${reload} reload`} the model${seconds ? `, about ${Math.max(1, Math.round(seconds))} s` : ""}.`);
   if (restart) words.push(`${restart === 1 ? "One waits" : `${restart} wait`} for the next start.`);
   return words.join(" ") || "In effect at once.";
+}
+
+/** @param {BeforeUnloadEvent} event */
+function ask(event) {
+  event.preventDefault();
 }

@@ -19,8 +19,6 @@ export function ServerView() {
   useEffect(() => {
     document.title = "Server · ignis";
     collect();
-    addEventListener("beforeunload", ask);
-    return () => removeEventListener("beforeunload", ask);
   }, []);
   const page = PAGES.find(([name]) => name === route.value.path[0])?.[0] ?? "models";
   const state = status.value === "away" || status.value === "" ? status.value : "serving";
@@ -40,9 +38,4 @@ export function ServerView() {
       <${Fence}><${Config} /><//>
     </div>
   </main>`;
-}
-
-/** Changes that were not applied would be lost with the page. @param {BeforeUnloadEvent} event */
-function ask(event) {
-  if (edits.value.size) event.preventDefault();
 }
