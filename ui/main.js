@@ -49,6 +49,7 @@ setTimeout(async () => {
       import("./shell/toast.js"),
       import("./state/mirror.js"),
       import("./text/sheet.js"),
+      import("./text/plain.js"),
     ]),
   );
   outbox.start();

@@ -5,7 +5,7 @@ import signal
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from tests.e2e.playground import CHROMIUM, Start, ask, open_page, paced
+from tests.e2e.playground import CHROMIUM, Start, answered, ask, open_page, paced
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -30,6 +30,24 @@ def test_a_view_that_is_first_opened_without_a_server_comes_once_it_is_back(
         page.click(".rail a[href='#/server']")
         expect(page.locator("#view h1")).to_have_text("Server")
         context.close()
+
+
+def test_an_answer_is_copied_as_plain_text_without_a_server(context: BrowserContext, start_server: Start) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    first = start_server(command=paced(60))
+    first.wait_ready()
+    page = open_page(context, first.port)
+    failures: list[str] = []
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    ask(page, "Say exactly: A **bold** word.")
+    answered(page)
+    page.wait_for_function("() => performance.getEntriesByName('whole').length")
+    first.stop(signal.SIGKILL)
+    page.click("[aria-label='More of this answer']")
+    page.get_by_role("menuitem", name="Copy as plain text").click()
+    expect(page.locator(".said-copied")).to_have_text("Copied")
+    assert page.evaluate("() => navigator.clipboard.readText()") == "A bold word.\n"
+    assert failures == []
 
 
 def test_colours_and_formulas_that_did_not_come_are_asked_for_again(
