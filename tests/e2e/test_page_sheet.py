@@ -84,6 +84,7 @@ def test_a_sheet_that_is_drawn_past_its_foot_does_not_spring_up(page: Page) -> N
     page.wait_for_function(f"() => ({SHARE})() < 0.05")
     page.mouse.up()
     expect(page.locator(".panel")).to_have_count(0)
+    expect(page.locator("#settings-toggle")).to_be_focused()
 
 
 def test_a_wide_page_has_no_sheet(browser: Browser, story_server: Server) -> None:

@@ -56,7 +56,12 @@ export function Grip({ onClose }) {
     // Who held it still at the end does not throw it.
     const ahead = event.timeStamp - at < AHEAD_MS ? speed * AHEAD_MS : 0;
     const share = shareOf(sheet(), height + y - event.clientY - ahead);
-    if (share < CLOSED) return onClose();
+    if (share < CLOSED) {
+      const hadFocus = sheet().contains(document.activeElement);
+      onClose();
+      if (hadFocus) document.getElementById("settings-toggle")?.focus();
+      return;
+    }
     go(STOPS.reduce((best, each, index) => (Math.abs(each - share) < Math.abs(STOPS[best] - share) ? index : best), 0));
   };
   return html`<div class="grip" ref=${grip} role="slider" tabindex="0" aria-label="Height of the sheet" aria-orientation="vertical" aria-valuemin="0" aria-valuemax=${STOPS.length - 1}
