@@ -95,6 +95,43 @@ def test_an_answer_that_reached_its_limit_is_continued(page: Page) -> None:
     assert longer.startswith(first.rstrip()) and len(longer) > len(first)
 
 
+def test_the_menu_of_an_answer_goes_on_with_it_where_it_can(page: Page) -> None:
+    more = page.locator(".turn.answer footer [aria-haspopup=menu]")
+    ask(page, "Say exactly: One.")
+    answered(page)
+    more.click()
+    expect(page.get_by_role("menuitem", name="Edit")).to_be_visible()
+    expect(page.get_by_role("menuitem", name="Continue")).to_have_count(0)
+    page.keyboard.press("Escape")
+    page.click("#new-chat")
+    cap(page, 12)
+    ask(page, "A story")
+    expect(page.locator(".ending")).to_contain_text("Reached the limit of 12 tokens")
+    more.click()
+    page.get_by_role("menuitem", name="Continue").click()
+    expect(page.locator(".ending")).to_contain_text("Reached the limit of 24 tokens")
+
+
+def test_the_menu_of_an_answer_shows_its_logprobs_or_where_they_are_asked_for(page: Page) -> None:
+    cap(page, 8)
+    ask(page, "A story")
+    answered(page)
+    page.click(".turn.answer footer [aria-haspopup=menu]")
+    page.get_by_role("menuitem", name="Show logprobs").click()
+    expect(page.locator("#logprobs")).to_be_focused()
+    expect(page.locator("#logprobs")).not_to_be_checked()
+    page.keyboard.press("Space")
+    expect(page.locator("#logprobs")).to_be_checked()
+    page.click(".turn.answer .again")
+    expect(page.locator(".branches")).to_contain_text("2 / 2")
+    tokens = page.locator(".tokens .drawn > span")
+    expect(tokens).to_have_count(8)
+    for count in (0, 8):
+        page.click(".turn.answer footer [aria-haspopup=menu]")
+        page.get_by_role("menuitemcheckbox", name="Show logprobs").click()
+        expect(tokens).to_have_count(count)
+
+
 def test_where_more_is_refused_the_answer_stays_whole_and_says_why(
     context: BrowserContext, story_server: Server
 ) -> None:

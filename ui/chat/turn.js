@@ -12,8 +12,9 @@ import { answers, editing, siblingsOf, turns } from "../state/tree.js";
 import { branchOff, copyPlain, copyTurn, drop, edit, regenerate, sameAgain } from "./acts.js";
 import { Branches, compare } from "./branches.js";
 import { Editor } from "./editor.js";
-import { Ending } from "./ending.js";
+import { Ending, wayOn } from "./ending.js";
 import { follow } from "../text/frame.js";
+import { logprobsItem } from "./logprobs.js";
 import { Readout } from "./readout.js";
 import { Sameness } from "./sameness.js";
 import { ToolCards } from "./tool-cards.js";
@@ -96,12 +97,15 @@ function Foot({ turn }) {
   const act = (/** @type {string} */ name, /** @type {string} */ label, /** @type {import("../shell/icons.js").IconName} */ icon, /** @type {string} */ title, /** @type {() => unknown} */ run) =>
     html`<button type="button" class=${`icon-button ${name}`} aria-label=${label} title=${title} onClick=${(/** @type {MouseEvent} */ event) => event.detail < 2 && run()}><${Icon} name=${icon} /></button>`;
   const siblings = siblingsOf(turns.value, turn);
+  const way = wayOn(turn);
   const more = [
+    ...(way ? [way] : []),
     { label: "Edit", about: "E", act: () => edit(turn) },
     // A phone has no room for these as buttons.
     ...(record.seed === null ? [] : [{ label: "Same again", about: "S", act: () => sameAgain(turn) }]),
     { label: "Branch into a new chat", about: "B", act: () => branchOff(turn) },
     ...(siblings.length < 2 ? [] : [{ label: "Compare these", act: () => compare(turn, siblings) }]),
+    logprobsItem(turn),
     { label: "Copy as Markdown", about: "C", act: () => take(copyTurn), isApart: true },
     { label: "Copy as plain text", act: () => take(copyPlain) },
     { label: "Export up to here as Markdown", act: async () => (await import("../state/transfer.js")).exportBranch(turn) },

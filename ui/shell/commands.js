@@ -44,6 +44,14 @@ export function groups(views) {
   ];
 }
 
+/** Where it is set; what the page has no place for is explained in the reference. @param {string} name */
+export async function toField(name) {
+  const selector = PLACES.get(name) ?? `#set-${name}`;
+  await inPanel(TURN_TAB.has(selector) ? "turn" : "settings");
+  if (document.querySelector(selector)) await focusOn(selector);
+  else openReference();
+}
+
 // --- Internal
 
 /** What the bar of the view has buttons for. @returns {Action[]} */
@@ -97,14 +105,6 @@ function modelItem({ id, loaded: isLoaded }) {
 /** @param {[string, import("../api/openapi.js").FieldRange]} field @returns {Action} */
 function fieldItem([name, { description }]) {
   return { label: name, about: description, words: name.replaceAll("_", " "), act: () => toField(name) };
-}
-
-/** Where it is set; what the page has no place for is explained in the reference. @param {string} name */
-async function toField(name) {
-  const selector = PLACES.get(name) ?? `#set-${name}`;
-  await inPanel(TURN_TAB.has(selector) ? "turn" : "settings");
-  if (document.querySelector(selector)) await focusOn(selector);
-  else openReference();
 }
 
 /** Opens that tab of the panel beside the chat. @param {string} tab */
