@@ -106,6 +106,12 @@ def test_another_branch_and_another_chat_do_not_go_on_from_what_is_not_theirs(
     assert frames[2]["stream_id"] == frames[0]["stream_id"] != frames[1]["stream_id"]
 
 
+def test_half_a_character_is_no_reason_to_wait_for_ever(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    page.evaluate("async () => (await import('/ui/state/outbox.js')).send('Say exactly: half \\ud83d of it.')")
+    assert answered(page) == ["half \ufffd of it."]
+
+
 def test_after_an_answer_over_http_the_next_says_all(context: BrowserContext, story_server: Server) -> None:
     page = context.new_page()
     frames = creates(page)
