@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.axe import findings
 from tests.e2e.browser import CHROMIUM, SHIFTS, comes_to, opened_page, origin, wait_until
-from tests.e2e.playground import held
+from tests.e2e.playground import changed, held
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -306,7 +306,7 @@ def test_answers_to_a_file_are_compared_with_it(page: Page) -> None:
 def test_a_number_is_varied_from_one_value_to_another(page: Page) -> None:
     page.click("#vary")
     expect(page.get_by_role("dialog")).to_be_visible()
-    page.check("[name=vary-kind][value=number]", force=True)
+    page.check("[name=vary-kind][value=field]", force=True)
     page.fill("#vary-from", "0")
     page.fill("#vary-to", "3")
     expect(page.locator("#vary-says")).to_have_text("Temperature: From 0 to 2")
@@ -315,6 +315,41 @@ def test_a_number_is_varied_from_one_value_to_another(page: Page) -> None:
     page.click("#vary-make")
     tags = ["temperature 0", "temperature 0.5", "temperature 1", "temperature 1.5"]
     expect(page.locator(".lane .tags")).to_have_text(tags)
+
+
+def test_a_budget_of_thinking_is_varied_where_there_is_thinking(page: Page) -> None:
+    def think(body: Any) -> None:
+        body["data"][0]["capabilities"].update(thinking=True, thinking_efforts=["low", "high"])
+
+    page.route("**/v1/models", changed(think))
+    page.reload()
+    page.click("#vary")
+    expect(page.locator("[name=vary-kind][value=thinking]")).to_have_count(1)
+    page.check("[name=vary-kind][value=field]", force=True)
+    page.select_option("#vary-name", "thinking_budget")
+    page.fill("#vary-count", "2")
+    page.click("#vary-make")
+    expect(page.locator(".lane .tags")).to_have_text(["thinking budget 64", "thinking budget 512"])
+
+
+def test_a_choice_of_the_panel_is_varied_as_a_number_is(page: Page) -> None:
+    page.click("#vary")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.check("[name=vary-kind][value=field]", force=True)
+    page.select_option("#vary-name", "ignore_eos")
+    expect(page.locator("#vary-says")).to_have_text("true, false.")
+    page.get_by_label("Yes", exact=True).uncheck()
+    page.get_by_label("No", exact=True).uncheck()
+    expect(page.locator("#vary-says")).to_have_text("Choose at least one")
+    expect(page.locator("#vary-make")).to_be_disabled()
+    page.get_by_label("Yes", exact=True).check()
+    page.get_by_label("No", exact=True).check()
+    page.click("#vary-make")
+    expect(page.locator(".lane .tags")).to_have_text(["ignore eos true", "ignore eos false"])
+    cap(page, 16)
+    run(page, "Say hello")
+    ended(page)
+    expect(page.locator(".lane[data-state=DONE]")).to_have_count(2)
 
 
 @pytest.mark.parametrize(
@@ -332,7 +367,7 @@ def test_what_cannot_be_varied_is_kept_as_it_was_typed_and_said_at_its_field(
 ) -> None:
     page.click("#vary")
     expect(page.get_by_role("dialog")).to_be_visible()
-    page.check("[name=vary-kind][value=number]", force=True)
+    page.check("[name=vary-kind][value=field]", force=True)
     page.fill(f"#vary-{field}", typed)
     page.press(f"#vary-{field}", "Enter")
     expect(page.locator(f"#vary-{field}-problem")).to_have_text(words)

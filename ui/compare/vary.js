@@ -8,21 +8,22 @@ import { Segments } from "../parts/segments.js";
 import { go } from "../router.js";
 import { valuesOf } from "../state/asked.js";
 import { open, vary } from "../state/compare.js";
-import { OFFERED } from "../state/offered.js";
+import { BUDGET, FURTHER, OFFERED } from "../state/offered.js";
 import { rangeProblem } from "../state/range.js";
 import { MAX_LANES } from "../state/series.js";
 import { answering, fields, models } from "../state/server.js";
 import { each, seeds, spread } from "../state/variants.js";
 import { Choice } from "./values.js";
 
-const NUMBERS = OFFERED.filter(({ name }) => name !== "seed");
+const NUMBERS = [...OFFERED.filter(({ name }) => name !== "seed"), BUDGET];
+const CHOICES = FURTHER.filter(({ kind }) => kind === "choice");
 
 /** @param {{onClose: () => void}} properties */
 export function Vary({ onClose }) {
   const [kind, setKind] = useState("seeds");
   const [first] = open.value.lanes.value;
   const seed = valuesOf(open.value, first).seed;
-  const [choice, setChoice] = useState({ seed, count: 4, name: "temperature", from: 0, to: 1.2, models: models.value.map(({ id }) => id), efforts: effortsOf() });
+  const [choice, setChoice] = useState({ seed, count: 4, name: "temperature", from: 0, to: 1.2, words: wordsOf("temperature"), models: models.value.map(({ id }) => id), efforts: effortsOf() });
   const change = (/** @type {Partial<typeof choice>} */ changes) => setChoice({ ...choice, ...changes });
   const problem = problemOf(kind, choice);
   const variants = problem ? [] : variantsOf(kind, choice).slice(0, MAX_LANES);
@@ -33,13 +34,14 @@ export function Vary({ onClose }) {
     go("compare");
     onClose();
   };
-  const kinds = [["seeds", "Seeds"], ["number", "A number"], ...(effortsOf().length ? [["thinking", "Thinking"]] : []), ...(models.value.length > 1 ? [["models", "Models"]] : [])];
+  const kinds = [["seeds", "Seeds"], ["field", "A field"], ...(effortsOf().length ? [["thinking", "Thinking"]] : []), ...(models.value.length > 1 ? [["models", "Models"]] : [])];
   return html`<${Dialog} label="Vary the lanes" kind="values" onClose=${onClose}>
     <form onSubmit=${take}>
       <${Segments} name="vary-kind" label="What to vary" options=${kinds} value=${kind} onPick=${setKind} />
       <div class="vary-fields">
-        ${kind === "number" && html`<${Choice} id="vary-name" label="Which" options=${NUMBERS.map(({ name, label }) => [name, label])} value=${choice.name} onPick=${(/** @type {string} */ name) => change(startOf(name))} />`}
+        ${kind === "field" && html`<${Choice} id="vary-name" label="Which" options=${namesOf()} value=${choice.name} onPick=${(/** @type {string} */ name) => change(startOf(name))} />`}
         ${boxesOf(kind, choice.name).map((box) => html`<${Box} key=${box.field} ...${box} value=${choice[box.field]} onSet=${(/** @type {any} */ value) => change({ [box.field]: value })} />`)}
+        ${kind === "field" && optionsOf(choice.name).length > 0 && html`<${Boxes} label="Values" all=${wordsOf(choice.name)} chosen=${choice.words} onSet=${(/** @type {string[]} */ words) => change({ words })} />`}
         ${kind === "thinking" && html`<${Boxes} label="Thinking" all=${effortsOf()} chosen=${choice.efforts} onSet=${(/** @type {string[]} */ efforts) => change({ efforts })} />`}
         ${kind === "models" && html`<${Boxes} label="Models" all=${models.value.map(({ id }) => id)} chosen=${choice.models} onSet=${(/** @type {string[]} */ chosen) => change({ models: chosen })} />`}
       </div>
@@ -72,13 +74,29 @@ function effortsOf() {
   return capabilities?.thinking ? ["none", ...capabilities.thinking_efforts.filter((effort) => effort !== "none")] : [];
 }
 
-/** Where that number sensibly begins and ends. @param {string} name */
-function startOf(name) {
-  const [from, to] = NUMBERS.find((each) => each.name === name)?.slide ?? [64, 512];
-  return { name, from, to };
+/** The fields of the panel that can be varied: a budget only where there is thinking. @returns {[string, string][]} */
+function namesOf() {
+  const all = [...NUMBERS, ...CHOICES].filter((field) => field !== BUDGET || effortsOf().length);
+  return all.map(({ name, label }) => [name, label]);
 }
 
-/** @typedef {{seed: number, count: number, name: string, from: number, to: number, models: string[], efforts: string[]}} Picked */
+/** What there is to choose from; of a number nothing. @param {string} name */
+function optionsOf(name) {
+  return CHOICES.find((field) => field.name === name)?.options ?? [];
+}
+
+/** @param {string} name */
+function wordsOf(name) {
+  return optionsOf(name).map(([, words]) => words);
+}
+
+/** Where that field sensibly begins and ends. @param {string} name */
+function startOf(name) {
+  const [from, to] = NUMBERS.find((each) => each.name === name)?.slide ?? [64, 512];
+  return { name, from, to, words: wordsOf(name) };
+}
+
+/** @typedef {{seed: number, count: number, name: string, from: number, to: number, words: string[], models: string[], efforts: string[]}} Picked words: of a choice's options */
 /** @typedef {{field: "seed" | "count" | "from" | "to", label: string, of: string, range: import("../state/range.js").Range | undefined}} BoxOf of: whose problem it is */
 
 /** The numbers that are asked for. @param {string} kind @param {string} name @returns {BoxOf[]} */
@@ -87,13 +105,15 @@ function boxesOf(kind, name) {
   /** @type {BoxOf} */
   const count = { field: "count", label: "Lanes", of: "Lanes", range: { minimum: 1, maximum: MAX_LANES, type: "integer" } };
   if (kind === "seeds") return [{ field: "seed", label: "From seed", of: "Seed", range: fields.value.get("seed") }, count];
-  return kind === "number" ? [{ field: "from", label: "From", ...about }, { field: "to", label: "To", ...about }, count] : [];
+  return kind === "field" && !optionsOf(name).length ? [{ field: "from", label: "From", ...about }, { field: "to", label: "To", ...about }, count] : [];
 }
 
 /** @param {string} kind @param {Picked} choice */
-function variantsOf(kind, { seed, count, name, from, to, models: ids, efforts }) {
+function variantsOf(kind, { seed, count, name, from, to, words: chosen, models: ids, efforts }) {
   if (kind === "seeds") return seeds(seed, count);
-  if (kind === "number") return spread(name, from, to, count, fields.value.get(name)?.type === "integer");
+  const options = optionsOf(name);
+  if (kind === "field" && options.length) return each(name, options.filter(([, words]) => chosen.includes(words)).map(([value]) => value));
+  if (kind === "field") return spread(name, from, to, count, fields.value.get(name)?.type === "integer");
   return kind === "thinking" ? each("reasoning_effort", efforts) : each("model", ids);
 }
 
@@ -103,7 +123,7 @@ function problemOf(kind, choice) {
     const problem = choice[field] === undefined ? "Not set" : rangeProblem(choice[field], range);
     if (problem) return `${of}: ${problem}`;
   }
-  return { models: choice.models, thinking: choice.efforts }[kind]?.length === 0 ? "Choose at least one" : "";
+  return { models: choice.models, thinking: choice.efforts, ...(optionsOf(choice.name).length && { field: choice.words }) }[kind]?.length === 0 ? "Choose at least one" : "";
 }
 
 /** @param {string} kind @param {Record<string, any>[]} variants */

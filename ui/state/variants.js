@@ -19,7 +19,7 @@ export function spread(name, from, to, count, isWhole) {
   return [...new Set(all)].map((value) => ({ [name]: value }));
 }
 
-/** One of each. @param {string} name @param {string[]} all @returns {Values[]} */
+/** One of each. @param {string} name @param {unknown[]} all @returns {Values[]} */
 export function each(name, all) {
   return all.map((value) => ({ [name]: value }));
 }
