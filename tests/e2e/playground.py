@@ -65,7 +65,13 @@ def open_page(context: Any, port: int, address: str = "#/chat") -> Page:
     page.set_default_timeout(LIMIT_MS)
     page.goto(f"http://127.0.0.1:{port}/ui/{address}")
     expect(page.locator("#prompt")).to_be_visible()
+    listening(page)
     return page
+
+
+def listening(page: Page) -> None:
+    """Waits for what listens to the keys, which comes just after the first paint."""
+    expect(page.locator("[aria-live=polite]")).to_have_count(1)
 
 
 def ask(page: Page, text: str, key: str = "Enter") -> None:

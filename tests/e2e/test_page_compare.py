@@ -130,7 +130,7 @@ def test_lanes_that_ask_the_same_answer_the_same_and_others_are_marked_where_the
     word = first_difference(one, other)
     expect(lane(page, "C").locator("footer")).to_contain_text(f"from word {word + 1}")
     expect(lane(page, "C").locator("footer")).not_to_contain_text("equal")
-    page.wait_for_function("CSS.highlights.get('differs')?.size === 1")
+    page.wait_for_function("() => CSS.highlights.get('differs')?.size === 1")
     (marked,) = page.evaluate(MARKED, "differs")
     assert other.split()[word:][: len(marked.split())] == marked.split()
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.playground import CHROMIUM, answered, ask, open_page
+from tests.e2e.playground import CHROMIUM, answered, ask, listening, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -34,7 +34,7 @@ def test_a_compact_page_is_so_before_its_first_paint(context: BrowserContext, st
     expect(page.locator(".list li")).to_have_count(1)
     before: Any = page.evaluate(ROW_PX)
     compact(page)
-    page.wait_for_function(f"{ROW_PX} < {before - 4}")
+    page.wait_for_function(f"() => {ROW_PX} < {before - 4}")
     assert page.evaluate(SMALL) == 0
     assert findings(page, axe) == []
     # What runs before the first paint knows it, without any module.
@@ -44,11 +44,12 @@ def test_a_compact_page_is_so_before_its_first_paint(context: BrowserContext, st
     page.unroute("**/main.js")
     page.reload()
     expect(page.locator(".list li")).to_have_count(1)
+    listening(page)
     page.keyboard.press("Control+K")
     expect(page.locator("#palette")).to_be_focused()
     page.fill("#palette", "density comfortable")
     page.keyboard.press("Enter")
-    page.wait_for_function(f"{ROW_PX} === {before}")
+    page.wait_for_function(f"() => {ROW_PX} === {before}")
 
 
 def test_a_finger_keeps_its_room_on_a_compact_page(browser: Browser, story_server: Server) -> None:

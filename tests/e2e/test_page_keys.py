@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.playground import CHROMIUM, answered, ask, grown, open_page
+from tests.e2e.playground import CHROMIUM, answered, ask, grown, listening, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -16,13 +16,11 @@ VIEWS = ("Chat", "Compare", "Agents", "Monitor", "Server")
 
 @pytest.fixture
 def page(context: BrowserContext, story_server: Server) -> Page:
-    opened = open_page(context, story_server.port)
-    # What listens to the keys comes just after the first paint.
-    expect(opened.locator("[aria-live=polite]")).to_have_count(1)
-    return opened
+    return open_page(context, story_server.port)
 
 
 def choose(page: Page, words: str) -> None:
+    listening(page)
     # One that is just going would be closed by the key.
     expect(page.locator("dialog")).to_have_count(0)
     page.keyboard.press("Control+K")
@@ -95,13 +93,15 @@ def test_home_and_end_go_through_the_chat_and_end_follows(page: Page) -> None:
     grown(page, 1500)
     page.keyboard.press("Escape")
     expect(page.locator(".ending")).to_contain_text("Stopped by you")
+    expect(page.locator(".turn.running")).to_have_count(0)
     page.keyboard.press("Escape")
+    expect(page.locator("#prompt")).not_to_be_focused()
     top = "document.querySelector('.transcript').scrollTop"
     page.keyboard.press("Home")
-    page.wait_for_function(f"{top} === 0")
+    page.wait_for_function(f"() => {top} === 0")
     expect(page.locator(".to-end")).to_be_visible()
     page.keyboard.press("End")
-    page.wait_for_function(f"{top} > 100")
+    page.wait_for_function(f"() => {top} > 100")
     expect(page.locator(".to-end")).to_have_count(0)
 
 

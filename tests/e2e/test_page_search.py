@@ -56,7 +56,7 @@ def test_titles_and_texts_are_found_and_a_hit_opens_its_branch(page: Page) -> No
     expect(page.locator(".branches")).to_contain_text("1 / 2")
     expect(page.locator(".turn.answer[data-keyed]")).to_be_focused()
     expect(page.locator(".turn.answer .prose")).to_contain_text("In the harbour")
-    page.wait_for_function("[...(CSS.highlights.get('found') ?? [])].join() === 'behind the <b>lantern'")
+    page.wait_for_function("() => [...(CSS.highlights.get('found') ?? [])].join() === 'behind the <b>lantern'")
 
 
 def test_all_turns_are_read_in_steps(page: Page) -> None:
@@ -66,7 +66,7 @@ def test_all_turns_are_read_in_steps(page: Page) -> None:
     )
     page.fill("#search-chats", "lighthouse")
     expect(page.locator(".hits mark")).to_have_text("lighthouse")
-    page.wait_for_function("window.steps.includes(1303)")
+    page.wait_for_function("() => window.steps.includes(1303)")
     assert page.evaluate("[...new Set(window.steps)]") == [0, 500, 1000, 1303]
     page.fill("#search-chats", "nowhere at all")
     expect(page.locator(".list .none")).to_have_text("No chat has that in its title or text.")

@@ -1,6 +1,6 @@
 // What lies over the page, whatever view it shows; each comes when it is first wanted.
 
-import { useEffect } from "../vendor/hooks.js";
+import { useEffect, useLayoutEffect } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
 import { dialog } from "../state/session.js";
@@ -17,7 +17,7 @@ const Palette = later(async () => (await import("./palette.js")).Palette);
 
 /** @param {{views: import("./frame.js").Place[]}} properties */
 export function Over({ views }) {
-  useEffect(() => listen(views.map(({ name }) => name)), []);
+  useLayoutEffect(() => listen(views.map(({ name }) => name)), []);
   useEffect(keepFocus, []);
   return html`<${Announcer} />
     <${Fence} key=${dialog.value}>
