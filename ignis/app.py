@@ -252,14 +252,21 @@ class _App:
         _say(text)
 
     async def _prepare(self, model: LoadedModel) -> None:
-        """Compiles the template, and sees that it can do what the configuration asks of every request."""
+        """Compiles the template, and sees whether it can do what the configuration asks of every request."""
         if model.template is not None:
             # Of one without a device another serves, which may stay.
             compiled = self._prompts.template if model.device else self._prompts.try_template
             template = await compiled(model)
             config = self._running.config.model
             dialect = choose_dialect(model.template, config.dialect.value, model.architecture)
-            ThinkingDefaults.from_config(config).check(template.thinking, dialect)
+            try:
+                ThinkingDefaults.from_config(config).check(template.thinking, dialect)
+            except ConfigError as error:
+                # Of the model that the server is started for. Another one that a client names is served without it.
+                if not self._is_ready:
+                    raise
+                if model.device:
+                    self._log.emit("ignis.runtime.default_left_out", field=error.param, reason=error.message)
         if model.device:
             # Only now that nothing else is served: it keeps the interpreter to itself.
             await self._prompts.grammars.prepare(model)

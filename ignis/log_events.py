@@ -356,6 +356,15 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    "ignis.runtime.default_left_out": (
+        "warning",
+        frozenset(
+            {
+                "field",
+                "reason",
+            }
+        ),
+    ),
     "ignis.runtime.kv_ram_lowered": (
         "warning",
         frozenset(

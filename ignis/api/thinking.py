@@ -157,7 +157,8 @@ def resolve(
             f"{asked.keeps_history_param} is not served: the chat template of this model does not mention it",
             asked.keeps_history_param,
         )
-    is_on = (defaults.is_on and defaults.effort is not Effort.NONE) if asked.is_on is None else asked.is_on
+    is_default_on = defaults.is_on and defaults.effort is not Effort.NONE
+    is_on = (is_default_on or _always_thinks(ability, dialect)) if asked.is_on is None else asked.is_on
     variables: dict[str, object] = {ENABLE: is_on, PRESERVE: bool(asked.keeps_history)}
     effort = asked.effort or defaults.effort
     if is_on and ability.efforts and effort not in (None, Effort.NONE):

@@ -18,6 +18,7 @@ from tests.e2e.server import Server, parse_events
 from tests.e2e.small_folder import write_small_folder
 
 HI = [{"role": "user", "content": "Hi"}]
+CHAT = "/v1/chat/completions"
 
 
 @pytest.fixture(scope="module")
@@ -239,6 +240,29 @@ def test_a_hugging_face_folder_and_a_named_file_are_known_by_their_names(
         # What was loaded once is known from then on.
         assert kinds == {"first": "GGUF Q4_1", "named": "GGUF Q4_1", "small": kinds["small"]}
         assert kinds["small"].startswith("safetensors ")
+
+
+def test_a_default_that_one_model_takes_keeps_no_client_from_another(start_server: Any, tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    write_small_folder(models / "plain")
+    shutil.copytree(models / "plain", models / "levels")
+    about = models / "levels" / "tokenizer_config.json"
+    said = json.loads(about.read_text())
+    said["chat_template"] += "{{ reasoning_effort if reasoning_effort is defined }}"
+    about.write_text(json.dumps(said))
+    with start_server("--download-path", str(models), model=models / "levels") as server:
+        server.wait_ready()
+        asked = {"messages": HI, "max_tokens": 1}
+        assert server.client.request("PATCH", "/v1/config", {"model": {"reasoning_effort": "low"}})[0] == 200
+        before = server.client.json("POST", CHAT, {"model": "levels", **asked})["usage"]["prompt_tokens"]
+        after = server.client.json("POST", CHAT, {"model": "plain", **asked})["usage"]["prompt_tokens"]
+        assert after == before - len("low")
+        lines = [json.loads(line) for line in server.log_text().splitlines() if line.startswith("{")]
+        warned = [line for line in lines if line["event"] == "ignis.runtime.default_left_out"]
+        assert [line["field"] for line in warned] == ["model.reasoning_effort"]
+        # What serves now could not honour it, asked anew.
+        status, _, refused = server.client.request("PATCH", "/v1/config", {"model": {"reasoning_effort": "high"}})
+        assert (status, json.loads(refused)["error"]["param"]) == (400, "model.reasoning_effort")
 
 
 def test_a_file_that_is_cut_short_ends_no_server(start_server: Any, real_model: Path, tmp_path: Path) -> None:

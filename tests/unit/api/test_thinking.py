@@ -133,6 +133,14 @@ def test_a_default_that_the_template_cannot_honour_is_refused_at_start(
         defaults.check(ChatTemplate(template, byte_tokenizer()).thinking, dialect)
 
 
+async def test_a_model_that_always_thinks_does_so_whatever_the_default_is() -> None:
+    for default in (ThinkingDefaults(is_on=False), ThinkingDefaults(effort=Effort.NONE)):
+        model = replace(byte_model(template=ALWAYS), max_context=8192)
+        asked = Rig(script("It is 4.</think>\n\n4"), model=model, dialect="think", thinking=default)
+        message = (await asked.chat())["choices"][0]["message"]
+        assert (message["reasoning_content"], message["content"]) == ("It is 4.", "4")
+
+
 def test_the_defaults_as_shipped_suit_every_template() -> None:
     for template, dialect in ((ALWAYS, THINK), (QWEN3, QWEN_XML), ("{{ messages[0].content }}", NONE)):
         ThinkingDefaults(budget=6144).check(ChatTemplate(template, byte_tokenizer()).thinking, dialect)
