@@ -16,6 +16,7 @@ from ignis.errors import InvalidRequestError, UnsupportedMediaTypeError
 from ignis.exchange import Exchange
 
 Body = TypeVar("Body", bound=msgspec.Struct)
+Decoded = TypeVar("Decoded")
 
 IGNORED_HEADER = "X-Ignis-Ignored"
 _PLAIN = re.compile(r"(?:[A-Za-z0-9_.-]|\[\])+")
@@ -123,7 +124,7 @@ def _check_kind(exchange: Exchange) -> None:
 
 def _parse(data: bytes) -> Any:
     try:
-        return _decode(data)
+        return decode(data, Any)
     except msgspec.DecodeError as error:
         detail = "it is empty" if not data.strip() else str(error).removeprefix("JSON is malformed: ")
         raise InvalidRequestError(f"the body is not valid JSON: {detail}") from error
@@ -131,15 +132,18 @@ def _parse(data: bytes) -> Any:
         raise InvalidRequestError("the body is nested too deeply") from error
 
 
-def _decode(data: bytes) -> Any:
+def decode(data: bytes, kind: type[Decoded]) -> Decoded:
+    """Parses JSON. Raises msgspec.DecodeError, RecursionError."""
     try:
-        return msgspec.json.decode(data)
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError:
+        raise
     except msgspec.DecodeError:
         # msgspec takes no half pair; RFC 8259, section 8.2, leaves that to the reader.
         whole = _ESCAPE.sub(_replace_half, data)
         if whole == data:
             raise
-        return msgspec.json.decode(whole)
+        return msgspec.json.decode(whole, type=kind)
 
 
 def _replace_half(escape: re.Match[bytes]) -> bytes:

@@ -14,7 +14,7 @@ import trio
 
 from ignis.api.answering import Answering, Event
 from ignis.api.auth import choose_subprotocol
-from ignis.api.body import check_body, parse_body
+from ignis.api.body import check_body, decode, parse_body
 from ignis.api.generation import release
 from ignis.api.orders import Orders
 from ignis.api.refusal import spell
@@ -288,7 +288,7 @@ def _read_head(message: str | bytes) -> "_Head":
     if isinstance(message, bytes):
         raise InvalidRequestError("a message must be text, not binary")
     try:
-        head = msgspec.json.decode(message, type=_Head)
+        head = decode(message.encode(), _Head)
     except msgspec.ValidationError as error:
         raise InvalidRequestError("the message must be a JSON object") from error
     except msgspec.DecodeError as error:

@@ -52,7 +52,7 @@ class Socket {
       signal.throwIfAborted();
       const ask = (/** @type {object} */ what) => {
         stream.isOwed = true;
-        socket.send(JSON.stringify({ ...what, type: "response.create", stream_id: name, store: false }, wellFormed));
+        socket.send(JSON.stringify({ ...what, type: "response.create", stream_id: name, store: false }));
       };
       const last = this.#last.get(name);
       this.#last.delete(name);
@@ -163,11 +163,6 @@ class Socket {
     client.lost();
     return new ApiError("The connection ended before the answer did", { code: "stream_cut" });
   }
-}
-
-/** Half a character is no text for the server, whose refusal would name no stream. @param {string} _ @param {unknown} value */
-function wellFormed(_, value) {
-  return typeof value === "string" ? value.replace(/\p{Surrogate}/gu, "\ufffd") : value;
 }
 
 /** Whether that is how it begins, and there is more in it, but no answer of another stream. @param {Said} input @param {Said} [said] */

@@ -318,6 +318,16 @@ async def test_a_refusal_is_an_error_event_and_the_socket_stays_open(
         assert (await ask(socket))["status"] == "completed"
 
 
+async def test_half_a_character_is_read_as_over_http() -> None:
+    opened = rig()
+    async with opened_socket(opened) as socket:
+        socket.say(r'{"type": "response.create", "stream_id": "half", "input": "Hi \ud83d"}')
+        assert (await read(socket, "half"))["status"] == "completed"
+        await ask(socket, input="Hi \ufffd")
+    first, second = opened.engine.submissions
+    assert first.prompt == second.prompt
+
+
 async def test_a_client_that_asks_without_end_is_told_that_enough_wait() -> None:
     opened = rig(is_held=True)
     async with opened_socket(opened) as socket:
