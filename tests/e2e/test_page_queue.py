@@ -96,6 +96,7 @@ def test_what_is_sent_without_a_server_goes_once_it_is_back(context: BrowserCont
     before = grown(page)
     first.stop(signal.SIGKILL)
     expect(page.locator(".ending")).to_contain_text("Cut off")
+    expect(page.locator(".banner")).to_contain_text("No server at")
     page.click("#new-chat")
     ask(page, "Say exactly: Here I am.")
     expect(page.locator(".queue")).to_contain_text("Sent when the server is back")
@@ -163,6 +164,7 @@ def test_what_is_said_after_an_answer_was_cut_goes_once_the_server_is_back(
     grown(page)
     first.stop(signal.SIGKILL)
     expect(page.locator(".ending")).to_contain_text("Cut off")
+    expect(page.locator(".banner")).to_contain_text("No server at")
     ask(page, "Say exactly: One.")
     ask(page, "Say exactly: Two.")
     expect(page.locator(".queue")).to_contain_text("Sent when the server is back")
@@ -303,6 +305,8 @@ def test_what_waits_in_a_chat_that_is_not_opened_after_a_reload_is_sent_or_shown
     page = open_page(context, first.port)
     page.wait_for_function("() => performance.getEntriesByName('whole').length")
     first.stop(signal.SIGKILL)
+    # What is sent before the page knows waits in its chat, and is no case of this.
+    expect(page.locator(".banner")).to_contain_text("No server at")
     for text in ("Say exactly: Here I am.", "Say exactly: Later."):
         page.click("#new-chat")
         ask(page, text)
