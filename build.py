@@ -45,6 +45,7 @@ ROOT = Path(__file__).resolve().parent
 WORK = ROOT / ".build"
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
+COMMAND = VENV / "bin" / "ignis-server"
 DATA = ROOT / "ignis" / "data"
 CPU_LEAF = DATA / "libignis_cpu.so"
 CUDA_LEAF = DATA / "libignis_cuda.so"
@@ -106,8 +107,9 @@ def serve(arguments: list[str]) -> int:
         refuse_bad_options(arguments)
     prepare("runtime", "build")
     sys.stdout.flush()
-    # -P keeps a folder called ignis in the working directory out; the environment knows the checkout by its .pth file.
-    os.execv(PYTHON, [str(PYTHON), "-P", "-m", "ignis", "serve", *arguments])
+    # Not `-m ignis`: what the server tells people to type is named as it was started. -P keeps a folder called ignis
+    # beside the command out; the environment knows the checkout by its .pth file.
+    os.execv(PYTHON, [str(PYTHON), "-P", str(COMMAND), "serve", *arguments])
 
 
 HELPED = 3
@@ -363,9 +365,8 @@ def make_environment() -> None:
                 )
     # The checkout itself is importable from any working directory, and has its command.
     (library / "ignis.pth").write_text(f"{ROOT}\n")
-    command = VENV / "bin" / "ignis-server"
-    command.write_text(f"#!{PYTHON}\nimport sys\n\nfrom ignis.cli import main\n\nsys.exit(main())\n")
-    command.chmod(0o755)
+    COMMAND.write_text(f"#!{PYTHON}\nimport sys\n\nfrom ignis.cli import main\n\nsys.exit(main())\n")
+    COMMAND.chmod(0o755)
 
 
 def pip_command() -> list[str]:

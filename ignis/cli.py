@@ -14,7 +14,7 @@ from ignis.bench.options import help_text, read_options
 from ignis.bench.report import as_json, as_text
 from ignis.bench.run import run as run_bench
 from ignis.catalog import load_catalog
-from ignis.commands import BY_WORDS, COMMANDS, PROGRAM, SHELLS, below, spoken, usage, usage_of
+from ignis.commands import BY_WORDS, COMMANDS, SHELLS, below, spoken, usage, usage_of
 from ignis.completion import script
 from ignis.config import Config, load_config
 from ignis.config_commands import CONFIG_COMMANDS, run_config_command
@@ -26,6 +26,7 @@ from ignis.config_values import join_words, nearest, rule
 from ignis.errors import ConfigError, IgnisError
 from ignis.model_commands import MODEL_COMMANDS, run_model_command
 from ignis.precheck import check_model, meant_model
+from ignis.program import NAME, typed
 from ignis.terminal import complain, have_streams
 from ignis.version import VERSION
 
@@ -129,7 +130,7 @@ def _serve(words: list[str]) -> int:
             if not hint:
                 raise
             raise ConfigError(f"unexpected argument {error.argument!r}{hint}") from error
-        ordered = " ".join([PROGRAM, command.words, *words[:position], *rest])
+        ordered = " ".join([typed(), command.words, *words[:position], *rest])
         raise ConfigError(f"a command comes before its options: {ordered}") from error
 
 
@@ -141,7 +142,7 @@ def _version(words: list[str]) -> int:
     if is_json:
         print(json.dumps({"version": VERSION} | ({"licenses": files} if has_licences else {})))
     else:
-        print(f"ignis-server {VERSION}", *files, sep="\n")
+        print(f"{NAME} {VERSION}", *files, sep="\n")
     return 0
 
 
@@ -179,7 +180,7 @@ def _help(words: list[str]) -> int:
         print(json.dumps([asdict(command) | {"usage": command.usage} for command in meant], indent=2))
         return 0
     if group:
-        print("\n\n".join(f"{command.usage}\n    {command.text}" for command in group))
+        print("\n\n".join(f"{command.usage}\n    {command.told}" for command in group))
         return 0
     if command is not None and command.words == "bench":
         print(help_text())

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ignis.config_values import join_words
-
-PROGRAM = "ignis-server"
+from ignis.program import NAME as PROGRAM
+from ignis.program import typed
 
 EXIT_STATUSES = {
     0: "done; of a server: it was told to stop, and has ended",
@@ -45,6 +45,11 @@ class Command:
     """Its argument is a file or a folder."""
     choices: tuple[str, ...] = ()
     """Of its argument."""
+
+    @property
+    def told(self) -> str:
+        """Its text for whoever started this program: what is to be typed is typed as that was."""
+        return self.text.replace(PROGRAM, typed())
 
     @property
     def usage(self) -> str:
@@ -176,13 +181,13 @@ def usage() -> str:
     """Returns the text of `help`."""
     lines = [f"{PROGRAM}: a server of large language models with an OpenAI-compatible API", ""]
     for command in COMMANDS:
-        lines += [f"  {_short(command)}", f"      {command.text}"]
+        lines += [f"  {_short(command)}", f"      {command.told}"]
     return "\n".join([*lines, "", _ABOUT_OPTIONS, "", *_statuses()])
 
 
 def usage_of(command: Command) -> str:
     """Returns the help of one command."""
-    lines = [command.usage, "", f"  {command.text}", ""]
+    lines = [command.usage, "", f"  {command.told}", ""]
     for option in command.options:
         choices = f": {join_words(option.choices)}" if option.choices else ""
         lines.append(f"  {f'{option.flag} {option.value}'.strip():<20} {option.text}{choices}")

@@ -7,10 +7,11 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ignis.commands import COMMANDS, PROGRAM, Command
+from ignis.commands import COMMANDS, Command
 from ignis.config_fields import PROFILES, Kind
 from ignis.config_profile import AUTO
 from ignis.config_slots import SLOTS
+from ignis.program import NAME as PROGRAM
 
 _PATH_KINDS = frozenset({Kind.PATH, Kind.PATHS})
 

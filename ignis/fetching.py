@@ -18,6 +18,7 @@ from ignis.halt import Halt, StoppedError
 from ignis.hub import HubClient, HubFile
 from ignis.package_index import IndexClient, index_settings, pip_files
 from ignis.pinned import Progress, tidy
+from ignis.program import typed
 from ignis.transfer import Moved, fetch_file
 from ignis.units import shown_file_size
 
@@ -86,7 +87,7 @@ def locate_model(
     if path is None and not download.enabled:
         raise ModelFileError(
             f"{entry.id} is not in {download.path} and download.enabled is false;"
-            f" name another by --model-artifact, or fetch it with: ignis-server model download {entry.id}"
+            f" name another by --model-artifact, or fetch it with: {typed()} model download {entry.id}"
         )
     if path is not None:
         for file in entry.files:

@@ -19,6 +19,7 @@ from ignis.fetching import ModelSource, locate_model, served_name, wanted_entry
 from ignis.halt import StoppedError
 from ignis.log import Log
 from ignis.models.local import LocalModel
+from ignis.program import typed
 from ignis.progress import ProgressReport
 from ignis.terminal import ask, is_attended
 from ignis.units import shown_file_size
@@ -194,7 +195,7 @@ class FirstModel:
 
     def _ways(self, before: str, entry: CatalogModel | None) -> str:
         """Says how a model is to be had. entry: which one can be fetched, if any."""
-        lines = [before]
+        lines, program = [before], typed()
         if self._page is not None and self._downloads.is_enabled:
             lines.append(f"  In the page      {self._page}")
         if entry is not None:
@@ -205,8 +206,8 @@ class FirstModel:
             )
             flags += [("--download-catalog", self._download.catalog)] * (self._download.catalog is not None)
             words = shlex.join(["model", "download", entry.id, *(str(word) for flag in flags for word in flag)])
-            lines.append(f"  In a shell       ignis-server {words}, and the next request has it loaded")
-        lines.append("  Of your own      ignis-server --model-artifact model.gguf (or a model's folder)")
+            lines.append(f"  In a shell       {program} {words}, and the next request has it loaded")
+        lines.append(f"  Of your own      {program} --model-artifact model.gguf (or a model's folder)")
         return "\n".join(lines)
 
 

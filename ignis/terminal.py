@@ -5,6 +5,8 @@ import sys
 
 import trio
 
+from ignis.program import NAME
+
 _YES = frozenset({b"y", b"yes"})
 
 
@@ -26,7 +28,7 @@ def have_streams() -> None:
 def complain(message: str) -> None:
     """Writes it to standard error. Parts of it may be a stranger's, and a terminal obeys control characters."""
     lines = ("".join(letter if letter.isprintable() else "?" for letter in line) for line in message.split("\n"))
-    print("ignis-server:", "\n".join(lines), file=sys.stderr, flush=True)
+    print(f"{NAME}:", "\n".join(lines), file=sys.stderr, flush=True)
 
 
 def is_attended() -> bool:

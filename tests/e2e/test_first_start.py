@@ -26,6 +26,9 @@ from tests.e2e.server import Server, parse_events
 from tests.fakes.mirror import Handler, Mirror, serving
 from tests.ports import free_port
 
+TYPED = f"{sys.executable} -m ignis"
+"""As the servers here are started."""
+
 HI = [{"role": "user", "content": "Hi"}]
 QUESTION = "There is no model in {folder}/models yet. Fetch second ("
 
@@ -151,7 +154,7 @@ def test_whoever_says_no_has_a_server_that_offers_the_download(mirror: Mirror, t
         terminal.type(no)
         terminal.wait_shown("There is no model yet, and none is fetched.")
         terminal.wait_shown(f"http://127.0.0.1:{terminal.port}/ui/")
-        terminal.wait_shown("ignis-server model download second")
+        terminal.wait_shown(f"{TYPED} model download second")
         reason = "there is no model yet: second is not fetched"
         assert state(terminal.client) == {"status": "unloaded", "reason": reason}
         for path, body in (("/health", None), ("/v1/chat/completions", {"messages": HI})):
@@ -317,12 +320,12 @@ def test_without_a_terminal_a_model_that_is_not_to_be_had_is_explained(
     mirror.files.clear()
     server = serve(mirror, tmp_path, *flags)
     end = time.perf_counter() + 60
-    while "Of your own      ignis-server --model-artifact" not in server.log_text():
+    while f"Of your own      {TYPED} --model-artifact" not in server.log_text():
         assert time.perf_counter() < end and server.process.poll() is None, server.log_text()
         time.sleep(0.02)
     text = server.log_text()
     assert "There is no model: " in text and why in text
-    assert "ignis-server model download first" in text
+    assert f"{TYPED} model download first" in text
     # The page is named where it could help.
     assert ("In the page" in text) == (flags == [])
     found = state(server.client)
@@ -342,7 +345,7 @@ def test_what_the_shell_fetched_after_a_failed_start_answers_whoever_names_nothi
     server = serve(mirror, tmp_path, *flags)
     try:
         end = time.perf_counter() + 60
-        while "Of your own      ignis-server --model-artifact" not in server.log_text():
+        while f"Of your own      {TYPED} --model-artifact" not in server.log_text():
             assert time.perf_counter() < end and server.process.poll() is None, server.log_text()
             time.sleep(0.02)
         assert server.client.request("POST", "/v1/chat/completions", {"messages": HI, "max_tokens": 1})[0] == 503

@@ -94,7 +94,7 @@ def test_the_bench_takes_every_option_that_is_declared_of_it(tmp_path: Path) -> 
         (
             ["--profile", "cpu", "config", "print", "--json"],
             2,
-            "a command comes before its options: ignis-server config print --profile cpu --json",
+            f"a command comes before its options: {sys.executable} -m ignis config print --profile cpu --json",
         ),
         (["--profile", "cpu", "frob"], 2, "unexpected argument 'frob'; options start with --"),
         (["model"], 2, "ignis-server: model is followed by list, info, download, verify or remove"),

@@ -1,0 +1,38 @@
+"""The words that start this program again, as whoever started it would type them. Knows nothing of commands."""
+
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+NAME = "ignis-server"
+"""Its name in usages, and where nobody typed it: another program has called `main`."""
+
+
+def typed() -> str:
+    """Returns what starts it in a shell of this folder and environment, quoted: `ignis-server`,
+    `.venv/bin/ignis-server`, `python3 -m ignis`."""
+    script = sys.argv[0]
+    if getattr(sys, "frozen", False):
+        # The single-file executable runs from where it was unpacked to.
+        return _shortest(os.environ.get("IGNIS_SELF") or script)
+    if Path(script) == Path(__file__).with_name("__main__.py"):
+        python, *rest = sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1]
+        return f"{_shortest(python)} {shlex.join(rest)}"
+    return _shortest(script) if Path(os.path.realpath(script)).name == NAME else NAME
+
+
+def _shortest(path: str) -> str:
+    """A path that the shell finds by the name, or that lies below this folder, was hardly typed in full."""
+    name = os.path.basename(path)
+    if shutil.which(name) == path:
+        return shlex.quote(name)
+    try:
+        folder = Path.cwd()
+    except OSError:
+        return shlex.quote(path)
+    if folder == folder.parent or not Path(path).is_relative_to(folder):
+        return shlex.quote(path)
+    below = str(Path(path).relative_to(folder))
+    return shlex.quote(below if os.sep in below else os.path.join(os.curdir, below))
