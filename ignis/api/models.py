@@ -64,6 +64,7 @@ class Models:
             data=entries,
             status=state.status,
             build=build,
+            can_choose=self._serving.keeper.gate.settings.is_implicit,
             switching=state.switching,
             reason=state.reason,
             loading=state.loading,

@@ -15,12 +15,13 @@ from tests.e2e.server import Server
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 
 
-@pytest.fixture
-def pair(start_server: Start, real_model: Path, tmp_path: Path) -> Iterator[Server]:
-    """Two models of one file, of which alpha serves."""
+@pytest.fixture(params=[()])
+def pair(start_server: Start, real_model: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Server]:
+    """Two models of one file, of which alpha serves. Its parameter: further flags."""
     for name in ("alpha", "beta"):
         os.link(real_model, tmp_path / f"{name}.gguf")
-    with start_server("--download-path", str(tmp_path), command=paced(60), model=tmp_path / "alpha.gguf") as server:
+    flags = ("--download-path", str(tmp_path), *request.param)
+    with start_server(*flags, command=paced(60), model=tmp_path / "alpha.gguf") as server:
         yield server
 
 
@@ -110,3 +111,43 @@ def test_a_pin_to_a_model_that_is_not_here_is_told_and_loses_nothing(context: Br
     expect(page.locator("#model-name")).to_have_text("alpha")
     page.get_by_role("button", name="Retry").click()
     assert answered(page, 2)[-1] == "Two."
+
+
+@pytest.mark.parametrize("pair", [("--switch-allow-implicit", "false")], indirect=True)
+def test_where_no_message_chooses_its_model_a_pinned_one_is_loaded_first(
+    context: BrowserContext, pair: Server, axe: str
+) -> None:
+    context.add_init_script(NO_SOCKET)
+    page = open_page(context, pair.port)
+    expect(page.locator("#model-name")).to_have_text("alpha")
+    pin(page, "beta")
+    expect(page.locator(".chip .menu .pinned")).to_contain_text("must be loaded first")
+    expect(page.locator("#load-pinned")).to_be_visible()
+    assert findings(page, axe) == []
+    page.keyboard.press("Escape")
+    notice = page.locator(".composer .ending")
+    expect(notice).to_contain_text("beta must be loaded first")
+    # What is written stays, and nothing is asked that would be refused.
+    ask(page, "Say exactly: Beta.")
+    expect(page.locator("#prompt")).to_have_value("Say exactly: Beta.")
+    expect(page.locator("#send")).to_have_attribute("aria-disabled", "true")
+    assert findings(page, axe) == []
+    with held(pair):
+        page.click("#load-first")
+        expect(page.locator("#model")).to_contain_text("switching to beta")
+        # What comes is waited for, as anywhere.
+        expect(notice).to_have_count(0)
+        expect(page.locator("#prompt")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator(".turn .waiting")).to_contain_text("Switching to beta")
+    assert answered(page) == ["Beta."]
+    assert serving(pair) == ["beta"]
+    # By the menu too, and a chat that is pinned to nothing asks what serves.
+    page.click("#model")
+    page.get_by_role("button", name="Pin alpha to this chat").click()
+    page.click("#load-pinned")
+    expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+    expect(page.locator("#model-name")).to_have_text("alpha")
+    expect(page.locator("#model")).not_to_contain_text("not loaded")
+    ask(page, "Say exactly: Alpha.")
+    assert answered(page, 2)[-1] == "Alpha."

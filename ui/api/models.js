@@ -22,7 +22,7 @@ import { client } from "./client.js";
 
 /**
  * @param {AbortSignal} [signal]
- * @returns {Promise<Course & {data: Model[], status: string, build: string, switches?: Switch[], unreadable?: string[]}>}
+ * @returns {Promise<Course & {data: Model[], status: string, build: string, can_choose: boolean, switches?: Switch[], unreadable?: string[]}>}
  */
 export function readModels(signal) {
   return client.get("/v1/models", signal);

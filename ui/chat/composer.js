@@ -8,6 +8,8 @@ import { Icon } from "../shell/icons.js";
 import { attach, attached, clear, MAX_PASTED_LENGTH, PASTED, problemWith, read, show } from "../state/attachments.js";
 import { here, open, runOfOpen, stop } from "../state/chats.js";
 import { draftOf, keepDraft } from "../state/place.js";
+import { missing } from "../state/respondent.js";
+import { change, failure } from "../state/server.js";
 import { excess, refusal } from "../state/session.js";
 import { waiting } from "../state/waiting.js";
 
@@ -34,7 +36,7 @@ export function Composer() {
   const { id } = open.value;
   const isRunning = runOfOpen() !== null;
   const isStopShown = useGrace(isRunning);
-  const obstacle = problemWith(attached.value);
+  const obstacle = (missing.value && `${missing.value} must be loaded first.`) || problemWith(attached.value);
   const said = problem || refusal.value || obstacle;
   const warning = said ? "" : excess.value;
   const isEmpty = !text.trim() && !attached.value.length;
@@ -60,7 +62,7 @@ export function Composer() {
   }, [id]);
   useEffect(() => fit(area.current), [text]);
   // Another model, or without the picture: what was said of it is past.
-  useEffect(() => setProblem(""), [problemWith(attached.value)]);
+  useEffect(() => setProblem(""), [obstacle]);
   useEffect(() => void (refusal.value = ""), [id, open.value.settings]);
   const type = (/** @type {string} */ typed) => {
     setText(typed);
@@ -120,6 +122,12 @@ export function Composer() {
     // The button goes, and with it the focus would.
     if (!isTouch.matches) area.current?.focus();
   };
+  const load = async () => {
+    // It goes once that is under way.
+    area.current?.focus();
+    await change(missing.value);
+    setProblem(failure.value);
+  };
   const press = (/** @type {KeyboardEvent} */ event) => {
     if (!isSending(event)) return;
     event.preventDefault();
@@ -142,7 +150,7 @@ export function Composer() {
           : html`<button type="submit" class="round" id="send" key="send" aria-label=${obstacle ? `Send: ${obstacle}` : "Send"} aria-disabled=${obstacle !== ""} title=${sending} disabled=${isEmpty}><${Icon} name="send" /></button>`}
       </div>
     </div>
-    ${said && html`<p class="ending bad" role="alert">${said}</p>`}
+    ${said && html`<p class="ending bad" role="alert">${said} ${missing.value && html`<button type="button" class="link" id="load-first" onClick=${load}>Load it</button>`}</p>`}
     ${warning && html`<p class="ending warn" role="status">${warning}</p>`}
     <p class="hint"><kbd>Enter</kbd> sends <kbd>Shift Enter</kbd> a line <kbd>Esc</kbd> stops <kbd>↑</kbd> edits the last <kbd>${CONTROL} K</kbd> finds anything</p>
   </form>`;

@@ -11,7 +11,7 @@ import { open, vary } from "../state/compare.js";
 import { BUDGET, FURTHER, OFFERED } from "../state/offered.js";
 import { rangeProblem } from "../state/range.js";
 import { MAX_LANES } from "../state/series.js";
-import { answering, fields, models } from "../state/server.js";
+import { answering, canChoose, fields, models } from "../state/server.js";
 import { each, seeds, spread } from "../state/variants.js";
 import { Choice } from "./values.js";
 
@@ -34,7 +34,7 @@ export function Vary({ onClose }) {
     go("compare");
     onClose();
   };
-  const kinds = [["seeds", "Seeds"], ["field", "A field"], ...(effortsOf().length ? [["thinking", "Thinking"]] : []), ...(models.value.length > 1 ? [["models", "Models"]] : [])];
+  const kinds = [["seeds", "Seeds"], ["field", "A field"], ...(effortsOf().length ? [["thinking", "Thinking"]] : []), ...(models.value.length > 1 && canChoose.value ? [["models", "Models"]] : [])];
   return html`<${Dialog} label="Vary the lanes" kind="values" onClose=${onClose}>
     <form onSubmit=${take}>
       <${Segments} name="vary-kind" label="What to vary" options=${kinds} value=${kind} onPick=${setKind} />

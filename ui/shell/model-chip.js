@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
-import { pinModel, pinnedModel, respondent } from "../state/respondent.js";
+import { missing, pinModel, pinnedModel, respondent } from "../state/respondent.js";
 import { change, course, failure, loaded, models, reload, status } from "../state/server.js";
 import { Icon } from "./icons.js";
 
@@ -76,7 +76,7 @@ function Menu({ isOfChat, onDone, onPick }) {
   const next = status.value === "unloaded" ? models.value[0] : undefined;
   const asleep = pinned && pinned !== next?.id ? undefined : next;
   return html`<div class="menu">
-    ${pinned ? html`<p class="pinned">This chat asks ${pinned}${whereabouts(pinned)}. <button type="button" class="link" id="unpin-model" onClick=${() => (pinModel(""), onDone())}>Unpin</button></p>` : null}
+    ${pinned ? html`<p class="pinned">This chat asks ${pinned}${whereabouts(pinned)}. ${missing.value && html`<button type="button" class="link" id="load-pinned" onClick=${() => onPick(pinned)}>Load it</button> · `}<button type="button" class="link" id="unpin-model" onClick=${() => (pinModel(""), onDone())}>Unpin</button></p>` : null}
     ${status.value === "failed" && html`<div class="state" role="alert"><p class="bad">${reason ?? "The model failed."}</p>
       ${models.value.length > 0 && html`<button type="button" class="link" id="model-retry" onClick=${() => (reload(), onDone())}>Retry</button>`}
       <a class="link" href="#/server">Details</a></div>`}
@@ -99,6 +99,7 @@ function Menu({ isOfChat, onDone, onPick }) {
 function whereabouts(pinned) {
   const model = models.value.find(({ id }) => id === pinned);
   if (!model) return ", which is not on this disk";
+  if (missing.value) return ", which must be loaded first: this server loads none for a message";
   const { loaded: isLoaded, load_estimate_seconds: estimate } = model;
   return isLoaded ? "" : `: your next message loads it${estimate ? `, in about ${Math.ceil(estimate)} s` : ""}`;
 }

@@ -2,7 +2,7 @@
 
 import { computed } from "../vendor/signals-core.js";
 import { change, open } from "./chats.js";
-import { answering, models } from "./server.js";
+import { answering, canChoose, course, models } from "./server.js";
 
 /** The model that its requests name; "" where they name none. */
 export const pinnedModel = computed(() => /** @type {string} */ (open.value.settings.model ?? ""));
@@ -10,6 +10,13 @@ export const pinnedModel = computed(() => /** @type {string} */ (open.value.sett
 export const respondent = computed(() =>
   pinnedModel.value ? (models.value.find(({ id }) => id === pinnedModel.value) ?? { id: pinnedModel.value, loaded: false }) : answering.value,
 );
+
+/** The model of the open chat, where no message of it is answered before that is loaded; "" where one is, or has it loaded. */
+export const missing = computed(() => {
+  const pinned = pinnedModel.value;
+  const isHere = models.value.some(({ id }) => id === pinned);
+  return isHere && !canChoose.value && pinned !== (course.value.switching?.to ?? answering.value?.id) ? pinned : "";
+});
 
 /** From now on requests of the open chat name that model; "" names none. @param {string} model */
 export function pinModel(model) {

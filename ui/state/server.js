@@ -29,6 +29,8 @@ export const answering = computed(() => loaded.value ?? models.value[0] ?? null)
 export const hasNoModel = computed(() => !models.value.length && !["", "away", "locked", "serving"].includes(status.value));
 /** The latest changes of what is loaded, the newest first. */
 export const switches = signal(/** @type {import("../api/models.js").Switch[]} */ ([]));
+/** Whether a message has the model loaded that it names. */
+export const canChoose = signal(true);
 /** Folders of models that the server may not read. */
 export const unreadable = signal(/** @type {string[]} */ ([]));
 /** Ranges and texts of what a request can set. */
@@ -128,6 +130,7 @@ async function ask(aborted) {
     course.value = answer;
     switches.value = answer.switches ?? [];
     unreadable.value = answer.unreadable ?? [];
+    canChoose.value = answer.can_choose;
     if (answer.build && answer.build !== build) isReplaced.value = build !== "";
     build = answer.build || build;
     if (!fields.value.size) fields.value = await (await import("../api/openapi.js")).readFields();

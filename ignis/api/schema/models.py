@@ -203,6 +203,13 @@ class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
     build: Annotated[
         str, msgspec.Meta(description="The server's version, and which page it has: another one is another build.")
     ]
+    can_choose: Annotated[
+        bool,
+        msgspec.Meta(
+            description="Whether `switch.allow_implicit` lets a request have a model loaded by naming it. "
+            "POST /v1/models/switch loads one in any case."
+        ),
+    ]
     switching: Annotated[Switching, msgspec.Meta(description="While one model is exchanged for another.")] | None = None
     reason: Annotated[str, msgspec.Meta(description="Why a model failed, or why there is none.")] | None = None
     loading: Annotated[LoadProgress, msgspec.Meta(description="While a model is loaded.")] | None = None

@@ -66,6 +66,14 @@ async def test_the_others_are_listed_behind_the_one_that_serves(tmp_path: Path) 
     assert (await rig.answer("GET", "/v1/models/third")).status == 404
 
 
+async def test_whether_a_request_may_choose_its_model_is_told() -> None:
+    rig = Rig()
+    assert (await rig.answer("GET", "/v1/models")).json()["can_choose"] is True
+    gate = rig.keeper.gate
+    gate.settings = replace(gate.settings, is_implicit=False)
+    assert (await rig.answer("GET", "/v1/models")).json()["can_choose"] is False
+
+
 async def test_of_an_idle_server_the_model_that_wakes_is_listed_first(tmp_path: Path) -> None:
     for name in ("tiny", "first"):
         (tmp_path / f"{name}.gguf").write_bytes(bytes(7))

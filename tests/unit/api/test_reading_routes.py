@@ -46,7 +46,7 @@ ENTRY = {
     },
 }
 BUILD = f"{VERSION}+{bundle.digest(bundle.path('ui'))}"
-PAGE = {"has_more": False, "first_id": "tiny", "last_id": "tiny"}
+PAGE = {"can_choose": True, "has_more": False, "first_id": "tiny", "last_id": "tiny"}
 
 
 async def test_the_list_has_the_loaded_model_and_the_state() -> None:
@@ -66,6 +66,7 @@ async def test_the_list_says_how_far_a_load_is() -> None:
         "status": "loading",
         "build": BUILD,
         "loading": {"phase": "reading", "done_bytes": 300, "total_bytes": 1000, "seconds": 2.3},
+        "can_choose": True,
         "has_more": False,
         "first_id": None,
         "last_id": None,
