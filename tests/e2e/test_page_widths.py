@@ -129,6 +129,25 @@ def test_every_line_of_a_chart_is_named_beside_its_title(page: Page, width: int)
     assert names.evaluate_all(outside) == []
 
 
+@pytest.mark.parametrize("width", [1440, 1152, 1024, 768, 721, 390])
+def test_each_row_of_charts_is_as_wide_as_the_board(page: Page, width: int) -> None:
+    size(page, width)
+    page.evaluate("location.hash = '#/monitor'")
+    expect(page.locator(".charts > *")).to_have_count(9)
+    # Of each list of charts where its rows end.
+    ends = page.locator(".charts").evaluate_all(
+        """(lists) => lists.map((list) => {
+          const rows = new Map();
+          for (const card of list.children) {
+            const { top, right } = card.getBoundingClientRect();
+            rows.set(Math.round(top), Math.max(rows.get(Math.round(top)) ?? 0, right));
+          }
+          return [...rows.values()].map((end) => Math.round(list.getBoundingClientRect().right - end));
+        })"""
+    )
+    assert [set(list_ends) for list_ends in ends] == [{0}] * 3
+
+
 @pytest.mark.parametrize(("width", "height"), [(640, 400), (427, 267)])
 def test_at_two_and_three_hundred_per_cent_cards_go_to_the_bar(page: Page, width: int, height: int) -> None:
     size(page, width, height)
