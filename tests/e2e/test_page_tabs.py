@@ -67,6 +67,26 @@ def test_a_turn_that_is_deleted_is_gone_in_the_other_tab_too(context: BrowserCon
     expect(second.locator(".branches").first).to_contain_text("/ 2")
 
 
+def test_what_each_tab_sets_of_the_look_holds_in_both(context: BrowserContext, story_server: Server) -> None:
+    first = open_page(context, story_server.port)
+    second = beside(first)
+    set_look = "async (changes) => (await import('/ui/state/session.js')).setLook(changes)"
+    first.evaluate(set_look, {"theme": "dark"})
+    expect(second.locator("html")).to_have_attribute("data-theme", "dark")
+    second.evaluate(set_look, {"density": "compact", "isListOpen": False})
+    expect(first.locator("html")).to_have_attribute("data-density", "compact")
+    # What is open is each tab's own.
+    expect(first.locator(".list")).to_be_visible()
+    expect(second.locator(".list")).to_have_count(0)
+    first.evaluate(set_look, {"textSize": 110})
+    expect(second.locator("html")).to_have_attribute("style", re.compile("110%"))
+    for page in (first, second):
+        page.reload()
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        expect(page.locator("html")).to_have_attribute("data-density", "compact")
+        expect(page.locator("html")).to_have_attribute("style", re.compile("110%"))
+
+
 def test_what_follows_a_turn_that_is_not_there_can_be_read(context: BrowserContext, story_server: Server) -> None:
     page = open_page(context, story_server.port)
     for number, word in enumerate(("One", "Two"), 1):

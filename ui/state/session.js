@@ -64,11 +64,9 @@ export function start() {
     onRefusedKey: () => (isKeyWanted.value = true),
   });
   const key = keptWord("sessionStorage", KEY) ?? "";
-  if (strangerIn(key)) useKey("");
-  else {
-    client.useKey(key);
-    hasKey.value = key !== "";
-  }
+  useKey(strangerIn(key) ? "" : key);
+  // As another tab set it; what is open beside a chat is each tab's own.
+  addEventListener("storage", ({ key: name }) => name === LOOK && wear({ ...storedLook(), isPanelOpen: look.value.isPanelOpen, isListOpen: look.value.isListOpen }));
   for (const { narrow } of Object.values(BESIDE)) matchMedia(narrow).addEventListener("change", () => ((drawer.value = null), (turned.value += 1)));
 }
 
@@ -108,10 +106,9 @@ export function showBeside(name, isShown = !isBeside(name)) {
 
 /** @param {Partial<typeof defaults>} changes */
 export function setLook(changes) {
-  look.value = { ...look.value, ...changes };
-  keepWord("localStorage", LOOK, JSON.stringify(look.value));
-  Object.assign(document.documentElement.dataset, { theme: look.value.theme, density: look.value.density });
-  document.documentElement.style.fontSize = look.value.textSize === 100 ? "" : `${look.value.textSize}%`;
+  wear(changes);
+  // Another tab may have set something else since.
+  keepWord("localStorage", LOOK, JSON.stringify({ ...storedLook(), ...changes }));
 }
 
 /** Says what was done, and how it is undone, for a while. @param {string} text @param {() => void} undo */
@@ -183,6 +180,14 @@ function inWords({ name, message }) {
   return REASONS.get(name) ?? `Chats are not kept in this browser: ${name === "Error" ? message : "it keeps no database for this page"}.`;
 }
 
+/** @param {Partial<typeof defaults>} changes */
+function wear(changes) {
+  look.value = { ...look.value, ...changes };
+  Object.assign(document.documentElement.dataset, { theme: look.value.theme, density: look.value.density });
+  document.documentElement.style.fontSize = look.value.textSize === 100 ? "" : `${look.value.textSize}%`;
+}
+
+/** @returns {Partial<typeof defaults>} */
 function storedLook() {
   try {
     return JSON.parse(localStorage.getItem(LOOK) ?? "{}");
