@@ -457,6 +457,35 @@ def test_between_an_answer_and_its_list_no_tab_offers_to_do_it(page: Page) -> No
     expect(other.locator(".tool-card .do")).to_have_text("Go on")
 
 
+def test_a_tab_that_is_opened_between_an_answer_and_its_list_does_not_offer_to_do_it(page: Page) -> None:
+    call = {"index": 0, "function": {"name": "agents", "arguments": json.dumps({"tasks": ["One", "Two"]})}}
+    making: list[Route] = []
+    page.evaluate(HELD)
+    page.route(
+        "**/v1/chat/completions",
+        lambda route: route.fulfill(
+            body=streamed({"tool_calls": [call]}, reason="tool_calls"), headers={"Content-Type": "text/event-stream"}
+        ),
+    )
+    page.route("**/state/own-tools.js", lambda route: making.append(route))
+    page.click("#set-own-tools")
+    with page.expect_request("**/state/own-tools.js"):
+        ask(page, "What now?")
+    other = beside(page)
+    expect(other.locator(".tool-card .tag")).to_have_text("called")
+    # It has asked, and been told.
+    expect(other.locator("#stop")).to_be_visible()
+    expect(other.locator(".tool-card .give")).to_have_count(0)
+    making[0].continue_()
+    for tab in (page, other):
+        expect(tab.locator(".tool-card .tasks")).to_contain_text("0 of 2 tasks done")
+        expect(tab.locator(".tool-card .do")).to_have_count(0)
+    # Where nobody has it any more, it can be done here.
+    page.close()
+    expect(other.locator(".tool-card .do")).to_have_text("Go on")
+    expect(other.locator(".tool-card .do")).to_be_visible()
+
+
 def test_another_tab_stops_the_list_that_it_follows(page: Page) -> None:
     asked = agents_called(page, ["One", "Two"])
     other = beside(page)

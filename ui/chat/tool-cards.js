@@ -62,7 +62,7 @@ function ToolCard({ turn, index, call, isWritten, isCut }) {
     ${flaw && !isCut && html`<p class="problem">${flaw}</p>`}
     ${call.result !== undefined && html`<${Result} text=${call.result} />`}
     ${series && html`<${Tasks} series=${series} />`}
-    ${isGiven && html`<${Give} name=${nameOf(call)} draft=${key} doing=${doing} onDo=${onDo} onGive=${give} />`}
+    ${isGiven && html`<${Give} name=${nameOf(call)} draft=${key} doing=${doing} isSought=${turn.isSought.value} onDo=${onDo} onGive=${give} />`}
   </section>`;
 }
 
@@ -101,8 +101,8 @@ function Tasks({ series }) {
     <a class="link" href=${`#/agents/${series.id}`}>Open</a> ${isRunning && html`<button type="button" class="link" onClick=${() => series.stop()}>Stop</button>`}</p>`;
 }
 
-/** Where a person writes what the tool came to. @param {{name: string, draft: string, doing: string, onDo: (() => void) | null, onGive: (result: string) => void}} properties */
-function Give({ name, draft, doing, onDo, onGive }) {
+/** Where a person writes what the tool came to. @param {{name: string, draft: string, doing: string, isSought: boolean, onDo: (() => void) | null, onGive: (result: string) => void}} properties */
+function Give({ name, draft, doing, isSought, onDo, onGive }) {
   const [text, setText] = useState("");
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   useEffect(() => {
@@ -127,7 +127,7 @@ function Give({ name, draft, doing, onDo, onGive }) {
   return html`<form class="result give" onSubmit=${submit}>
     <textarea class="field code" rows="2" ref=${area} aria-label=${`Result of ${name}`} placeholder="What this call comes to" value=${text} onKeyDown=${press} onInput=${(/** @type {any} */ event) => type(event.target.value)}></textarea>
     <div class="actions">${isEmpty && html`<button type="button" class="link" title="An empty result" onClick=${() => onGive("")}>Give nothing</button>`}
-      ${onDo && html`<button type="button" class="button do" onClick=${onDo}>${doing}</button>`}<button type="submit" class="button" disabled=${isEmpty}>Give the result</button></div>
+      ${onDo && html`<button type="button" class="button do" style=${{ visibility: isSought ? "hidden" : "visible" }} onClick=${onDo}>${doing}</button>`}<button type="submit" class="button" disabled=${isEmpty}>Give the result</button></div>
   </form>`;
 }
 

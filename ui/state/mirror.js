@@ -12,13 +12,14 @@ import { isRunningState } from "./turn.js";
 const CLAIM_MS = 300;
 const SILENCE_MS = 2000;
 
-/** Follows a turn that was found under way, or cuts it where nobody has it. @param {Turn} turn */
+/** Follows a turn that was found under way, or whose calls are open; where nobody has it, an answer without its end is cut. @param {Turn} turn */
 export async function adopt(turn) {
   const record = await claimed(turn.id);
+  turn.isSought.value = false;
   // Meanwhile it may have been told of already.
   if (running.value.has(turn.id)) return;
   if (record) new Mirror(turn).start(record);
-  else await cut(turn);
+  else if (turn.isRunning) await cut(turn);
 }
 
 class Mirror {
@@ -37,7 +38,6 @@ class Mirror {
   /** @param {TurnRecord} record */
   start(record) {
     this.turn.become(record);
-    if (!this.turn.isRunning) return;
     enter(this);
     this.#unhear = hear((message) => message.turn === this.turn.id && this.#hear(message));
     this.#timer = setInterval(() => this.#check(), SILENCE_MS / 2);

@@ -42,7 +42,12 @@ export function revive(record) {
   const live = running.value.get(record.id);
   if (live) return live.turn;
   const turn = new Turn(record);
-  if (turn.isRunning) import("./mirror.js").then(({ adopt }) => adopt(turn));
+  // What an answer calls for may be about to begin in the tab that it came to.
+  const isOpen = record.state === "DONE" && record.tools.some(({ result, list }) => result === undefined && !list);
+  if (turn.isRunning || isOpen) {
+    turn.isSought.value = true;
+    import("./mirror.js").then(({ adopt }) => adopt(turn));
+  }
   return turn;
 }
 

@@ -31,6 +31,8 @@ export class Turn {
   state;
   /** While what is shown already comes once more. */
   isCatchingUp = signal(false);
+  /** While the other tabs are asked whether one of them has it under way. */
+  isSought = signal(false);
   /** While it waits for a lane: its place, and when it is asked for again, in ms since 1970. */
   queue = signal(/** @type {{place?: number, retryAt?: number} | null} */ (null));
   /** While it runs: tokens of its prompt, 0 until they are counted, and of what came, a piece for a token. */
