@@ -16,6 +16,12 @@ from ignis.errors import ConfigError, ConfigFieldNotPatchableError
 CHANGED = Origin(Source.CHANGED, "changed since the start, in no file")
 _AS_WRITTEN = frozenset({Kind.BINDS, Kind.ORIGINS, Kind.PATH, Kind.PATHS, Kind.POOL_SIZE, Kind.SIZE})
 """Kinds whose values have several spellings: a file gets the client's."""
+_HELD_AGAINST = {
+    "vram.budget_bytes": ("vram.allow_oversubscription",),
+    "vram.kv_pool_bytes": ("model.max_context", "model.kv_format", "vram.budget_bytes", "vram.headroom_bytes"),
+    "reuse.kv_host_pool_bytes": ("model.kv_format", "reuse.prompt"),
+}
+"""Of a load that cannot be: what else could be changed than the field that is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +83,14 @@ def kept_in_file(config: Config, keys: Mapping[str, Any]) -> Config:
 
 
 def is_changeable(config: Config, key: str | None) -> bool:
-    """Whether a client may have said what the field is, and can say otherwise. None: what any field is that a load goes
-    by."""
+    """Whether a client may have said what the field is, or what it is held against, and can say otherwise. None: what
+    any field is that a load goes by."""
+    keys = None if key is None else (key, *_HELD_AGAINST.get(key, ()))
     sources = (Source.FILE, Source.CHANGED)
     fields = (SLOTS[place].field for place, origin in config.origins.items() if origin.source in sources)
     return any(
-        field.is_patchable and (field.effect is Effect.RELOAD if key is None else field.key == key) for field in fields
+        field.is_patchable and (field.effect is Effect.RELOAD if keys is None else field.key in keys)
+        for field in fields
     )
 
 

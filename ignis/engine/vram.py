@@ -126,6 +126,8 @@ _KNOBS = {
     "kv_ram": "lower reuse.kv_host_pool_bytes",
 }
 """What makes a line smaller, beside a larger budget."""
+_FIRST_LINES = ("cuda_context", "weights", "embedding", "mapped_files")
+"""What no field makes smaller: it is the budget that they do not fit in."""
 
 
 def plan_load(
@@ -142,7 +144,7 @@ def plan_load(
 
     Raises:
         LoadPlanError: the budget is not there, or it cannot hold one full context. The message names the line of the
-            plan and the field to change.
+            plan and the field to change; `param` that one field without which the rest would not be looked at.
     """
     trained = checkpoint.shape.context_tokens
     max_context = min(settings.max_context or trained, trained)
@@ -164,7 +166,7 @@ def plan_load(
     layout = replace(layout, num_host_pages=num_host_pages)
     least = leaf.plan(checkpoint, layout)
     room = _room(least, device, budget, max_context)
-    num_pages, policy = _pool(settings, device, least, room, max_context)
+    num_pages, policy = _pool(settings, device, budget, least, room, max_context)
     layout = replace(layout, num_pages=num_pages)
     lacking_bytes = num_lacking * least.kv_page_bytes
     return LoadPlan(layout, leaf.plan(checkpoint, layout), device, budget, policy, lacking_bytes)
@@ -228,7 +230,8 @@ def _budget(settings: EngineSettings, device: DeviceInfo) -> Budget:
     if is_over and not settings.can_oversubscribe:
         raise LoadPlanError(
             f"vram.budget_bytes is {explicit}, and {device.free_bytes} bytes are free; lower it, or set "
-            "vram.allow_oversubscription"
+            "vram.allow_oversubscription",
+            "vram.budget_bytes",
         )
     return Budget(BudgetMode.EXPLICIT, explicit, 0, is_over)
 
@@ -240,7 +243,8 @@ def _room(least: Footprint, device: DeviceInfo, budget: Budget, max_context: int
         if size_bytes > left:
             raise LoadPlanError(
                 f"the plan's line {name} needs {shown_size(size_bytes)}, and {shown_size(left)} of "
-                f"{_told(budget)} are left for it; {_KNOBS.get(name, 'take a smaller model')}, or {_more(budget)}"
+                f"{_told(budget)} are left for it; {_KNOBS.get(name, 'take a smaller model')}, or {_more(budget)}",
+                _param(budget) if name in _FIRST_LINES else None,
             )
         left -= size_bytes
     room = left // least.kv_page_bytes
@@ -261,7 +265,11 @@ def _told(budget: Budget) -> str:
 
 
 def _more(budget: Budget) -> str:
-    return "raise vram.budget_bytes" if budget.mode is BudgetMode.EXPLICIT else "lower vram.headroom_bytes"
+    return f"{'raise' if budget.mode is BudgetMode.EXPLICIT else 'lower'} {_param(budget)}"
+
+
+def _param(budget: Budget) -> str:
+    return "vram.budget_bytes" if budget.mode is BudgetMode.EXPLICIT else "vram.headroom_bytes"
 
 
 def _host_pages(
@@ -280,19 +288,21 @@ def _host_pages(
     if 0 < wanted < page_bytes:
         raise LoadPlanError(
             f"reuse.kv_host_pool_bytes is {wanted}, and a page of {PAGE_TOKENS} tokens takes {page_bytes} bytes; raise "
-            "it, or set it to 0"
+            "it, or set it to 0",
+            "reuse.kv_host_pool_bytes",
         )
     # Where the host is the device it is a line of the budget.
     if device.has_own_memory and host_bytes is not None and wanted > host_bytes:
         raise LoadPlanError(
             f"the plan's line kv_ram needs {shown_size(wanted)} of host memory, and this process could take "
-            f"{shown_size(host_bytes)}; {_KNOBS['kv_ram']}"
+            f"{shown_size(host_bytes)}; {_KNOBS['kv_ram']}",
+            "reuse.kv_host_pool_bytes",
         )
     return wanted // page_bytes, 0
 
 
 def _pool(
-    settings: EngineSettings, device: DeviceInfo, least: Footprint, room: int, max_context: int
+    settings: EngineSettings, device: DeviceInfo, budget: Budget, least: Footprint, room: int, max_context: int
 ) -> tuple[int, PoolPolicy]:
     """Pages of the pool; `room` is the most."""
     pool = settings.kv_pool
@@ -304,11 +314,13 @@ def _pool(
     if wanted < pages_of(max_context):
         raise LoadPlanError(
             f"vram.kv_pool_bytes {pool} holds {wanted * PAGE_TOKENS} tokens, less than one context of {max_context} "
-            "tokens; raise it or lower model.max_context"
+            "tokens; raise it or lower model.max_context",
+            "vram.kv_pool_bytes",
         )
     if wanted > room:
         raise LoadPlanError(
             f"vram.kv_pool_bytes {pool} is {shown_size(wanted * least.kv_page_bytes)}, and the other lines of the plan "
-            f"leave {shown_size(room * least.kv_page_bytes)}; lower it"
+            f"leave {shown_size(room * least.kv_page_bytes)}; lower it",
+            "vram.kv_pool_bytes" if wanted * least.kv_page_bytes > budget.size_bytes else None,
         )
     return wanted, PoolPolicy.EXPLICIT

@@ -172,8 +172,8 @@ def test_what_a_client_may_have_written_ends_no_start_and_a_client_can_mend_it(
         assert why in server.client.json("GET", "/v1/models")["reason"]
         assert patch(server, {group: {name: None}})[0] == 200
         assert server.client.chat(messages=HI, max_tokens=1).finish == "length"
-    # What this very start was given is another matter.
-    file.write_text("")
+    # What this very start was given is another matter, whatever else the file says.
+    file.write_text("[model]\ndecode_lanes = 2\n")
     flag = f"--{key.translate(str.maketrans('._', '--'))}={value.strip(chr(39))}"
     ended = start_server("--config", str(file), flag, model=small)
     assert ended.process.wait(60) > 0 and why in ended.log_text()

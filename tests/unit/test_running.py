@@ -479,3 +479,7 @@ async def test_what_the_file_says_can_have_been_a_client_s_and_what_the_start_wa
     assert changeable("--device", "cuda", text=text, key="model.reasoning_effort")
     assert not changeable("--device", "cuda", text=text, key="device.kind")
     assert changeable(text="[device]\nkind = 'cuda'\n", key="device.kind")
+    # Or two that are held against each other.
+    pool = ("--vram-kv-pool-bytes", "64tok")
+    assert not changeable(*pool, text="[model]\ndecode_lanes = 2\n", key="vram.kv_pool_bytes")
+    assert changeable(*pool, text="[model]\nmax_context = 512\n", key="vram.kv_pool_bytes")

@@ -140,6 +140,28 @@ def test_a_pool_past_the_memory_is_refused_with_the_knob() -> None:
         plan(10000, kv_pool=PoolSize(tokens=64000))
 
 
+@pytest.mark.parametrize(
+    ("param", "memory_bytes", "knobs"),
+    [
+        ("vram.kv_pool_bytes", 1 << 34, {"kv_pool": PoolSize(tokens=576)}),
+        ("vram.kv_pool_bytes", 10000, {"kv_pool": PoolSize(tokens=64000)}),
+        # The other lines could be smaller.
+        (None, 10000, {"kv_pool": PoolSize(size_bytes=9000)}),
+        ("vram.budget_bytes", 1 << 34, {"budget_bytes": 1}),
+        ("vram.budget_bytes", 10000, {"budget_bytes": 10001}),
+        ("vram.headroom_bytes", 10500, {"headroom_bytes": 10499}),
+        (None, HOST_FIXED + 10000, {"headroom_bytes": 9999}),
+        ("reuse.kv_host_pool_bytes", 1 << 34, {"kv_host_bytes": 63}),
+    ],
+)
+def test_the_field_without_which_the_rest_would_not_be_looked_at_is_told(
+    param: str | None, memory_bytes: int, knobs: dict[str, Any]
+) -> None:
+    with pytest.raises(LoadPlanError) as refused:
+        plan(memory_bytes, **knobs)
+    assert refused.value.param == param, refused.value.message
+
+
 def test_a_context_past_the_model_s_own_is_refused() -> None:
     assert plan(max_context=641).layout == plan(max_context=640).layout
 
