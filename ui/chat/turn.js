@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
-import { later, patient } from "../parts/later.js";
+import { later } from "../parts/later.js";
 import { Menu } from "../parts/menu.js";
 import { Icon } from "../shell/icons.js";
 import { Thoughts } from "../shell/thoughts.js";
@@ -14,6 +14,7 @@ import { Branches, compare } from "./branches.js";
 import { Editor } from "./editor.js";
 import { Ending, wayOn } from "./ending.js";
 import { follow } from "../text/frame.js";
+import { AnswerText } from "../text/sheet.js";
 import { logprobsItem } from "./logprobs.js";
 import { Readout } from "./readout.js";
 import { Sameness } from "./sameness.js";
@@ -22,32 +23,19 @@ import { Waiting } from "./waiting.js";
 
 const Tokens = later(async () => (await import("./tokens.js")).Tokens);
 
-/** What draws text comes with this, and not after the first answer: that is then drawn in the frame that it is put in. */
-const text = patient(() => import("../text/sheet.js"));
-text.catch(() => {});
-
 /** @param {{turn: import("../state/turn.js").Turn}} properties */
 export function AnswerTurn({ turn }) {
   const place = useRef(/** @type {HTMLElement | null} */ (null));
-  const shown = useRef(/** @type {import("../text/sheet.js").AnswerText | null} */ (null));
+  const shown = useRef(/** @type {AnswerText | null} */ (null));
   const state = turn.state.value;
   useLayoutEffect(() => {
-    let isShown = true;
-    let leave = () => {};
     if (!place.current) return;
-    text.then(({ AnswerText }) => {
-      if (!isShown) return;
-      const view = (shown.current = new AnswerText());
-      // Whole before it is shown, so that no frame lacks it; the frame loop then also keeps the reader's place.
-      if (turn.isRunning) draw(turn, view);
-      else view.open(turn.record.text);
-      place.current?.replaceChildren(view.element);
-      leave = follow({ draw: () => draw(turn, view) });
-    });
-    return () => {
-      isShown = false;
-      leave();
-    };
+    const view = (shown.current = new AnswerText());
+    // Whole before it is shown, so that no frame lacks it; the frame loop then also keeps the reader's place.
+    if (turn.isRunning) draw(turn, view);
+    else view.open(turn.record.text);
+    place.current.replaceChildren(view.element);
+    return follow({ draw: () => draw(turn, view) });
   }, [turn, turn.resumptions.value, editing.value === turn.id]);
   // With its end the text is whole, in a tab behind others too, where no frame comes.
   useLayoutEffect(() => {
@@ -76,7 +64,7 @@ export function AnswerTurn({ turn }) {
 
 /**
  * Brings the view to what the turn has. Returns whether more may come.
- * @param {import("../state/turn.js").Turn} turn @param {import("../text/sheet.js").AnswerText} view
+ * @param {import("../state/turn.js").Turn} turn @param {AnswerText} view
  */
 function draw(turn, view) {
   view.show(turn.record.text);
