@@ -347,11 +347,12 @@ class DownloadNotFoundError(RequestError):
 
 
 class SwitchInProgressError(RequestError):
-    """An order to load or unload a model is not done yet; the message says what is under way."""
+    """An order to load or unload a model is not done yet, as the message says; `Retry-After` is an estimate of when."""
 
     status = 409
     type = "invalid_request_error"
     code = "switch_in_progress"
+    default_retry_after_s = 1
 
 
 class EngineFullError(BusyError):

@@ -141,7 +141,7 @@ def refusal(rows: list[dict[str, Any]], error: dict[str, Any]) -> dict[str, Any]
         "description": "\n".join(f"- `{row['code']}`: {row['text']}" for row in rows),
         "content": {"application/json": {"schema": error}},
     }
-    if rows[0]["status"] in (503, 504):
+    if rows[0]["status"] in (503, 504) or any("retry_after_s" in row for row in rows):
         answer["headers"] = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
     return answer
 

@@ -234,6 +234,15 @@ class Course:
             return load_s + min(self._engine.seconds_to_end(), max(drain_timeout_s - drained_s, 0.0))
         return load_s - phase_age_s
 
+    def seconds_to_turn(self, drain_timeout_s: float) -> float:
+        """Until the order that is before the next one is done, as far as one can tell."""
+        seconds = self.seconds_to_land(drain_timeout_s)
+        if self.coming is None or self.asked is not None:
+            # What serves goes first, or what will serve then.
+            seconds += min(self._engine.seconds_to_end(), drain_timeout_s)
+        target = None if self.asked is None else self.home if self.asked.reload is not None else self.asked.target
+        return seconds if target is None else seconds + self.load_estimate_s(target)
+
     def note_failure(self) -> None:
         """The one at home could not be loaded. It is not tried anew by every request, but before long."""
         self.rested_at_s = self.clock() + min(_LONGEST_REST_S, _FIRST_REST_S * 2**self._num_failures)

@@ -11,7 +11,7 @@ import trio
 
 from ignis.clock import Clock
 from ignis.engine.changeover import Changeover
-from ignis.engine.course import UNKNOWN_RETRY_S, Asked, Course, Expected, Missing, Reload
+from ignis.engine.course import UNKNOWN_RETRY_S, Asked, Course, Expected, Missing, Reload, retry_after_s
 from ignis.engine.engine import Engine
 from ignis.engine.gate import Gate, KeeperSettings
 from ignis.engine.lifecycle import EngineState, LoadedModel, ModelFacts, ModelStatus
@@ -224,7 +224,9 @@ class ModelKeeper:
             raise not_serving(EngineState.DRAINING, "")
         asked = self.course.asked
         if asked is not None or self.course.is_asked:
-            raise SwitchInProgressError(self.course.doing if asked is None else asked.told, param)
+            seconds = self.course.seconds_to_turn(self.gate.settings.drain_timeout_s)
+            told = self.course.doing if asked is None else asked.told
+            raise SwitchInProgressError(told, param, retry_after_s(seconds))
 
     # The one task that loads and unloads
 

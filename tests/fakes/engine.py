@@ -120,6 +120,9 @@ class ScriptedEngine:
     async def look_at_memory(self) -> None:
         """Has no device."""
 
+    def seconds_to_end(self) -> float:
+        return 0.0
+
     async def check_need(self, name: str, need_bytes: int, settings: EngineSettings) -> None:
         await trio.lowlevel.checkpoint()
         if need_bytes > (settings.budget_bytes or self.most_bytes):

@@ -212,6 +212,7 @@ async def test_a_switch_is_taken_or_refused_at_once(tmp_path: Path) -> None:
         refused = await rig.answer("POST", path, {"model": "other"})
         assert (refused.status, refused.json()["error"]["code"]) == (409, "switch_in_progress")
         assert refused.json()["error"]["param"] == ("model" if path == SWITCH else None)
+        assert refused.header("Retry-After") == "3"
 
 
 async def test_there_may_be_nothing_to_unload(tmp_path: Path) -> None:

@@ -393,6 +393,36 @@ async def test_whoever_has_to_come_back_is_told_what_is_under_way(bench: Bench, 
     assert await bench.answer(None) == "a" and bench.keeper.course.return_reason is None
 
 
+async def test_whoever_has_to_come_back_is_told_when(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told() -> int | None:
+        with pytest.raises(SwitchInProgressError) as refused:
+            bench.keeper.ask_unload()
+        return refused.value.retry_after_s
+
+    # A load of what was never loaded takes two seconds and what its size says.
+    await bench.keeper.ask_switch("b")
+    assert told() == 3
+    assert await bench.answer(None) == "b"
+    # An answer is waited for, as long as it may take.
+    use = await bench.keeper.gate.enter("b", AT_EASE)
+    assert use.model.name == "b"
+    monkeypatch.setattr(type(bench.engine), "seconds_to_end", lambda _engine: 7.0)
+    await bench.keeper.ask_switch("c")
+    assert told() == 10
+    await until(lambda: bench.engine.state is EngineState.LEAVING)
+    assert told() in (9, 10)
+    bench.keeper.gate.settings = replace(SETTINGS, drain_timeout_s=4)
+    assert told() in (6, 7)
+    monkeypatch.setattr(type(bench.engine), "seconds_to_end", lambda _engine: 0.0)
+    bench.keeper.gate.leave()
+    assert await bench.answer(None) == "c"
+    # What was loaded before takes as long as it did then.
+    loads, path = bench.keeper.course.loads, bench.folder / "b.gguf"
+    loads[path] = replace(loads[path], seconds=20.5)
+    await bench.keeper.ask_switch("b")
+    assert told() == 21
+
+
 @pytest.mark.parametrize("is_idle", [False, True])
 async def test_whoever_comes_while_the_old_settings_are_gone_back_to_is_told_so(bench: Bench, is_idle: bool) -> None:
     if is_idle:
