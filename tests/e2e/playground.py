@@ -69,6 +69,14 @@ def open_page(context: Any, port: int, address: str = "#/chat") -> Page:
     return page
 
 
+def open_origin(context: Any, port: int) -> Page:
+    """A page with the same store on which nothing runs."""
+    page: Page = context.new_page()
+    answer = page.goto(f"http://127.0.0.1:{port}/health")
+    assert answer is not None and answer.ok
+    return page
+
+
 def listening(page: Page) -> None:
     """Waits for what listens to the keys, which comes just after the first paint."""
     expect(page.locator("[aria-live=polite]")).to_have_count(1)

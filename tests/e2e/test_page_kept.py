@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.e2e.browser import opened_page, origin
-from tests.e2e.playground import CHROMIUM, answered, ask, open_page
+from tests.e2e.playground import CHROMIUM, answered, ask, open_origin, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -57,8 +57,7 @@ def test_the_banner_says_it_in_words(browser: Browser, story_server: Server) -> 
             "Chats are not kept in this browser: it keeps no database for this page."
         )
     with browser.new_context() as context:
-        page = context.new_page()
-        page.goto(f"{origin(story_server)}/ui/icon.svg")
+        page = open_origin(context, story_server.port)
         page.evaluate(
             """new Promise((done) => {
               indexedDB.open("ignis", 99).onsuccess = (event) => done(event.target.result.close());
@@ -86,8 +85,7 @@ def test_the_open_chat_outlives_that_the_browser_clears_its_data(context: Browse
         ask(page, f"Say exactly: {word}")
         assert answered(page) == [word]
         expect(page.locator(".list li")).to_have_count(number)
-    other = context.new_page()
-    other.goto(f"{origin(story_server)}/ui/icon.svg")
+    other = open_origin(context, story_server.port)
     other.evaluate(
         "new Promise((done) => { indexedDB.deleteDatabase('ignis').onsuccess = () => done(); })",
     )

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.playground import CHROMIUM, answered, ask, open_page
+from tests.e2e.playground import CHROMIUM, answered, ask, open_origin, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -106,8 +106,7 @@ def test_a_pinned_chat_is_in_the_list_however_old_it_is(context: BrowserContext,
 
 
 def test_what_an_older_page_kept_can_be_pinned_too(context: BrowserContext, story_server: Server) -> None:
-    page = context.new_page()
-    page.goto(f"http://127.0.0.1:{story_server.port}/ui/icon.svg")
+    page = open_origin(context, story_server.port)
     page.evaluate(FIRST_VERSION)
     page.goto(f"http://127.0.0.1:{story_server.port}/ui/")
     expect(names(page)).to_have_text(["From before"])
