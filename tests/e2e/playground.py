@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.e2e.browser import CHROMIUM as CHROMIUM
 from tests.e2e.paced import ENDED, HELD
 from tests.e2e.server import Server
 
 LIMIT_MS = 20_000
+Start = Callable[..., Any]
 # A network that lets no WebSocket through.
 NO_SOCKET = "window.WebSocket = class { constructor() { queueMicrotask(() => this.onclose?.()); } close() {} }"
 
@@ -69,6 +70,21 @@ def open_page(context: Any, port: int, address: str = "#/chat") -> Page:
     return page
 
 
+def open_own(context: Any, start: Start) -> tuple[Server, Page]:
+    """A paced server that the test may kill, and a page of it."""
+    server = start(command=paced(60))
+    server.wait_ready()
+    return server, open_page(context, server.port)
+
+
+@contextmanager
+def again(server: Server, start: Start, context: BrowserContext) -> Iterator[None]:
+    """Meanwhile that server, which is gone, is there again; then its pages are closed."""
+    with start(command=paced(60), port=server.port):
+        yield
+        context.close()
+
+
 def open_origin(context: Any, port: int) -> Page:
     """A page with the same store on which nothing runs."""
     page: Page = context.new_page()
@@ -114,6 +130,3 @@ def grown(page: Page, length: int = 80) -> str:
 def cap(page: Page, tokens: int) -> None:
     page.fill("#set-max_completion_tokens", str(tokens))
     page.press("#set-max_completion_tokens", "Tab")
-
-
-Start = Callable[..., Any]

@@ -5,7 +5,7 @@ import signal
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from tests.e2e.playground import CHROMIUM, Start, answered, ask, open_page, paced
+from tests.e2e.playground import CHROMIUM, Start, again, answered, ask, open_own, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -14,9 +14,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Ch
 def test_a_view_that_is_first_opened_without_a_server_comes_once_it_is_back(
     context: BrowserContext, start_server: Start
 ) -> None:
-    first = start_server(command=paced(60))
-    first.wait_ready()
-    page = open_page(context, first.port)
+    first, page = open_own(context, start_server)
     page.wait_for_function("() => performance.getEntriesByName('whole').length")
     first.stop(signal.SIGKILL)
     page.click(".rail a[href='#/compare']")
@@ -24,19 +22,16 @@ def test_a_view_that_is_first_opened_without_a_server_comes_once_it_is_back(
     page.click(".rail a[href='#/server']")
     expect(page.locator("#view")).to_have_text("Server comes as soon as the server is back.")
     page.click(".rail a[href='#/compare']")
-    with start_server(command=paced(60), port=first.port):
+    with again(first, start_server, context):
         expect(page.locator("#view h1")).to_have_text("Compare")
         expect(page.locator(".lane")).to_have_count(2)
         page.click(".rail a[href='#/server']")
         expect(page.locator("#view h1")).to_have_text("Server")
-        context.close()
 
 
 def test_an_answer_is_copied_as_plain_text_without_a_server(context: BrowserContext, start_server: Start) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    first = start_server(command=paced(60))
-    first.wait_ready()
-    page = open_page(context, first.port)
+    first, page = open_own(context, start_server)
     failures: list[str] = []
     page.on("pageerror", lambda error: failures.append(str(error)))
     ask(page, "Say exactly: A **bold** word.")

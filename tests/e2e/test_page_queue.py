@@ -6,7 +6,19 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.e2e.browser import wait_until
-from tests.e2e.playground import CHROMIUM, LIMIT_MS, Start, answered, ask, grown, held, open_page, paced
+from tests.e2e.playground import (
+    CHROMIUM,
+    LIMIT_MS,
+    Start,
+    again,
+    answered,
+    ask,
+    grown,
+    held,
+    open_own,
+    open_page,
+    paced,
+)
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -14,6 +26,15 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Ch
 
 def said(page: Page) -> list[str]:
     return page.locator(".turn.user .said").all_inner_texts()
+
+
+def cut_off(page: Page, server: Server) -> str:
+    """Kills the server amid an answer; returns what had come."""
+    ask(page, "A story")
+    before = grown(page)
+    server.stop(signal.SIGKILL)
+    expect(page.locator(".ending")).to_contain_text("Cut off")
+    return before
 
 
 def test_what_is_sent_while_an_answer_runs_goes_after_it_as_it_was_edited(
@@ -89,19 +110,14 @@ def test_the_stop_button_is_no_send_button_for_a_moment(context: BrowserContext,
 
 
 def test_what_is_sent_without_a_server_goes_once_it_is_back(context: BrowserContext, start_server: Start) -> None:
-    first = start_server(command=paced(60))
-    first.wait_ready()
-    page = open_page(context, first.port)
-    ask(page, "A story")
-    before = grown(page)
-    first.stop(signal.SIGKILL)
-    expect(page.locator(".ending")).to_contain_text("Cut off")
+    first, page = open_own(context, start_server)
+    before = cut_off(page, first)
     expect(page.locator(".banner")).to_contain_text("No server at")
     page.click("#new-chat")
     ask(page, "Say exactly: Here I am.")
     expect(page.locator(".queue")).to_contain_text("Sent when the server is back")
     page.type("#prompt", "and a draft")
-    with start_server(command=paced(60), port=first.port):
+    with again(first, start_server, context):
         assert answered(page) == ["Here I am."]
         page.reload()
         assert answered(page) == ["Here I am."]
@@ -111,7 +127,6 @@ def test_what_is_sent_without_a_server_goes_once_it_is_back(context: BrowserCont
         page.click(".resume")
         assert grown(page, len(before) + 20).startswith(before[:40])
         page.keyboard.press("Escape")
-        context.close()
 
 
 def test_what_is_typed_at_once_after_a_new_chat_was_asked_for_is_in_it(
@@ -157,34 +172,23 @@ def test_what_is_typed_into_a_new_chat_survives_a_reload(context: BrowserContext
 def test_what_is_said_after_an_answer_was_cut_goes_once_the_server_is_back(
     context: BrowserContext, start_server: Start
 ) -> None:
-    first = start_server(command=paced(60))
-    first.wait_ready()
-    page = open_page(context, first.port)
-    ask(page, "A story")
-    grown(page)
-    first.stop(signal.SIGKILL)
-    expect(page.locator(".ending")).to_contain_text("Cut off")
+    first, page = open_own(context, start_server)
+    cut_off(page, first)
     expect(page.locator(".banner")).to_contain_text("No server at")
     ask(page, "Say exactly: One.")
     ask(page, "Say exactly: Two.")
     expect(page.locator(".queue")).to_contain_text("Sent when the server is back")
     expect(page.locator(".queue li")).to_have_count(2)
-    with start_server(command=paced(60), port=first.port):
+    with again(first, start_server, context):
         assert answered(page, 3)[1:] == ["One.", "Two."]
         expect(page.locator(".queue")).to_have_count(0)
-        context.close()
 
 
 def test_what_is_asked_otherwise_without_a_server_goes_once_it_is_back(
     context: BrowserContext, start_server: Start
 ) -> None:
-    first = start_server(command=paced(60))
-    first.wait_ready()
-    page = open_page(context, first.port)
-    ask(page, "A story")
-    grown(page)
-    first.stop(signal.SIGKILL)
-    expect(page.locator(".ending")).to_contain_text("Cut off")
+    first, page = open_own(context, start_server)
+    cut_off(page, first)
     page.hover(".turn.user")
     page.click(".turn.user .edit")
     page.fill(".turn.user textarea", "Say exactly: Two.")
@@ -196,17 +200,14 @@ def test_what_is_asked_otherwise_without_a_server_goes_once_it_is_back(
     page.hover(".turn.answer")
     page.click(".turn.answer .again")
     expect(page.locator(".waiting")).to_contain_text("Sent when the server is back")
-    with start_server(command=paced(60), port=first.port):
+    with again(first, start_server, context):
         assert answered(page) == ["Two."]
-        context.close()
 
 
 def test_what_is_the_first_to_find_the_server_away_goes_once_it_is_back(
     context: BrowserContext, start_server: Start
 ) -> None:
-    first = start_server(command=paced(60))
-    first.wait_ready()
-    page = open_page(context, first.port)
+    first, page = open_own(context, start_server)
     ask(page, "Say exactly: One.")
     assert answered(page) == ["One."]
     first.stop(signal.SIGKILL)
@@ -215,9 +216,8 @@ def test_what_is_the_first_to_find_the_server_away_goes_once_it_is_back(
     page.fill(".turn.user textarea", "Say exactly: Two.")
     page.press(".turn.user textarea", "Control+Enter")
     expect(page.locator(".waiting")).to_contain_text("Sent when the server is back")
-    with start_server(command=paced(60), port=first.port):
+    with again(first, start_server, context):
         assert answered(page) == ["Two."]
-        context.close()
 
 
 def test_what_is_said_while_what_sends_is_on_its_way_is_shown_and_kept(
@@ -251,9 +251,7 @@ def test_what_is_said_while_what_sends_is_on_its_way_is_shown_and_kept(
 def test_what_is_said_while_the_server_is_away_takes_along_what_waited_before_it(
     context: BrowserContext, start_server: Start
 ) -> None:
-    first = start_server(command=paced(60))
-    first.wait_ready()
-    page = open_page(context, first.port)
+    first, page = open_own(context, start_server)
     ask(page, "Tell me about the sea.")
     grown(page)
     for text in ("Say exactly: One.", "Say exactly: Two."):
@@ -262,12 +260,11 @@ def test_what_is_said_while_the_server_is_away_takes_along_what_waited_before_it
     first.stop(signal.SIGKILL)
     expect(page.locator(".ending")).to_contain_text("Cut off")
     ask(page, "Say exactly: Three.")
-    with start_server(command=paced(60), port=first.port):
+    with again(first, start_server, context):
         expect(page.locator(".turn.answer .prose").last).to_have_text("Three.", timeout=30_000)
         expect(page.locator(".turn.user .said")).to_have_text(
             ["Tell me about the sea.", "Say exactly: One.", "Say exactly: Two.", "Say exactly: Three."]
         )
-        context.close()
 
 
 def test_a_message_on_its_way_is_no_draft_and_what_is_typed_meanwhile_is(
@@ -300,9 +297,7 @@ def test_a_message_on_its_way_is_no_draft_and_what_is_typed_meanwhile_is(
 def test_what_waits_in_a_chat_that_is_not_opened_after_a_reload_is_sent_or_shown(
     context: BrowserContext, start_server: Start
 ) -> None:
-    first = start_server(command=paced(60))
-    first.wait_ready()
-    page = open_page(context, first.port)
+    first, page = open_own(context, start_server)
     page.wait_for_function("() => performance.getEntriesByName('whole').length")
     first.stop(signal.SIGKILL)
     # What is sent before the page knows waits in its chat, and is no case of this.
@@ -319,7 +314,7 @@ def test_what_waits_in_a_chat_that_is_not_opened_after_a_reload_is_sent_or_shown
         await save({ ...waiting.value[1], created: Date.now() - 90_000 }); }"""
     )
     page.close()
-    with start_server(command=paced(60), port=first.port):
+    with again(first, start_server, context):
         page = open_page(context, first.port)
         expect(page.locator(".list li")).to_have_count(2)
         expect(page.locator(".list li [aria-label='a message waits']")).to_have_count(1)
@@ -330,7 +325,6 @@ def test_what_waits_in_a_chat_that_is_not_opened_after_a_reload_is_sent_or_shown
         page.click("#send-waiting")
         assert answered(page) == ["Later."]
         expect(page.locator(".list li [aria-label='a message waits']")).to_have_count(0)
-        context.close()
 
 
 def test_a_place_in_the_line_for_a_lane_is_announced(context: BrowserContext, start_server: Start) -> None:

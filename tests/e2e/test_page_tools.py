@@ -17,6 +17,7 @@ from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 
+STREAM = {"Content-Type": "text/event-stream"}
 WEATHER = {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
 
 
@@ -78,20 +79,35 @@ def streamed(*deltas: dict[str, Any], reason: str = "stop") -> str:
     )
 
 
-def test_the_pages_own_tools_are_done_as_they_are_called(page: Page) -> None:
-    calls = [
-        {"index": 0, "function": {"name": "date_and_time", "arguments": "{}"}},
-        {"index": 1, "function": {"name": "agents", "arguments": json.dumps({"tasks": ["One", "Two"]})}},
-        {"index": 2, "function": {"name": "ask", "arguments": json.dumps({"question": "Why?"})}},
-    ]
-    answers = [streamed({"tool_calls": calls}, reason="tool_calls"), streamed({"content": "It is so."})]
+def answering(page: Page, *bodies: str) -> list[Any]:
+    """From now on the chat of that page is answered so, time after time. Returns its requests."""
     asked: list[Any] = []
 
     def answer(route: Route) -> None:
         asked.append(route.request.post_data_json)
-        route.fulfill(body=answers[len(asked) - 1], headers={"Content-Type": "text/event-stream"})
+        route.fulfill(body=bodies[len(asked) - 1], headers=STREAM)
 
     page.route("**/v1/chat/completions", answer)
+    return asked
+
+
+def calling(*calls: dict[str, Any]) -> str:
+    """An answer that calls tools."""
+    deltas = [{"index": at, "function": call} for at, call in enumerate(calls)]
+    return streamed({"tool_calls": deltas}, reason="tool_calls")
+
+
+def agents_call(*tasks: str) -> dict[str, str]:
+    return {"name": "agents", "arguments": json.dumps({"tasks": tasks})}
+
+
+SO = streamed({"content": "It is so."})
+
+
+def test_the_pages_own_tools_are_done_as_they_are_called(page: Page) -> None:
+    why = {"name": "ask", "arguments": json.dumps({"question": "Why?"})}
+    calls = calling({"name": "date_and_time", "arguments": "{}"}, agents_call("One", "Two"), why)
+    asked = answering(page, calls, SO)
     page.click("#set-own-tools")
     ask(page, "What now?")
     cards = page.locator(".tool-card")
@@ -102,22 +118,16 @@ def test_the_pages_own_tools_are_done_as_they_are_called(page: Page) -> None:
     page.get_by_text("Give the result").click()
     expect(page.locator(".turn.answer .prose").last).to_have_text("It is so.")
     assert [tool["function"]["name"] for tool in asked[0]["tools"]] == ["agents", "ask", "date_and_time", "weather"]
-    now, agents, why = (message["content"] for message in asked[1]["messages"] if message["role"] == "tool")
+    now, agents, reason = (message["content"] for message in asked[1]["messages"] if message["role"] == "tool")
     assert now.split()[3] == str(datetime.now().astimezone().year)
     assert agents == f"Task 1: One\n{ANSWER}\n\nTask 2: Two\n{ANSWER}"
-    assert why == "Because"
+    assert reason == "Because"
     page.evaluate("location.hash = '#/agents'")
     expect(page.locator(".task-table tbody tr")).to_have_count(2)
 
 
 def test_a_list_of_tasks_that_is_stopped_leaves_the_call_to_the_person(page: Page) -> None:
-    call = {"index": 0, "function": {"name": "agents", "arguments": json.dumps({"tasks": ["One"]})}}
-    page.route(
-        "**/v1/chat/completions",
-        lambda route: route.fulfill(
-            body=streamed({"tool_calls": [call]}), headers={"Content-Type": "text/event-stream"}
-        ),
-    )
+    answering(page, calling(agents_call("One")))
     # An agent that never answers.
     page.evaluate(
         "import('/ui/api/socket.js').then(({ socket }) => { socket.respond = async function* (_, signal) {"
@@ -148,15 +158,7 @@ def test_a_result_that_comes_after_another_message_leaves_that_where_it_is(page:
 
 @pytest.mark.parametrize("how", ["hand", "error"])
 def test_a_malformed_call_says_what_is_wrong_and_can_be_answered(page: Page, how: str) -> None:
-    call = {"index": 0, "function": {"name": "agents", "arguments": '{"tasks": ["One"'}}
-    bodies = [streamed({"tool_calls": [call]}, reason="tool_calls"), streamed({"content": "It is so."})]
-    asked: list[Any] = []
-
-    def answer(route: Route) -> None:
-        asked.append(route.request.post_data_json)
-        route.fulfill(body=bodies[len(asked) - 1], headers={"Content-Type": "text/event-stream"})
-
-    page.route("**/v1/chat/completions", answer)
+    asked = answering(page, calling({"name": "agents", "arguments": '{"tasks": ["One"'}), SO)
     page.click("#set-own-tools")
     ask(page, "What now?")
     card = page.locator(".tool-card")
@@ -177,15 +179,7 @@ def test_a_malformed_call_says_what_is_wrong_and_can_be_answered(page: Page, how
 
 @pytest.mark.parametrize("how", ["hand", "error"])
 def test_a_call_that_names_no_tool_can_be_answered(page: Page, how: str) -> None:
-    call = {"index": 0, "function": {"arguments": '{"city": "Bonn"}'}}
-    bodies = [streamed({"tool_calls": [call]}, reason="tool_calls"), streamed({"content": "It is so."})]
-    asked: list[Any] = []
-
-    def answer(route: Route) -> None:
-        asked.append(route.request.post_data_json)
-        route.fulfill(body=bodies[len(asked) - 1], headers={"Content-Type": "text/event-stream"})
-
-    page.route("**/v1/chat/completions", answer)
+    asked = answering(page, calling({"arguments": '{"city": "Bonn"}'}), SO)
     ask(page, "What now?")
     card = page.locator(".tool-card")
     expect(card.locator(".problem")).to_have_text("The call names no tool.")
@@ -236,16 +230,8 @@ HELD = """import('/ui/api/socket.js').then(({ socket }) => {
 
 def agents_called(page: Page, tasks: list[str], *answers: str) -> list[Any]:
     """Asks what calls agents; the further answers of the chat are given. Returns the requests of the chat."""
-    call = {"index": 0, "function": {"name": "agents", "arguments": json.dumps({"tasks": tasks})}}
-    bodies = [streamed({"tool_calls": [call]}, reason="tool_calls"), *(streamed({"content": text}) for text in answers)]
-    asked: list[Any] = []
-
-    def answer(route: Route) -> None:
-        asked.append(route.request.post_data_json)
-        route.fulfill(body=bodies[len(asked) - 1], headers={"Content-Type": "text/event-stream"})
-
+    asked = answering(page, calling(agents_call(*tasks)), *(streamed({"content": text}) for text in answers))
     page.evaluate(HELD)
-    page.route("**/v1/chat/completions", answer)
     page.click("#set-own-tools")
     ask(page, "What now?")
     expect(page.locator(".tool-card .tasks")).to_contain_text(f"0 of {len(tasks)} tasks done")
@@ -340,15 +326,7 @@ def test_a_task_that_was_removed_is_told_as_removed(page: Page) -> None:
 
 
 def test_a_result_that_is_given_twice_is_given_once(page: Page) -> None:
-    call = {"index": 0, "function": {"name": "ask", "arguments": json.dumps({"question": "Why?"})}}
-    answers = [streamed({"tool_calls": [call]}, reason="tool_calls"), *[streamed({"content": "It is so."})] * 2]
-    asked: list[Any] = []
-
-    def answer(route: Route) -> None:
-        asked.append(route.request.post_data_json)
-        route.fulfill(body=answers[len(asked) - 1], headers={"Content-Type": "text/event-stream"})
-
-    page.route("**/v1/chat/completions", answer)
+    asked = answering(page, calling({"name": "ask", "arguments": json.dumps({"question": "Why?"})}), SO, SO)
     page.click("#set-own-tools")
     ask(page, "What now?")
     page.get_by_label("Result of ask").fill("Because")
@@ -361,18 +339,6 @@ def test_a_result_that_is_given_twice_is_given_once(page: Page) -> None:
 
 DONE_OF_BOTH = ["Task 1: One\nOne is done.\n\nTask 2: Two\nTwo is done."]
 LISTS = "import('/ui/store/runs.js').then(async ({ readAll }) => (await readAll('agents')).length)"
-
-
-def answering(page: Page, text: str) -> list[Any]:
-    """From now on the chat of that page is answered so. Returns its requests."""
-    asked: list[Any] = []
-
-    def answer(route: Route) -> None:
-        asked.append(route.request.post_data_json)
-        route.fulfill(body=streamed({"content": text}), headers={"Content-Type": "text/event-stream"})
-
-    page.route("**/v1/chat/completions", answer)
-    return asked
 
 
 def beside(page: Page) -> Page:
@@ -425,11 +391,10 @@ def test_another_tab_follows_a_list_and_does_not_do_it_too(page: Page) -> None:
 
 
 def test_between_an_answer_and_its_list_no_tab_offers_to_do_it(page: Page) -> None:
-    call = {"index": 0, "function": {"name": "agents", "arguments": json.dumps({"tasks": ["One", "Two"]})}}
-    calling: list[Route] = []
+    asked: list[Route] = []
     making: list[Route] = []
     page.evaluate(HELD)
-    page.route("**/v1/chat/completions", lambda route: calling.append(route))
+    page.route("**/v1/chat/completions", lambda route: asked.append(route))
     page.route("**/state/own-tools.js", lambda route: making.append(route))
     page.click("#set-own-tools")
     with page.expect_request("**/v1/chat/completions"):
@@ -437,9 +402,7 @@ def test_between_an_answer_and_its_list_no_tab_offers_to_do_it(page: Page) -> No
     other = beside(page)
     expect(other.locator("#stop")).to_be_visible()
     with page.expect_request("**/state/own-tools.js"):
-        calling[0].fulfill(
-            body=streamed({"tool_calls": [call]}, reason="tool_calls"), headers={"Content-Type": "text/event-stream"}
-        )
+        asked[0].fulfill(body=calling(agents_call("One", "Two")), headers=STREAM)
     for tab in (page, other):
         expect(tab.locator(".tool-card .tag")).to_have_text(re.compile("called|being written"))
     # What that tab was told before it has come by then.
@@ -458,15 +421,9 @@ def test_between_an_answer_and_its_list_no_tab_offers_to_do_it(page: Page) -> No
 
 
 def test_a_tab_that_is_opened_between_an_answer_and_its_list_does_not_offer_to_do_it(page: Page) -> None:
-    call = {"index": 0, "function": {"name": "agents", "arguments": json.dumps({"tasks": ["One", "Two"]})}}
     making: list[Route] = []
     page.evaluate(HELD)
-    page.route(
-        "**/v1/chat/completions",
-        lambda route: route.fulfill(
-            body=streamed({"tool_calls": [call]}, reason="tool_calls"), headers={"Content-Type": "text/event-stream"}
-        ),
-    )
+    answering(page, calling(agents_call("One", "Two")))
     page.route("**/state/own-tools.js", lambda route: making.append(route))
     page.click("#set-own-tools")
     with page.expect_request("**/state/own-tools.js"):
@@ -500,7 +457,7 @@ def test_another_tab_stops_the_list_that_it_follows(page: Page) -> None:
 def test_a_list_whose_tab_is_closed_can_go_on_in_another(page: Page) -> None:
     agents_called(page, ["One", "Two"])
     other = beside(page)
-    asked = answering(other, "It is so.")
+    asked = answering(other, SO)
     other.evaluate(HELD)
     page.evaluate("held.get('Two')()")
     tasks = other.locator(".tool-card .tasks")
