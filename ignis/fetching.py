@@ -240,6 +240,6 @@ def _check_space(entry: CatalogModel, folder: Path) -> None:
     free = shutil.disk_usage(place).free
     if missing and free < missing + _RESERVE_BYTES:
         raise DownloadError(
-            f"{folder} has {shown_file_size(free)} free, {entry.id} needs"
-            f" {shown_file_size(missing + _RESERVE_BYTES)} more"
+            f"{folder} has {shown_file_size(free)} free, and {entry.id} needs {shown_file_size(missing)} more;"
+            f" {shown_file_size(_RESERVE_BYTES)} of the disk are left free"
         )
