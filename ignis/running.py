@@ -226,7 +226,8 @@ class RunningConfig:
         try:
             persisted, self.next_config = await trio.to_thread.run_sync(self._persist, change)
             if persisted.reason is not None and change.restart:
-                raise ConfigNotWrittenError(persisted.reason, change.restart[0])
+                told = f"{ConfigNotWrittenError.public}: {persisted.reason}"
+                raise ConfigNotWrittenError(persisted.reason, change.restart[0], told=told)
         except Exception:
             self._take(before)
             raise

@@ -20,6 +20,7 @@ from ignis.engine.engine import Engine
 from ignis.engine.gate import KeeperSettings, Patience
 from ignis.engine.keeper import ModelKeeper
 from ignis.engine.settings import EngineSettings, LoadSettings
+from ignis.error_body import detail
 from ignis.errors import (
     ConfigError,
     ConfigFieldNotPatchableError,
@@ -356,8 +357,10 @@ async def test_a_file_that_cannot_be_written_keeps_no_change(
     document: dict[str, Any] = {"server": {"ui": False}, "switch": {"max_wait": 10}}
     if is_reload:
         document["model"] = {"decode_lanes": 2}
-    with pytest.raises(ConfigNotWrittenError, match="Device or resource busy"):
+    with pytest.raises(ConfigNotWrittenError, match="Device or resource busy") as refused:
         await bench.patch(**document)
+    # A client is told why, as by a change that can do without the file.
+    assert detail(refused.value).message == f"{ConfigNotWrittenError.public}: {patch.persisted.reason}"
     assert bench.running.config.switch.max_wait == 9 and bench.engine.num_lanes == 8
     assert bench.file.read_text() == FILE
 
