@@ -365,7 +365,7 @@ def make_environment() -> None:
                 )
     # The checkout itself is importable from any working directory, and has its command.
     (library / "ignis.pth").write_text(f"{ROOT}\n")
-    COMMAND.write_text(f"#!{PYTHON}\nimport sys\n\nfrom ignis.cli import main\n\nsys.exit(main())\n")
+    COMMAND.write_text(f"#!{PYTHON}\nimport sys\n\nfrom ignis.__main__ import main\n\nsys.exit(main())\n")
     COMMAND.chmod(0o755)
 
 

@@ -76,6 +76,18 @@ def test_the_bench_takes_every_option_that_is_declared_of_it(tmp_path: Path) -> 
                 read_options(["model.gguf", option.flag, "no"], tmp_path)
 
 
+@pytest.mark.parametrize("start", [["-m", "ignis"], ["-c", "from ignis.__main__ import main; main()"]])
+def test_ctrl_c_while_the_program_is_imported_ends_it_as_ever(start: list[str], tmp_path: Path) -> None:
+    """One of the modules that it imports stands for all."""
+    lines = ["import os, signal, time", "try:", "    os.kill(os.getpid(), signal.SIGINT)", "    time.sleep(60)"]
+    code = "\n".join([*lines, "finally:", "    no_error_of_its_own"])
+    (tmp_path / "msgspec.py").write_text(code)
+    environment = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    command = [sys.executable, "-P", *start, "model", "download"]
+    ran = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
+
+
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [

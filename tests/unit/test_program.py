@@ -11,7 +11,7 @@ from ignis import program
 from ignis.commands import usage
 
 ROOT = Path(__file__).resolve().parents[2]
-LAUNCHER = f"#!{sys.executable}\nimport sys\n\nfrom ignis.cli import main\n\nsys.exit(main())\n"
+LAUNCHER = f"#!{sys.executable}\nimport sys\n\nfrom ignis.__main__ import main\n\nsys.exit(main())\n"
 
 
 @pytest.fixture
