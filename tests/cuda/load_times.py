@@ -1,9 +1,11 @@
 """How long a model of a real shape takes from its file to the card, and what that takes of its memory.
 
-    python -m tests.cuda.load_times [folder for the file] [name of a shape]
+    python -m tests.cuda.load_times [folder for the file] [name of a shape] [cold]
 
 The file is made sparse, so that no time goes into writing it: what is read are pages of zeros in the page cache, as
-those of a file that was read before. Prints figures and asserts nothing.
+those of a file that was read before. With `cold` it is written, and the system is told before each load that its pages
+are not needed: what is read comes from the disk, and beside the load stands what plain reads of the same file take.
+Prints figures and asserts nothing.
 """
 
 import ctypes
@@ -47,6 +49,45 @@ class SparseModel:
         self._inv_freq = np.ones(shape.head_dim // 2, np.float32)
         self._shape = synthetic.shape_of(shape)
         self._shape.rope_inv_freq = leaf.float_pointer(self._inv_freq)
+
+    def write(self) -> None:
+        """Fills the file with numbers, and waits until the disk has them."""
+        block = np.random.default_rng(1).integers(0, 256, 64 << 20, np.uint8).tobytes()
+        for offset in range(0, self.size_bytes, len(block)):
+            os.pwrite(self._descriptor, block[: self.size_bytes - offset], offset)
+        os.fsync(self._descriptor)
+
+    def forget(self) -> float:
+        """Takes the file out of the page cache; returns the share of it that stayed."""
+        os.posix_fadvise(self._descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        pages = -(-self.size_bytes // mmap.PAGESIZE)
+        there = (ctypes.c_ubyte * pages)()
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.mincore(ctypes.c_void_p(self._base.ctypes.data), ctypes.c_size_t(self.size_bytes), there):
+            raise OSError(ctypes.get_errno(), "mincore")
+        return float(np.frombuffer(there, np.uint8).mean())
+
+    def read(self, num_threads: int) -> float:
+        """Reads all of the file in pieces of 4 MB; returns bytes per second."""
+        offsets = iter(range(0, self.size_bytes, 4 << 20))
+        turn = threading.Lock()
+
+        def work() -> None:
+            piece = bytearray(4 << 20)
+            while True:
+                with turn:
+                    offset = next(offsets, None)
+                if offset is None:
+                    return
+                os.preadv(self._descriptor, [piece], offset)
+
+        threads = [threading.Thread(target=work) for _ in range(num_threads)]
+        start = time.perf_counter()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return self.size_bytes / (time.perf_counter() - start)
 
     def close(self) -> None:
         del self._base
@@ -125,6 +166,18 @@ def load(stored: SparseModel, label: str, *, cancel_after_s: float | None = None
     )
 
 
+def cold(stored: SparseModel) -> None:
+    start = time.perf_counter()
+    stored.write()
+    print(f"written in {time.perf_counter() - start:.1f} s")
+    for turn in range(2):
+        for num_threads in (1, 10):
+            stayed = stored.forget()
+            print(f"{num_threads} threads read {stored.read(num_threads) / 1e9:.2f} GB/s; {stayed:.1%} had stayed")
+        print(f"before the load {stored.forget():.1%} had stayed")
+        load(stored, f"from the disk, turn {turn + 1}")
+
+
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     name = sys.argv[2] if len(sys.argv) > 2 else synthetic.QWEN3_8B.name
@@ -139,6 +192,9 @@ def main() -> None:
     stored = SparseModel(shape, folder / "load_times.bin")
     print(f"{shape.name}, {stored.size_bytes / 1e9:.2f} GB")
     try:
+        if "cold" in sys.argv[3:]:
+            cold(stored)
+            return
         load(stored, "first (pages are made)")
         load(stored, "from the page cache")
         load(stored, "again")
