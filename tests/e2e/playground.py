@@ -93,6 +93,12 @@ def open_origin(context: Any, port: int) -> Page:
     return page
 
 
+def go_to(page: Page, view: str) -> None:
+    """Opens a view by the rail, and waits until it is there: what is left has fields of the same names."""
+    page.click(f".rail a[href='#/{view}']")
+    expect(page.locator("#view h1")).to_have_text(view.capitalize())
+
+
 def listening(page: Page) -> None:
     """Waits for what listens to the keys, which comes just after the first paint."""
     expect(page.locator("[aria-live=polite]")).to_have_count(1)

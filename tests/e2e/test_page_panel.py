@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.playground import CHROMIUM, NO_SOCKET, answered, ask, open_page
+from tests.e2e.playground import CHROMIUM, NO_SOCKET, answered, ask, go_to, open_page
 from tests.e2e.server import Server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -232,12 +232,12 @@ def test_a_number_that_the_server_would_refuse_is_not_sent(page: Page) -> None:
     expect(page.locator(".turn")).to_have_count(0)
     page.press("#prompt", "Enter")
     assert answered(page) == ["One."]
-    page.click(".rail a[href='#/agents']")
+    go_to(page, "agents")
     page.fill("#prompt", "Say exactly: Two.")
     page.fill("#limit-max_completion_tokens", "1e21")
     page.press("#limit-max_completion_tokens", "Tab")
     expect(page.locator("#run")).to_be_disabled()
-    page.click(".rail a[href='#/compare']")
+    go_to(page, "compare")
     page.fill("#prompt", "Say exactly: Three.")
     page.click("#values")
     page.fill("#value-temperature", "9")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.browser import comes_to
-from tests.e2e.playground import CHROMIUM, answered, ask, changed, open_page
+from tests.e2e.playground import CHROMIUM, answered, ask, changed, go_to, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -36,14 +36,13 @@ def test_all_buttons_of_a_bar_can_be_reached_at_each_width(page: Page, text: int
     expect(page.locator("#model-name")).to_be_visible()
     page.evaluate("async (text) => (await import('/ui/state/session.js')).setLook({ textSize: text })", text)
     for view in ("compare", "agents", "monitor", "server"):
-        page.click(f".rail a[href='#/{view}']")
-        expect(page.locator("#view h1")).to_have_text(view.capitalize())
+        go_to(page, view)
         for width in (1280, 1024, 900, 820, 768, 721):
             size(page, width)
             buttons = page.locator("#view .bar button")
             comes_to(lambda where=(view, width), all=buttons: (where, all.evaluate_all(CUT)), ((view, width), []))
     size(page, 768)
-    page.click(".rail a[href='#/compare']")
+    go_to(page, "compare")
     page.fill("#prompt", "Say exactly: Here.")
     page.click("#compare-more")
     expect(page.locator("#compare-more-menu")).to_contain_text("Another lane")
@@ -58,8 +57,7 @@ def test_the_models_name_has_room_in_each_bar_and_is_whole_where_it_is_pointed_a
     expect(name).to_be_visible()
     page.evaluate("async (text) => (await import('/ui/state/session.js')).setLook({ textSize: text })", text)
     for view in ("compare", "agents", "server"):
-        page.click(f".rail a[href='#/{view}']")
-        expect(page.locator("#view h1")).to_have_text(view.capitalize())
+        go_to(page, view)
         if view == "agents":
             page.fill("#prompt", "Say exactly: A list with a name that is long enough for every bar.")
             page.click("#run")
@@ -88,13 +86,12 @@ def test_a_long_name_of_the_model_leaves_the_chat_its_title_and_of_the_device_on
     assert page.locator(".bar h1").evaluate("(title) => title.clientWidth") > 200
     right = "(place) => place.getBoundingClientRect().right"
     assert page.locator("#model").evaluate(right) + 60 > page.locator("#settings-toggle").evaluate(right)
-    page.click(".rail a[href='#/server']")
+    go_to(page, "server")
     for width in (1440, 768, 721):
         size(page, width)
         assert page.locator(".bar .device").evaluate("(device) => device.clientHeight") < 24, width
     # A bar of two lines begins below the window's edge.
-    page.click(".rail a[href='#/monitor']")
-    expect(page.locator("#view h1")).to_have_text("Monitor")
+    go_to(page, "monitor")
     assert page.locator("#model").evaluate("(chip) => chip.getBoundingClientRect().top") > 4
 
 
@@ -118,7 +115,7 @@ def test_what_stands_in_a_row_of_the_models_menu_is_on_one_line(page: Page) -> N
 @pytest.mark.parametrize("width", [1280, 768])
 def test_every_line_of_a_chart_is_named_beside_its_title(page: Page, width: int) -> None:
     size(page, width)
-    page.click(".rail a[href='#/monitor']")
+    go_to(page, "monitor")
     names = page.locator(".charts .legend > *")
     expect(names.filter(has_text="prefill ÷ 10")).to_be_visible()
     outside = """(all) => all.filter((each) => {
@@ -151,7 +148,7 @@ def test_each_row_of_charts_is_as_wide_as_the_board(page: Page, width: int) -> N
 @pytest.mark.parametrize(("width", "height"), [(640, 400), (427, 267)])
 def test_at_two_and_three_hundred_per_cent_cards_go_to_the_bar(page: Page, width: int, height: int) -> None:
     size(page, width, height)
-    page.click(".rail a[href='#/server']")
+    go_to(page, "server")
     cards = page.locator(".server .left")
     expect(cards).to_be_visible()
     end = cards.evaluate("(cards) => cards.getBoundingClientRect().bottom")
@@ -189,7 +186,7 @@ def test_what_runs_tasks_stands_at_the_right_with_what_is_said_of_it(page: Page)
     # With each look at the server, and not till the next one.
     page.route("**/v1/models", changed(think))
     page.evaluate("dispatchEvent(new Event('online'))")
-    page.click(".rail a[href='#/agents']")
+    go_to(page, "agents")
     expect(page.locator("#limit-thinking_budget")).to_be_visible()
     page.fill("#prompt", "\n".join(["A task"] * 12))
     right = "(place) => place.getBoundingClientRect().right"
@@ -204,7 +201,7 @@ def test_what_runs_tasks_stands_at_the_right_with_what_is_said_of_it(page: Page)
 def test_no_card_of_the_server_lies_over_another_on_a_phone_with_large_text(page: Page) -> None:
     size(page, 360, 740)
     page.evaluate("async () => (await import('/ui/state/session.js')).setLook({ textSize: 130 })")
-    page.click(".rail a[href='#/server']")
+    go_to(page, "server")
     expect(page.locator(".models tbody tr").first).to_be_visible()
     ends = "(all) => all.map((each) => [each.getBoundingClientRect().top, each.getBoundingClientRect().bottom])"
     now, models = page.locator(".server .now, .server .models").evaluate_all(ends)
@@ -222,7 +219,7 @@ def test_no_card_of_the_server_lies_over_another_on_a_phone_with_large_text(page
 
 def test_tasks_can_be_told_apart_on_a_tablet(page: Page) -> None:
     size(page, 768)
-    page.click(".rail a[href='#/agents']")
+    go_to(page, "agents")
     tasks = ["Say exactly: what the shopkeeper thinks", "Say exactly: what the bus driver thinks"]
     page.fill("#prompt", "\n".join(tasks))
     page.click("#run")
@@ -235,7 +232,7 @@ def test_tasks_can_be_told_apart_on_a_tablet(page: Page) -> None:
 
 
 def test_the_server_has_all_of_a_large_window_and_four_models_in_a_usual_one(page: Page) -> None:
-    page.click(".rail a[href='#/server']")
+    go_to(page, "server")
     expect(page.locator(".models tbody tr").first).to_be_visible()
     for width, height in ((2560, 1440), (1440, 900)):
         size(page, width, height)
