@@ -13,6 +13,7 @@ import { change, failure } from "../state/server.js";
 import { excess, refusal } from "../state/session.js";
 import { waiting } from "../state/waiting.js";
 
+const Controls = later(async () => (await import("./controls.js")).Controls);
 const Meter = later(async () => (await import("./meter.js")).Meter);
 const Attached = later(async () => (await import("./attachments.js")).Attached);
 const Queue = later(async () => (await import("./queue.js")).Queue);
@@ -143,6 +144,7 @@ export function Composer() {
       <div class="under">
         <label class="icon-button attach" title="Attach pictures or text"><${Icon} name="clip" /><input type="file" class="reader" multiple aria-label="Attach files"
           onChange=${(/** @type {any} */ event) => (take([...event.target.files]), (event.target.value = ""))} /></label>
+        <${Controls} />
         <span class="meter-place"><${Meter} draft=${text} /></span>
         ${isRunning && !isEmpty && html`<button type="submit" class="round quiet" id="queue" aria-label="Send when this answer ends" title="Send when this answer ends (Enter)"><${Icon} name="send" /></button>`}
         ${isStopShown

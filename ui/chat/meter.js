@@ -35,10 +35,10 @@ export function Meter({ draft }) {
   }, [isWritten, count, room, used]);
   if (!room) return html`<span class="meter"></span>`;
   return html`<span class=${`meter ${share > 90 ? "full" : ""}`} title="Tokens of this chat and the draft">
+    <span class="pace" aria-hidden="true">${rate && html`<span class="rate">${rate.toFixed(0)} tok/s</span>`}</span>
     <meter class="reader" min="0" max=${room} value=${used}>${used} of ${room}</meter>
     <span class="track" aria-hidden="true"><span style=${{ width: `${share}%` }}></span></span>
-    <span aria-hidden="true">${isRough || (count && !isExact) ? "≈ " : ""}${words(used)}<span class="wide"> of ${words(room)}</span></span>
-    ${rate && html`<span class="rate" aria-hidden="true">${rate.toFixed(0)} tok/s</span>`}
+    <span class="count" aria-hidden="true" style=${{ "--figures": words(room).length }}>${isRough || (count && !isExact) ? "≈ " : ""}${words(used)}<span class="wide"> of ${words(room)}</span></span>
   </span>`;
 }
 

@@ -4,7 +4,7 @@ import { useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { Parameter } from "../parts/parameter.js";
 import { Segments } from "../parts/segments.js";
-import { BUDGET } from "../state/offered.js";
+import { BUDGET, effortsOf } from "../state/offered.js";
 import { respondent } from "../state/respondent.js";
 import { fields } from "../state/server.js";
 import { set, setSampling, settings } from "../state/settings.js";
@@ -20,12 +20,10 @@ export function System() {
 
 /** Nothing where the model does not think. */
 export function Thinking() {
-  const { capabilities } = respondent.value ?? {};
-  if (!capabilities?.thinking) return null;
-  const efforts = ["", "none", ...capabilities.thinking_efforts.filter((effort) => effort !== "none")];
-  const label = (/** @type {string} */ effort) => (effort === "" ? "Model’s" : effort === "none" ? "Off" : effort[0].toUpperCase() + effort.slice(1));
+  const efforts = effortsOf(respondent.value?.capabilities);
+  if (!efforts.length) return null;
   return html`<section><h2>Thinking</h2>
-    <${Segments} name="effort" label="Thinking" options=${efforts.map((effort) => [effort, label(effort)])} value=${settings.value.effort ?? ""}
+    <${Segments} name="effort" label="Thinking" options=${efforts} value=${settings.value.effort ?? ""}
       onPick=${(/** @type {string} */ effort) => set({ effort: effort || undefined })} />
     ${settings.value.effort !== "none" &&
     html`<${Parameter} id=${`set-${BUDGET.name}`} ...${BUDGET} label="Tokens at most" value=${settings.value.sampling?.[BUDGET.name]} own=${respondent.value?.defaults?.[BUDGET.name]} ownWord="model’s"

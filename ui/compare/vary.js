@@ -8,7 +8,7 @@ import { Segments } from "../parts/segments.js";
 import { go } from "../router.js";
 import { valuesOf } from "../state/asked.js";
 import { open, vary } from "../state/compare.js";
-import { BUDGET, FURTHER, OFFERED } from "../state/offered.js";
+import { BUDGET, effortsOf, FURTHER, OFFERED } from "../state/offered.js";
 import { rangeProblem } from "../state/range.js";
 import { MAX_LANES } from "../state/series.js";
 import { answering, canChoose, fields, models } from "../state/server.js";
@@ -23,7 +23,7 @@ export function Vary({ onClose }) {
   const [kind, setKind] = useState("seeds");
   const [first] = open.value.lanes.value;
   const seed = valuesOf(open.value, first).seed;
-  const [choice, setChoice] = useState({ seed, count: 4, name: "temperature", from: 0, to: 1.2, words: wordsOf("temperature"), models: models.value.map(({ id }) => id), efforts: effortsOf() });
+  const [choice, setChoice] = useState({ seed, count: 4, name: "temperature", from: 0, to: 1.2, words: wordsOf("temperature"), models: models.value.map(({ id }) => id), efforts: effortsHere() });
   const change = (/** @type {Partial<typeof choice>} */ changes) => setChoice({ ...choice, ...changes });
   const problem = problemOf(kind, choice);
   const variants = problem ? [] : variantsOf(kind, choice).slice(0, MAX_LANES);
@@ -34,7 +34,7 @@ export function Vary({ onClose }) {
     go("compare");
     onClose();
   };
-  const kinds = [["seeds", "Seeds"], ["field", "A field"], ...(effortsOf().length ? [["thinking", "Thinking"]] : []), ...(models.value.length > 1 && canChoose.value ? [["models", "Models"]] : [])];
+  const kinds = [["seeds", "Seeds"], ["field", "A field"], ...(effortsHere().length ? [["thinking", "Thinking"]] : []), ...(models.value.length > 1 && canChoose.value ? [["models", "Models"]] : [])];
   return html`<${Dialog} label="Vary the lanes" kind="values" onClose=${onClose}>
     <form onSubmit=${take}>
       <${Segments} name="vary-kind" label="What to vary" options=${kinds} value=${kind} onPick=${setKind} />
@@ -42,7 +42,7 @@ export function Vary({ onClose }) {
         ${kind === "field" && html`<${Choice} id="vary-name" label="Which" options=${namesOf()} value=${choice.name} onPick=${(/** @type {string} */ name) => change(startOf(name))} />`}
         ${boxesOf(kind, choice.name).map((box) => html`<${Box} key=${box.field} ...${box} value=${choice[box.field]} onSet=${(/** @type {any} */ value) => change({ [box.field]: value })} />`)}
         ${kind === "field" && optionsOf(choice.name).length > 0 && html`<${Boxes} label="Values" all=${wordsOf(choice.name)} chosen=${choice.words} onSet=${(/** @type {string[]} */ words) => change({ words })} />`}
-        ${kind === "thinking" && html`<${Boxes} label="Thinking" all=${effortsOf()} chosen=${choice.efforts} onSet=${(/** @type {string[]} */ efforts) => change({ efforts })} />`}
+        ${kind === "thinking" && html`<${Boxes} label="Thinking" all=${effortsHere()} chosen=${choice.efforts} onSet=${(/** @type {string[]} */ efforts) => change({ efforts })} />`}
         ${kind === "models" && html`<${Boxes} label="Models" all=${models.value.map(({ id }) => id)} chosen=${choice.models} onSet=${(/** @type {string[]} */ chosen) => change({ models: chosen })} />`}
       </div>
       <p class=${problem ? "ending bad" : "about"} id="vary-says" role="status">${problem || says(kind, variants)}</p>
@@ -69,14 +69,13 @@ function Boxes({ label, all, chosen, onSet }) {
   </fieldset>`;
 }
 
-function effortsOf() {
-  const { capabilities } = answering.value ?? {};
-  return capabilities?.thinking ? ["none", ...capabilities.thinking_efforts.filter((effort) => effort !== "none")] : [];
+function effortsHere() {
+  return effortsOf(answering.value?.capabilities).flatMap(([effort]) => effort || []);
 }
 
 /** The fields of the panel that can be varied: a budget only where there is thinking. @returns {[string, string][]} */
 function namesOf() {
-  const all = [...NUMBERS, ...CHOICES].filter((field) => field !== BUDGET || effortsOf().length);
+  const all = [...NUMBERS, ...CHOICES].filter((field) => field !== BUDGET || effortsHere().length);
   return all.map(({ name, label }) => [name, label]);
 }
 

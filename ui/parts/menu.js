@@ -6,8 +6,8 @@ import { html } from "./html.js";
 const GAP_PX = 6;
 
 /**
- * @typedef {{label: string, act: () => void, about?: string, isChecked?: boolean, isDisabled?: boolean, isBad?: boolean, isApart?: boolean}} Item
- *   isChecked: it is a switch; isApart: a line above it
+ * @typedef {{label: string, act: () => void, about?: string, isChecked?: boolean, isOne?: boolean, isDisabled?: boolean, isBad?: boolean, isApart?: boolean}} Item
+ *   isChecked: it is a switch; isOne: of those only one is on; isApart: a line above it
  * @param {{id: string, label: string, face: unknown, items: Item[], kind?: string, title?: string}} properties kind: the button's class
  */
 export function Menu({ id, label, face, items, kind = "icon-button", title = label }) {
@@ -18,7 +18,8 @@ export function Menu({ id, label, face, items, kind = "icon-button", title = lab
     setOpen(event.newState === "open");
     if (event.newState !== "open" || !list.current || !button.current) return;
     place(list.current, button.current);
-    choices(list.current)[0]?.focus();
+    const [first] = choices(list.current);
+    (list.current.querySelector("[role=menuitemradio][aria-checked=true]") ?? first)?.focus();
   };
   const keys = (/** @type {KeyboardEvent} */ event) => {
     // Escape closes it and nothing else; Tab leaves it.
@@ -36,7 +37,7 @@ export function Menu({ id, label, face, items, kind = "icon-button", title = lab
     <div class="menu afloat" id=${`${id}-menu`} ref=${list} popover="auto" role="menu" aria-label=${label} onToggle=${toggle} onKeyDown=${keys}>
       ${items.map(
         (item) => html`<button type="button" key=${item.label} class=${`row ${item.isBad ? "bad" : ""} ${item.isApart ? "apart" : ""}`} tabindex="-1"
-          role=${item.isChecked === undefined ? "menuitem" : "menuitemcheckbox"} aria-checked=${item.isChecked} disabled=${item.isDisabled}
+          role=${item.isChecked === undefined ? "menuitem" : item.isOne ? "menuitemradio" : "menuitemcheckbox"} aria-checked=${item.isChecked} disabled=${item.isDisabled}
           onClick=${() => pick(item)}><span class="name">${item.label}</span>${item.about && html`<span class="about">${item.about}</span>`}
           ${item.isChecked && html`<span class="check" aria-hidden="true">✓</span>`}</button>`,
       )}

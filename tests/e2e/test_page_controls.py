@@ -1,0 +1,148 @@
+"""Beside the message: how much the model thinks about it, and what it may call. The panel says the same."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.e2e.axe import findings
+from tests.e2e.browser import SHIFTED, SHIFTS, comes_to
+from tests.e2e.playground import CHROMIUM, NO_SOCKET, ask, changed, grown, held, open_page
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+# By how much the line under the message is wider than its place, and what of it is not all there.
+OVER = """(under) => [under.scrollWidth - under.clientWidth, ...[...under.children].filter((each) => {
+  const { left, right } = each.getBoundingClientRect();
+  return left < 0 || right > innerWidth;
+}).map((each) => each.outerHTML)]"""
+
+
+def prepared(context: BrowserContext, server: Server, **capabilities: Any) -> Page:
+    """A page whose model has those."""
+    context.add_init_script(NO_SOCKET)
+    context.route("**/v1/models", changed(lambda body: body["data"][0]["capabilities"].update(capabilities)))
+    return open_page(context, server.port)
+
+
+@pytest.fixture
+def page(context: BrowserContext, story_server: Server) -> Page:
+    return prepared(context, story_server, thinking=True, thinking_efforts=["low", "high"], tools=True)
+
+
+def asked(page: Page, text: str) -> Any:
+    """Asks that; returns what was sent for it."""
+    with page.expect_request("**/v1/chat/completions") as waiting:
+        ask(page, text)
+    return waiting.value.post_data_json
+
+
+def test_how_much_is_thought_is_chosen_beside_the_message_and_is_the_panels(page: Page, axe: str) -> None:
+    control = page.locator("#composer-thinking")
+    expect(control).to_have_accessible_name("Thinking: Model\u2019s")
+    control.focus()
+    page.keyboard.press("Enter")
+    menu = page.locator("#composer-thinking-menu")
+    expect(menu.get_by_role("menuitemradio")).to_have_text(["Model\u2019s✓", "Off", "Low", "High"])
+    expect(menu.get_by_role("menuitemradio", checked=True)).to_be_focused()
+    assert findings(page, axe) == []
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    expect(control).to_be_focused()
+    expect(control).to_have_text("High")
+    expect(page.get_by_role("radio", name="High")).to_be_checked()
+    # Escape closes the menu, and nothing else.
+    page.keyboard.press("Enter")
+    expect(menu).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(control).to_be_focused()
+    assert asked(page, "Say exactly: One.")["reasoning_effort"] == "high"
+    page.get_by_role("radio", name="Off").check()
+    expect(control).to_have_text("Off")
+    expect(control).to_have_accessible_name("Thinking: Off")
+    assert asked(page, "Say exactly: Two.")["reasoning_effort"] == "none"
+    page.click("#composer-thinking")
+    page.get_by_role("menuitemradio", name="Model\u2019s").click()
+    assert "reasoning_effort" not in asked(page, "Say exactly: Three.")
+
+
+def test_tools_are_turned_on_and_off_beside_the_message_and_are_the_panels(page: Page, axe: str) -> None:
+    control, switch = page.locator("#composer-tools"), page.locator("#set-tools-on")
+    expect(control).to_have_text("Tools off")
+    control.click()
+    own = page.get_by_role("menuitemcheckbox", name="Agents, ask, date and time")
+    expect(own).to_be_focused()
+    assert findings(page, axe) == []
+    own.click()
+    expect(control).to_have_text("Tools on")
+    expect(switch).to_be_checked()
+    expect(page.locator("#set-own-tools")).to_be_checked()
+    names = [tool["function"]["name"] for tool in asked(page, "Say exactly: One.")["tools"]]
+    assert names == ["agents", "ask", "date_and_time"]
+    # The list that a person writes is in the panel.
+    page.click("#settings-toggle")
+    expect(switch).to_have_count(0)
+    control.click()
+    page.get_by_role("menuitem", name="Your list… none yet").click()
+    expect(switch).to_be_focused()
+    page.fill("#set-tools", '[{"name": "weather"}]')
+    control.click()
+    expect(page.get_by_role("menuitem", name="Your list… 1")).to_be_visible()
+    own.click()
+    expect(page.locator("#set-own-tools")).not_to_be_checked()
+    assert [tool["function"]["name"] for tool in asked(page, "Say exactly: Two.")["tools"]] == ["weather"]
+    control.click()
+    page.get_by_role("menuitem", name="Off forgets your list").click()
+    expect(control).to_have_text("Tools off")
+    expect(switch).not_to_be_checked()
+    assert "tools" not in asked(page, "Say exactly: Three.")
+
+
+def test_a_model_that_neither_thinks_nor_calls_has_no_controls(context: BrowserContext, story_server: Server) -> None:
+    page = prepared(context, story_server, thinking=False, tools=False)
+    expect(page.locator(".meter .track")).to_be_visible()
+    with page.expect_response("**/v1/tokenize"):
+        page.fill("#prompt", "What is counted here")
+    expect(page.locator(".composer .attach")).to_be_visible()
+    expect(page.locator(".composer .control")).to_have_count(0)
+
+
+@pytest.mark.parametrize("text", [100, 130])
+def test_the_line_under_the_message_fits_a_phone(browser: Browser, story_server: Server, text: int) -> None:
+    context = browser.new_context(**PHONE)
+    page = prepared(context, story_server, thinking=True, thinking_efforts=["low", "high"], tools=True)
+    page.evaluate("async (text) => (await import('/ui/state/session.js')).setLook({ textSize: text })", text)
+    with held(story_server):
+        page.fill("#prompt", "A story")
+        page.click("#send")
+        grown(page, 40)
+        page.fill("#prompt", "And then?")
+        expect(page.locator("#queue")).to_be_visible()
+        expect(page.locator("#stop")).to_be_visible()
+        for name in ("#composer-thinking", "#composer-tools"):
+            expect(page.locator(name)).to_be_visible()
+        comes_to(lambda: page.locator(".composer .under").evaluate(OVER), [0])
+        page.click("#composer-tools")
+        expect(page.locator("#composer-tools-menu")).to_be_in_viewport(ratio=1)
+        page.keyboard.press("Escape")
+        page.click("#stop")
+    context.close()
+
+
+def test_nothing_moves_as_the_controls_come_and_as_an_answer_is_counted(
+    context: BrowserContext, story_server: Server
+) -> None:
+    context.add_init_script(f"({SHIFTS})()")
+    page = prepared(context, story_server, thinking=True, thinking_efforts=["low", "high"], tools=True)
+    expect(page.locator("#composer-tools")).to_be_visible()
+    expect(page.locator(".meter .track")).to_be_visible()
+    ask(page, "A story")
+    grown(page, 1500)
+    expect(page.locator(".meter .rate")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".ending")).to_contain_text("Stopped by you")
+    # But the words after a number that has a figure more.
+    assert [shift for shift in page.evaluate(SHIFTED) if shift[1] != ["8,192"]] == []
