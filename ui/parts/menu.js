@@ -18,8 +18,8 @@ export function Menu({ id, label, face, items, kind = "icon-button", title = lab
     setOpen(event.newState === "open");
     if (event.newState !== "open" || !list.current || !button.current) return;
     place(list.current, button.current);
-    const [first] = choices(list.current);
-    (list.current.querySelector("[role=menuitemradio][aria-checked=true]") ?? first)?.focus();
+    const all = choices(list.current);
+    (all.find((choice) => choice.matches("[role=menuitemradio][aria-checked=true]")) ?? all[0])?.focus();
   };
   const keys = (/** @type {KeyboardEvent} */ event) => {
     // Escape closes it and nothing else; Tab leaves it.
