@@ -1,6 +1,7 @@
 """A chat that is pinned to a model asks that one, whatever serves; what is only counted switches nothing."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,30 @@ def test_a_pinned_model_is_named_and_said_to_be_switched_to(context: BrowserCont
     assert answered(page) == ["Any."]
     page.click("#model")
     expect(page.locator(".chip .menu .pinned")).to_have_count(0)
+
+
+def test_what_another_model_counted_is_about_that(context: BrowserContext, pair: Server) -> None:
+    # How much a model takes is known of those that have been loaded.
+    for name in ("beta", "alpha"):
+        pair.client.chat(model=name, messages=[{"role": "user", "content": "Say exactly: Here."}])
+    counted: list[Any] = []
+    page = open_page(context, pair.port)
+    page.on(
+        "request",
+        lambda request: counted.append(request.post_data_json) if request.url.endswith("/v1/tokenize") else None,
+    )
+    pin(page, "beta")
+    page.keyboard.press("Escape")
+    expect(page.locator("#model-name")).to_have_text("beta")
+    page.fill("#prompt", "harbour " * 9000)
+    warning = page.locator(".composer .warn")
+    expect(warning).to_contain_text("This makes about ")
+    assert [list(request) for request in counted] == [["prompt"]]
+    # Of what serves the count is exact.
+    page.click("#model")
+    page.click("#unpin-model")
+    expect(warning).to_contain_text(re.compile(r"This makes \d"))
+    assert list(counted[-1]) == ["messages"]
 
 
 def test_a_pin_is_kept_and_taken_off_in_other_tabs_too(context: BrowserContext, pair: Server) -> None:

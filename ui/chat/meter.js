@@ -8,7 +8,7 @@ import { useTicks } from "../parts/ticks.js";
 import { attached, isPicture, read } from "../state/attachments.js";
 import { contentOf, messagesOf } from "../state/content.js";
 import { filling, uncounted } from "../state/filling.js";
-import { respondent } from "../state/respondent.js";
+import { isCounting, respondent } from "../state/respondent.js";
 import { excess } from "../state/session.js";
 import { settings } from "../state/settings.js";
 import { path } from "../state/tree.js";
@@ -57,6 +57,7 @@ export function useCount(draft, files, before, room) {
   const [found, setFound] = useState({ count: 0, isExact: false });
   const said = uncounted();
   const ids = said.map(({ id }) => id).join();
+  const isOwn = isCounting.value;
   useEffect(() => {
     if (!draft && !files.length && !said.length) return setFound({ count: 0, isExact: false });
     const controller = new AbortController();
@@ -65,8 +66,9 @@ export function useCount(draft, files, before, room) {
       const texts = [...said.map((turn) => turn.record), record].map(({ text, attachments }) => contentOf({ ...record, text, attachments: attachments?.filter((/** @type {any} */ file) => !file.url) }));
       const count = await countTokens(texts.join("\n\n"), controller.signal);
       setFound({ count, isExact: false });
-      // What is asked again as it stands was refused already, or never could be: the server need not be asked of it.
-      if ((!draft && !files.length) || before + count < NEARLY_FULL * room) return;
+      // What is asked again as it stands was refused already, or never could be: the server need not be asked of it. Nor has
+      // it an exact count in the words of another model.
+      if (!isOwn || (!draft && !files.length) || before + count < NEARLY_FULL * room) return;
       const messages = [...path.value.map((turn) => turn.record), record].flatMap(messagesOf);
       if (settings.value.system?.trim()) messages.unshift({ role: "system", content: settings.value.system });
       setFound({ count: (await countTokens({ messages }, controller.signal)) - before, isExact: true });
@@ -74,6 +76,6 @@ export function useCount(draft, files, before, room) {
     // A server that does not say it now says it at the next key.
     const timer = setTimeout(() => ask().catch(() => {}), PAUSE_MS + draft.length / CHARACTERS_A_MS);
     return () => (clearTimeout(timer), controller.abort());
-  }, [draft, files, ids, before, room]);
+  }, [draft, files, ids, before, room, isOwn]);
   return found;
 }

@@ -11,6 +11,9 @@ export const respondent = computed(() =>
   pinnedModel.value ? (models.value.find(({ id }) => id === pinnedModel.value) ?? { id: pinnedModel.value, loaded: false }) : answering.value,
 );
 
+/** Whether that model counts tokens too: a count has none loaded, so what serves counts for one that is not, and about. */
+export const isCounting = computed(() => respondent.value?.id === answering.value?.id);
+
 /** The model of the open chat, where no message of it is answered before that is loaded; "" where one is, or has it loaded. */
 export const missing = computed(() => {
   const pinned = pinnedModel.value;
