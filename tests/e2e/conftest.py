@@ -13,17 +13,11 @@ from tests.e2e.agent_model import write_agent_model
 from tests.e2e.axe import fetch_axe
 from tests.e2e.browser import started_browser
 from tests.e2e.playground import paced
+from tests.e2e.rerun import pytest_collection_modifyitems as pytest_collection_modifyitems
+from tests.e2e.rerun import pytest_runtest_makereport as pytest_runtest_makereport
+from tests.e2e.rerun import pytest_runtest_teardown as pytest_runtest_teardown
 from tests.e2e.server import RUNNING, Server
 from tests.ports import free_port
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test of the page that failed runs once more, and the summary counts it as a rerun: a browser, its driver and
-    servers share two cores, and one look that came too early in hundreds is no fault of the page. A fault fails twice.
-    """
-    for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(scope="session")
