@@ -38,6 +38,8 @@ Handler = Callable[[Exchange], Awaitable[None]]
 
 _CLIENT_LEFT_STATUS = 499
 """For the log alone: nginx's word for a client that left before its answer."""
+_LAST_LINGER_S = 0.2
+"""For a client that has not sent its request when the server ends, to take the answer and close."""
 _BROKEN = frozenset({Cut.CLIENT_LEFT, Cut.CLIENT_STALLED})
 _SKIPPED_BYTES = 64 << 10
 """A body that the handler did not read is read and thrown away up to this size, so that the connection can be kept."""
@@ -89,12 +91,17 @@ class Connection:
                 self._reader.start_next()
         except RequestError as error:
             await self._refuse(error)
+        except DrainingError as error:
+            # The server's end waits for this one alone, perhaps, and it may be as silent as before.
+            with trio.move_on_after(_LAST_LINGER_S):
+                await self._refuse(error)
 
     async def _next_head(self) -> RequestHead | None:
         """Waits for the next request. None: there is none, and the connection can be closed.
 
         Raises:
             RequestError: it is malformed, too large, or did not come in time.
+            DrainingError: the server shuts down, and waits no longer for it.
         """
         self._wire.drop_excess(is_dropping=False)
         if self._reader.has_begun:
@@ -104,13 +111,18 @@ class Connection:
             return None
         if self._wire.is_plain:
             raise InvalidRequestError("this port speaks TLS, use https://")
-        with trio.move_on_after(self._limits.header_timeout_s):
+        with (
+            trio.move_on_after(self._limits.header_timeout_s) as reading,
+            self._roster.read_head(reading),
+        ):
             while (head := self._reader.next_head()) is None:
                 data = await self._wire.receive()
                 if not data:
                     return None
                 self._reader.feed(data)
             return head
+        if trio.current_time() < reading.deadline:
+            raise DrainingError("the server shut down before the request header had come")
         raise SlowRequestError("the request header did not come in time")
 
     async def _first_bytes(self) -> bool:
@@ -253,7 +265,7 @@ class Connection:
         else:
             self._wire.close()
 
-    async def _refuse(self, error: RequestError, head: RequestHead | None = None) -> None:
+    async def _refuse(self, error: IgnisError, head: RequestHead | None = None) -> None:
         """Answers in place of a handler, and closes. Without a head the request was never understood."""
         request_id = new_request_id() if head is None else head.request_id
         has_body = head is None or not head.is_head

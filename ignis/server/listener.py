@@ -3,8 +3,8 @@
 Stopping: who has connected by then is still let in, nobody after; streams that only watch are closed at once, and idle
 connections where no request was on its way; running exchanges go on, each saying that its connection ends, but none
 waits long for a client that takes nothing; after the drain timeout what they wait for is given up, so that they end
-with their own words for it; a second later handlers are cut, those without an answer get a 503, and shortly after that
-whatever is left is closed.
+with their own words for it, and so is a request whose head has not come whole; a second later handlers are cut, those
+without an answer get a 503, and shortly after that whatever is left is closed.
 """
 
 import errno
@@ -122,6 +122,8 @@ class Server:
     async def _wind_down(self) -> None:
         with trio.move_on_after(self.limits.drain_timeout_s):
             await self._wait_empty()
+        for roster in self._rosters:
+            roster.give_up_heads()
         self._give_up()
         with trio.move_on_after(_LAST_WORD_S):
             await self._wait_empty()

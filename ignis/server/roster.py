@@ -1,6 +1,7 @@
 """The connections of one listener: how many, the idle ones, running exchanges. Says who has to go; closes nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import trio
@@ -43,6 +44,9 @@ class Roster:
         self.running: set[HttpExchange] = set()
         self._idle: dict[trio.CancelScope, float] = {}
         """Each with its grace once the server stops, in seconds."""
+        self._heads: set[trio.CancelScope] = set()
+        """Of connections where a request has begun to come."""
+        self._waits_for_heads = True
         self._left = trio.lowlevel.ParkingLot()
 
     @property
@@ -92,6 +96,23 @@ class Roster:
     def wake(self, scope: trio.CancelScope) -> None:
         """Notes that the connection is idle no longer. Does nothing when it was told to go."""
         self._idle.pop(scope, None)
+
+    @contextmanager
+    def read_head(self, scope: trio.CancelScope) -> Iterator[None]:
+        """Notes that a request has begun to come; the scope is cancelled when it is waited for no longer."""
+        self._heads.add(scope)
+        if not self._waits_for_heads:
+            scope.cancel()
+        try:
+            yield
+        finally:
+            self._heads.discard(scope)
+
+    def give_up_heads(self) -> None:
+        """Waits for the rest of no request's head any more, nor for those that begin to come."""
+        self._waits_for_heads = False
+        for scope in self._heads:
+            scope.cancel()
 
     def make_room(self) -> bool:
         """Tells the connection that has been idle longest to go. False: none is idle."""

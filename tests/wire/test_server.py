@@ -270,6 +270,28 @@ async def test_an_answer_that_nobody_reads_holds_no_drain_up(autojump_clock: tri
         assert [cut["reason"] for cut in it.events("ignis.http.connection_cut")] == ["client_stalled"]
 
 
+async def test_half_a_request_holds_a_drain_up_to_its_limit_and_is_told(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    limits = server_limits(drain_timeout_s=5, header_timeout_s=30)
+    async with running(limits) as it, await it.connect() as half, await it.connect() as late:
+        for stream in (half, late):
+            await stream.send_all(b"GET /hello HT")
+        await wait_until(lambda: it.server.statistics().num_connections == 2)
+        it.server.drain()
+        started_at = trio.current_time()
+        await trio.sleep(3)
+        # Whoever sends the rest in time is answered.
+        await late.send_all(b"TP/1.1\r\nhost: a\r\n\r\n")
+        assert (await read_all(late)).endswith(b"hello\n")
+        told = await read_all(half)
+        assert told.startswith(b"HTTP/1.1 503 ") and b'"server_draining"' in told
+        assert 5 <= trio.current_time() - started_at < 5.1
+        await trio.sleep(0.3)
+        assert it.server.statistics().num_connections == 0
+    assert it.events("ignis.http.fault") == []
+
+
 async def test_an_answer_during_a_drain_says_that_it_is_the_last() -> None:
     async with running() as it, await it.connect() as stream:
         await stream.send_all(b"POST /count HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\n")
