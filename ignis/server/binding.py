@@ -14,7 +14,8 @@ from ignis.errors import ConfigError
 from ignis.server.connection import Handler
 from ignis.units import UNIX, Address
 
-_BACKLOG = 1024
+BACKLOG = 1024
+"""Clients that the kernel lets connect before they are accepted; one more, as it counts."""
 _PROBE_S = 1.0
 
 
@@ -95,7 +96,7 @@ class _Taken(Exception):
 
 async def _bind_tcp(listen: Listen, host: str, port: int) -> tuple[trio.SocketListener, ...]:
     try:
-        listeners = await trio.open_tcp_listeners(port, host=host, backlog=_BACKLOG)
+        listeners = await trio.open_tcp_listeners(port, host=host, backlog=BACKLOG)
     except UnicodeError as error:
         raise ConfigError(f"cannot listen on {listen.address}: the host's name is malformed") from error
     except OSError as error:
@@ -118,7 +119,7 @@ def _bind_unix(listen: Listen, path: Path) -> Bound:
     mask = os.umask(0o777 & ~listen.unix_mode)
     try:
         listening.bind(str(path))
-        listening.listen(_BACKLOG)
+        listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
         raise _cannot(listen, _reason(error)[1]) from error

@@ -19,7 +19,7 @@ import trio
 from ignis.errors import ConnectionsFullError
 from ignis.log import Log
 from ignis.server.answer import error_answer, new_request_id
-from ignis.server.binding import Bound, Listen, bind, spell
+from ignis.server.binding import BACKLOG, Bound, Listen, bind, spell
 from ignis.server.connection import Connection
 from ignis.server.limits import ServerLimits
 from ignis.server.roster import Count, Roster, ServerStatistics
@@ -157,10 +157,15 @@ class Server:
             self._let_in(stream, door)
 
     async def _accept_waiting(self, door: "_Door") -> None:
-        """Lets in who has connected and was not accepted yet: the kernel would reset them, whatever they have sent."""
+        """Lets in who has connected and was not accepted yet: the kernel would reset them, whatever they have sent.
+
+        No more than there can be at once: others go on to connect meanwhile, and a flood of them would have no end.
+        """
         waiting = select.poll()
         waiting.register(door.listener.socket, select.POLLIN)
-        while waiting.poll(0):
+        for _ in range(BACKLOG + 1):
+            if not waiting.poll(0):
+                return
             try:
                 self._let_in(await door.listener.accept(), door)
             except OSError:

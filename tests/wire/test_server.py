@@ -224,6 +224,32 @@ async def test_who_has_connected_before_a_drain_is_answered(autojump_clock: trio
                 assert (await read_all(stream)).endswith(b"hello\n")
 
 
+async def test_those_who_connect_while_others_are_let_in_hold_no_drain_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ignis.server.listener.BACKLOG", 3)
+    flood: list[socket.socket] = []
+    async with running() as it, await it.connect() as used:
+        await used.send_all(HELLO)
+        await read_until(used, b"hello\n")
+        host, _, port = it.address.rpartition(":")
+        let_in = it.server._let_in
+
+        def connect_another(stream: trio.SocketStream, door: Any) -> None:
+            if len(flood) < 50:
+                flood.append(socket.create_connection((host, int(port))))
+            let_in(stream, door)
+
+        monkeypatch.setattr(it.server, "_let_in", connect_another)
+        flood.append(socket.create_connection((host, int(port))))
+        it.server.drain()
+        await wait_until(lambda: it.server.statistics().num_connections == 0)
+    # The task that accepts may have had a turn or two before.
+    assert 5 <= len(flood) < 20
+    for late in flood:
+        late.close()
+
+
 async def test_running_exchanges_are_finished_by_a_drain_and_nobody_new_is_let_in() -> None:
     async with running() as it, await it.connect() as stream:
         await stream.send_all(b"GET /events?n=5&every_s=0.05 HTTP/1.1\r\nhost: a\r\n\r\n")
