@@ -2,14 +2,13 @@
 
 import base64
 import contextlib
-import queue
 import socket
 import ssl
 import threading
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from email.message import Message
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -18,6 +17,7 @@ from typing import IO, Any, cast
 
 from ignis.errors import DownloadError
 from ignis.halt import StoppedError
+from ignis.resolver import look_up
 
 CERTIFICATE_FILES = (
     "/etc/ssl/certs/ca-certificates.crt",
@@ -33,9 +33,6 @@ _MAX_DIGITS = 18
 _RETRIED = frozenset({408, 425, 429})
 
 OnSocket = Callable[[socket.socket | None], None]
-_LOOK_S = 0.1
-_Address = tuple[int, int, int, str, tuple[Any, ...]]
-"""As socket.getaddrinfo has it."""
 
 
 class RefusedError(DownloadError):
@@ -255,7 +252,7 @@ def _connected(
     """Connects as socket.create_connection does, and tells of each socket before that, so that another thread may end
     it: nobody may ever answer."""
     failure = OSError("the name has no address")
-    for family, kind, protocol, _, place in _look_up(address, on_socket):
+    for family, kind, protocol, _, place in look_up(address, lambda: on_socket(None)):
         try:
             connected = socket.socket(family, kind, protocol)
         except OSError as error:
@@ -278,27 +275,6 @@ def _connected(
             connected.close()
             raise
     raise failure
-
-
-def _look_up(address: tuple[str, int], on_socket: OnSocket) -> Sequence[_Address]:
-    """Looks a name up in a thread of its own: nothing stops the system's resolver, and nobody has to wait for it."""
-    found: queue.SimpleQueue[Sequence[_Address] | Exception] = queue.SimpleQueue()
-
-    def look() -> None:
-        try:
-            found.put(socket.getaddrinfo(*address, 0, socket.SOCK_STREAM))
-        except Exception as error:
-            found.put(error)
-
-    threading.Thread(target=look, name="lookup", daemon=True).start()
-    while True:
-        with contextlib.suppress(queue.Empty):
-            addresses = found.get(timeout=_LOOK_S)
-            break
-        on_socket(None)
-    if isinstance(addresses, Exception):
-        raise addresses
-    return addresses
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

@@ -23,6 +23,7 @@ from ignis.errors import ConfigError, DownloadError, ModelFileError
 from ignis.halt import Halt, StoppedError
 from ignis.hub import HubClient, HubFile, is_repository
 from ignis.pinned import locked
+from ignis.resolver import look_up
 from ignis.transfer import fetch_file
 from ignis.web import UnfitAddressError
 from tests.fakes.mirror import Handler, Mirror, reply, serving
@@ -522,6 +523,13 @@ def silent_resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event
         patching.setattr(socket, "getaddrinfo", resolve)
         yield is_asked
     is_over.set()
+    for lookup in lookups():
+        lookup.join(20)
+
+
+def lookups() -> list[threading.Thread]:
+    """Those under way."""
+    return [thread for thread in threading.enumerate() if thread.name == "lookup"]
 
 
 def test_a_stop_ends_the_wait_for_a_name_that_nobody_finds(tmp_path: Path, silent_resolver: threading.Event) -> None:
@@ -535,6 +543,44 @@ def test_a_stop_ends_the_wait_for_a_name_that_nobody_finds(tmp_path: Path, silen
             fetching.result(10)
     # The part is nobody's any more: the next fetch does not wait for this one.
     assert left_in(tmp_path) == set()
+
+
+@pytest.mark.parametrize(("host", "most"), [("hub.example", 1), ("hub{}.example", 16)])
+def test_names_that_nobody_finds_hold_no_number_of_threads(
+    tmp_path: Path, silent_resolver: threading.Event, monkeypatch: pytest.MonkeyPatch, host: str, most: int
+) -> None:
+    monkeypatch.setattr("ignis.resolver._LOOK_S", 0.01)
+    for number in range(30):
+        asked = iter(range(2))
+
+        def stop_at_the_second_look(_connected: object, asked: Iterator[int] = asked) -> None:
+            if next(asked, None) is None:
+                raise StoppedError("stopped")
+
+        endpoint = f"http://{host.format(number)}"
+        client = HubClient.from_config(DownloadConfig(endpoint=endpoint), {}, on_socket=stop_at_the_second_look)
+        with pytest.raises(StoppedError):
+            fetch_file(FILE, tmp_path, client, lambda *_: None, Halt())
+    assert len(lookups()) == most
+
+
+def test_who_waits_for_a_place_among_lookups_has_it_when_one_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ignis.resolver._MOST_LOOKUPS", 1)
+    is_held, is_waiting = threading.Event(), threading.Event()
+
+    def resolve(host: str, *_: object) -> list[str]:
+        assert host != "first" or is_held.wait(60)
+        return [host]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        first = threads.submit(look_up, ("first", 1), lambda: None)
+        while not lookups():
+            pass
+        same, other = (threads.submit(look_up, (host, 1), is_waiting.set) for host in ("first", "other"))
+        assert is_waiting.wait(20) and len(lookups()) == 1
+        is_held.set()
+        assert (first.result(20), same.result(20), other.result(20)) == (["first"], ["first"], ["other"])
 
 
 def test_a_name_that_nobody_finds_is_given_up(
