@@ -145,6 +145,27 @@ def test_each_row_of_charts_is_as_wide_as_the_board(page: Page, width: int) -> N
     assert [set(list_ends) for list_ends in ends] == [{0}] * 3
 
 
+def test_no_name_of_a_series_and_no_time_of_a_load_is_broken_on_a_tablet(page: Page) -> None:
+    size(page, 768)
+    page.evaluate("location.hash = '#/monitor'")
+    expect(page.locator(".switches [data-label=When]").first).to_be_visible()
+    page.locator(".others").scroll_into_view_if_needed()
+    expect(page.locator(".others tbody tr").first).to_be_visible()
+    broken = page.locator(".others tbody td:first-child, .switches td:not(:nth-child(2), :nth-child(3))").evaluate_all(
+        """(cells) => cells.filter((cell) => {
+          const words = document.createRange();
+          words.selectNodeContents(cell);
+          return new Set([...words.getClientRects()].map(({ top }) => Math.round(top))).size > 1;
+        }).map((cell) => cell.textContent)"""
+    )
+    assert broken == []
+    # What is said over the numbers stands over them.
+    ends = page.locator(".others tr:first-child .number").evaluate_all(
+        "(cells) => cells.map((cell) => Math.round(cell.getBoundingClientRect().right))"
+    )
+    assert ends[:2] == ends[2:]
+
+
 @pytest.mark.parametrize(("width", "height"), [(640, 400), (427, 267)])
 def test_at_two_and_three_hundred_per_cent_cards_go_to_the_bar(page: Page, width: int, height: int) -> None:
     size(page, width, height)
