@@ -1,12 +1,14 @@
 """How full the context is: by what is written, attached and coming, and by what came of a stopped answer."""
 
+import json
 import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.e2e.playground import CHROMIUM, answered, ask, grown, held, open_page
+from tests.e2e.browser import comes_to
+from tests.e2e.playground import CHROMIUM, NO_SOCKET, answered, ask, grown, held, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -67,8 +69,11 @@ def test_it_moves_while_an_answer_comes_and_stays_where_that_was_stopped(page: P
     expect(page.locator(".ending")).to_contain_text(re.compile(r"Stopped by you after about \d+ tokens"))
     expect(page.locator(".meter .rate")).to_have_count(0)
     expect(page.locator(".readout")).to_contain_text(re.compile(r"\d tok/s.*≈ \d+ tokens"))
+    # The server has counted all of it by then.
+    expect(page.locator(".meter .count")).not_to_contain_text("≈")
     stopped = used(page, first)
     page.reload()
+    expect(page.locator(".meter .count")).not_to_contain_text("≈")
     assert used(page, first) == stopped
     count = int(re.findall(r"about (\d+) tokens", page.locator(".ending").inner_text())[0])
     exact = page.evaluate(
@@ -122,3 +127,47 @@ def test_a_long_draft_is_counted_once_nobody_types(page: Page) -> None:
     )
     assert num_counts == 0
     assert used(page, 40_000) < 100_000
+
+
+def test_the_context_that_is_looked_at_is_counted_as_the_next_request_has_it(
+    context: BrowserContext, story_server: Server
+) -> None:
+    context.add_init_script(NO_SOCKET)
+    page = open_page(context, story_server.port)
+
+    def answer(route: Route) -> None:
+        # Most of it was thought, which is no part of what comes next.
+        usage = {"prompt_tokens": 40, "completion_tokens": 900}
+        chunks: list[Any] = [
+            {"choices": [{"delta": {"content": "One."}}]},
+            {"choices": [{"delta": {}, "finish_reason": "stop"}]},
+            {"choices": [], "usage": usage},
+        ]
+        body = "".join(f"data: {json.dumps({'model': 'm', **chunk})}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+        route.fulfill(body=body, headers={"Content-Type": "text/event-stream"})
+
+    page.route("**/v1/chat/completions", answer)
+    count = page.locator(".meter .count")
+    page.click("#settings-toggle")
+    expect(page.locator(".panel")).to_have_count(0)
+    ask(page, "Say one")
+    assert answered(page) == ["One."]
+    expect(count).to_have_text("940 of 8,192")
+    messages: list[Any] = [{"role": "user", "content": "Say one"}, {"role": "assistant", "content": "One."}]
+
+    def exact() -> int:
+        return int(story_server.client.json("POST", "/v1/tokenize", {"messages": messages})["count"])
+
+    page.click("#settings-toggle")
+    expect(count).to_have_text(f"{exact()} of 8,192")
+    left = page.locator(".panel dt", has_text="Room left").locator("xpath=following-sibling::dd[1]")
+    expect(left).to_have_text(f"{8192 - exact():,}")
+    page.fill("#prompt", "And two")
+    messages.append({"role": "user", "content": "And two"})
+    expect(count).to_have_text(f"{exact()} of 8,192")
+    page.fill("#system", "Be short.")
+    messages.insert(0, {"role": "system", "content": "Be short."})
+    expect(count).to_have_text(f"{exact()} of 8,192")
+    # What nobody looks at is added up.
+    page.click("#tab-raw")
+    comes_to(lambda: (count.text_content() or "").startswith("≈ 94"), True)

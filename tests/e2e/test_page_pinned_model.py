@@ -96,7 +96,7 @@ def test_what_another_model_counted_is_about_that(context: BrowserContext, pair:
     page.click("#model")
     page.click("#unpin-model")
     expect(warning).to_contain_text(re.compile(r"This makes \d"))
-    assert list(counted[-1]) == ["messages"]
+    assert "messages" in counted[-1]
 
 
 def test_a_pin_is_kept_and_taken_off_in_other_tabs_too(context: BrowserContext, pair: Server) -> None:

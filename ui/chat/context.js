@@ -30,8 +30,8 @@ export function Context() {
   if (!room) return null;
   const parts = [
     { name: "thought", label: "System", size: numSystem },
-    { name: "read", label: "History", size: Math.max(0, prompt - numSystem) + later },
-    { name: "wrote", label: isRunning ? "This answer" : "Last answer", size: answer },
+    { name: "read", label: "History", size: Math.max(0, prompt - numSystem) + Math.max(0, later) },
+    { name: "wrote", label: isRunning ? "This answer" : "Last answer", size: Math.max(0, answer + Math.min(0, later)) },
   ];
   const left = Math.max(0, room - parts.reduce((sum, { size }) => sum + size, 0));
   return html`<section><h2>Context</h2>
