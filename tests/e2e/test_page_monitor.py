@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.browser import CHROMIUM, SHIFTED, SHIFTS, opened_page
+from tests.e2e.browser import CHROMIUM, SHIFTED, SHIFTS, comes_to, opened_page
 from tests.e2e.playground import ended, paced
 from tests.e2e.server import Server
 
@@ -330,10 +330,10 @@ def test_charts_take_the_colours_of_the_theme_at_once(browser: Browser, story: S
     }"""
     light = page.evaluate(grid)
     page.emulate_media(color_scheme="dark")
+    comes_to(lambda: page.evaluate(grid) != light, True)
     dark = page.evaluate(grid)
-    assert dark != light
     page.click("button[aria-label^=Theme]")
-    assert page.evaluate(grid) == light
+    comes_to(lambda: page.evaluate(grid), light)
     page.click("button[aria-label^=Theme]")
-    assert page.evaluate(grid) == dark
+    comes_to(lambda: page.evaluate(grid), dark)
     page.context.close()

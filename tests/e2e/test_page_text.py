@@ -327,7 +327,7 @@ def test_colours_come_while_a_fence_is_open_and_stay(page: Page) -> None:
           document.body.append(view.element);
           let text = "```python\\ndef first():\\n";
           view.show(text);
-          const until = performance.now() + 5000;
+          const until = performance.now() + 25_000;
           while (!view.element.querySelector(".code-word") && performance.now() < until) {
             text += "    return 1\\n";
             view.show(text);
@@ -342,8 +342,10 @@ def test_colours_come_while_a_fence_is_open_and_stay(page: Page) -> None:
           text += "```\\n\\nafter\\n";
           view.show(text);
           view.end();
-          await new Promise((resolve) => setTimeout(resolve, 300));
-          const words = [...view.element.querySelectorAll(".code-word")];
+          const all = () => [...view.element.querySelectorAll(".code-word")];
+          while (all().length < 22 && performance.now() < until)
+            await new Promise((resolve) => setTimeout(resolve, 50));
+          const words = all();
           return { isThere: word !== null, isSame: words[0] === word, count: words.length };
         }"""
     )
