@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
+from tests.e2e.browser import comes_to
 from tests.e2e.playground import CHROMIUM, NO_SOCKET, answered, ask, go_to, open_page
 from tests.e2e.server import Server
 
@@ -127,14 +128,14 @@ def test_each_number_has_the_range_of_the_api_document(page: Page) -> None:
     body = document["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     declared = document["components"]["schemas"][body["$ref"].rpartition("/")[2]]["properties"]
     boxes = page.locator(".panel input.number")
-    assert boxes.count() == 9
+    expect(boxes).to_have_count(9)
     for box in boxes.all():
         name = str(box.get_attribute("id")).removeprefix("set-")
         number = next(one for one in declared[name]["anyOf"] if one["type"] != "null")
         least, most = number.get("minimum", number.get("exclusiveMinimum")), number.get("maximum")
-        assert [box.get_attribute("min"), box.get_attribute("max")] == [
-            None if bound is None else str(bound) for bound in (least, most)
-        ], name
+        # The page reads the ranges from the server after the first paint.
+        bounds = [None if bound is None else str(bound) for bound in (least, most)]
+        comes_to(lambda box=box: [box.get_attribute("min"), box.get_attribute("max")], bounds)
         step = 1 if number["type"] == "integer" else 0.01
         wrong = [
             bound

@@ -36,9 +36,9 @@ def test_this_turn_tells_where_the_time_went(page: Page) -> None:
     keep(page, {"reasoning": "Hm.", "text": "Yes.", "times": times, "usage": usage, "timings": {"queued_ms": 200}})
     page.click(".readout")
     parts = [("waited", "0.20 s"), ("read", "0.30 s"), ("thought", "1.0 s"), ("wrote", "2.0 s")]
+    expect(page.locator("#panel-body h2").first).to_have_text("Time 3.5 s")
     time, counts = page.locator("#panel-body dl").all()
     assert list(zip(time.locator("dt").all_inner_texts(), time.locator("dd").all_inner_texts(), strict=True)) == parts
-    expect(page.locator("#panel-body h2").first).to_have_text("Time 3.5 s")
     widths = page.locator(".time-bar span").evaluate_all("(parts) => parts.map((part) => part.style.flexGrow * 3.5)")
     assert widths == pytest.approx([0.2, 0.3, 1, 2], abs=0.01)
     told = dict(zip(counts.locator("dt").all_inner_texts(), counts.locator("dd").all_inner_texts(), strict=True))
