@@ -252,6 +252,20 @@ def test_tasks_can_be_told_apart_on_a_tablet(page: Page) -> None:
     assert page.locator(".table-scroll").evaluate("(place) => place.scrollWidth <= place.clientWidth")
 
 
+def test_a_task_on_a_narrow_page_has_its_state_and_its_buttons_on_one_line_and_one_edge_at_the_left(page: Page) -> None:
+    page.click(".rail a[href='#/agents']")
+    page.fill("#prompt", "Say exactly: One.")
+    page.click("#run")
+    size(page, 390)
+    expect(page.locator(".task-table .tag")).to_have_text("done")
+    boxes = [
+        page.locator(f".task-table {part}").first.bounding_box() for part in (".tag", ".row-actions button", ".number")
+    ]
+    tag, button, number = (box for box in boxes if box is not None)
+    assert tag["y"] + tag["height"] / 2 == pytest.approx(button["y"] + button["height"] / 2, abs=1)
+    assert number["x"] == pytest.approx(tag["x"], abs=1)
+
+
 def test_the_server_has_all_of_a_large_window_and_four_models_in_a_usual_one(page: Page) -> None:
     go_to(page, "server")
     expect(page.locator(".models tbody tr").first).to_be_visible()
