@@ -82,7 +82,6 @@ static void run_round(Device &device, const RoundArguments &args, const Attentio
   RoundArguments taken = args;
   const uint32_t num_slots = (shared_bytes_of(device.code, 1) - 2048 - behind) / slot_bytes;
   taken.num_slots = num_slots < MAX_SLOTS ? num_slots : MAX_SLOTS;
-  taken.turn_shift = turn_shift_of(static_cast<uint32_t>(device.num_multiprocessors));
   launch_shared(device, "attention", round_kernel<Element, D>, dim3(device.num_multiprocessors), ROUND_THREADS,
                 taken.num_slots * slot_bytes + behind, taken);
   launch(device, "attention", merge_kernel<D>, dim3((args.num_rows * args.NH * (D / 64) + 3) / 4), 128,
@@ -123,7 +122,7 @@ static bool run(Device &device, const AttentionArguments &args, const AttentionO
   }
   if constexpr (sizeof(Element) < 4) {
     if (is_round) {
-      const RoundArguments round{wanted, k, v, norms.k, kv.pool + kv.layer_offset, num_rows, 0, 0, static_cast<float *>(workspace)};
+      const RoundArguments round{wanted, k, v, norms.k, kv.pool + kv.layer_offset, num_rows, 0, static_cast<float *>(workspace)};
       D == 128 ? run_round<Element, 128>(device, round, output) : run_round<Element, 64>(device, round, output);
       return output.input != nullptr;
     }

@@ -1,8 +1,6 @@
 // attention_items.cuh: how a decode round's attention is cut into items, and what its two launches hand over.
 #pragma once
 
-#include <numeric>
-
 #include "attention_page.cuh"
 
 namespace ignis {
@@ -14,14 +12,13 @@ struct RoundArguments : AttentionArguments {
   const float *k_norm;  // [D], or null
   uint8_t *store;       // the same as pool
   uint32_t num_rows, num_slots;
-  uint32_t turn_shift;  // RoundItems are dealt in turns of a block each; a block's place moves so far from one turn to the next
   float *parts;  // [rows, NH, MAX_SPLITS, D + 4]: O, maximum, sum
 };
 
-// At most MAX_SPLITS runs of pages, at least two pages each: one lane alone has blocks enough for short ones. Above 28 pages four, because
-// each run costs its block something, and its merge.
+// At most MAX_SPLITS runs of pages. Up to 16 pages they have two each, so that one lane alone keeps more multiprocessors busy; above, four:
+// a run costs its block something beside its bytes, and eight lanes have blocks enough.
 static __device__ __forceinline__ uint32_t split_pages(uint32_t num_pages) {
-  const uint32_t pages = (num_pages + MAX_SPLITS - 1) / MAX_SPLITS, least = num_pages > 28 ? 4 : 2;
+  const uint32_t pages = (num_pages + MAX_SPLITS - 1) / MAX_SPLITS, least = num_pages > 16 ? 4 : 2;
   return pages < least ? least : pages;
 }
 static __device__ __forceinline__ uint32_t num_splits_of(uint32_t position) {
@@ -42,14 +39,6 @@ struct RoundShared {
     size_bytes = barriers + (2 * MAX_SLOTS + 10) * 8;
   }
 };
-
-// turn_shift: a block's steps from item to item share no factor with any number of splits. Where they do, a block has the same split of
-// every lane, and some blocks have all of the last ones, which wait for the row's own K and V.
-inline uint32_t turn_shift_of(uint32_t num_blocks) {
-  uint32_t shift = 0;
-  while (std::gcd(num_blocks + shift, 2u * 3 * 5 * 7 * 11 * 13) != 1) shift++;
-  return shift;
-}
 
 // A lane of the round.
 struct RoundRow {

@@ -62,9 +62,8 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
     barriers_made();
 #endif
   }
-  // The block's item of this turn; without heads behind the last one.
-  const auto item_at = [&](uint32_t turn) {
-    const uint32_t index = turn * gridDim.x + (blockIdx.x + turn * args.turn_shift) % gridDim.x;
+  // The block's item of this index in the launch; without heads behind the last one.
+  const auto item_at = [&](uint32_t index) {
     RoundItem item{};
     for (item.row = 0; item.row < args.num_rows; item.row++) {
       const RoundRow &row = rows[item.row];
@@ -103,13 +102,13 @@ static __global__ void __maxnreg__(112) round_kernel(const __grid_constant__ Rou
                             num_splits,       stop_item - own_items, stop_item};
     __syncwarp();
     // The block's first items at once, one by each lane: one by one they cost half a microsecond each.
-    found[lane] = item_at(lane);
+    found[lane] = item_at(blockIdx.x + lane * gridDim.x);
   }
   __syncthreads();
 
   // False behind the last item. All lanes call.
   const auto item_of = [&](uint32_t number, RoundItem &item) {
-    item = number < NUM_FOUND ? found[number] : item_at(number);
+    item = number < NUM_FOUND ? found[number] : item_at(blockIdx.x + number * gridDim.x);
     return item.num_heads > 0;
   };
   RoundItem item;
