@@ -273,3 +273,17 @@ def test_a_task_is_not_run_with_a_limit_that_is_no_number(page: Page) -> None:
     expect(again).to_be_disabled()
     expect(again).to_have_attribute("title", "Temperature: Not a number")
     expect(page.locator("#run-again")).to_be_disabled()
+
+
+def test_what_was_typed_and_run_while_the_draft_was_read_does_not_come_back(page: Page) -> None:
+    expect(page.locator("#run")).to_be_visible()
+    prompt = page.evaluate(
+        """async () => {
+          const { shelf } = await import("/ui/state/agents.js");
+          await shelf.type("A task");
+          const read = shelf.start();
+          await Promise.all([shelf.type(""), read]);
+          return shelf.open.value.prompt.value;
+        }"""
+    )
+    assert prompt == ""

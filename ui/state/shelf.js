@@ -101,8 +101,11 @@ export class Shelf {
 
   /** @param {Series} series */
   async #fill(series) {
+    // What is typed or run meanwhile is not a draft from before.
+    const before = series.prompt.value;
+    if (before !== series.asked) return;
     const draft = (await keeping(() => drafts.read(this.#draftOf(series)))) ?? "";
-    if (draft && series.prompt.value === series.asked) series.prompt.value = draft;
+    if (draft && series.prompt.value === before) series.prompt.value = draft;
   }
 
   /** What is not kept as a run yet has one draft for all. @param {Series} series */
