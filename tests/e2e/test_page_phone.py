@@ -86,3 +86,11 @@ def test_the_model_in_the_bar_is_as_high_as_a_finger_in_each_view(page: Page) ->
         expect(page.locator("#view h1")).to_have_text("New chat" if view == "chat" else view.capitalize())
         box = page.locator("#model").bounding_box()
         assert box is not None and box["height"] >= 44, view
+
+
+def test_what_the_bar_has_no_place_for_is_written_as_large_as_any_menu(page: Page) -> None:
+    page.tap(".rail .more")
+    menu = page.locator("#more-menu")
+    expect(menu.get_by_role("menuitem").first).to_have_text("Agents")
+    size = "(each) => getComputedStyle(each).fontSize"
+    assert menu.get_by_role("menuitem").first.evaluate(size) == menu.evaluate(size) == "13px"
