@@ -44,6 +44,7 @@ setTimeout(async () => {
       import("./chat/panel.js"),
       import("./chat/found.js"),
       import("./chat/mark.js"),
+      import("./shell/clear-chats.js"),
       import("./shell/palette.js"),
       import("./shell/incoming.js"),
       import("./shell/toast.js"),

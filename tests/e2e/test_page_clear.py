@@ -1,10 +1,12 @@
 """All chats go at once for whoever writes how many those are, and come back as one."""
 
+import signal
+
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.playground import CHROMIUM, answered, ask, grown, open_page
+from tests.e2e.playground import CHROMIUM, Start, answered, ask, grown, open_own, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -85,3 +87,20 @@ def test_what_is_deleted_so_is_gone_from_the_store(context: BrowserContext, stor
       return Promise.all(["conversations", "turns", "drafts"].map(async (name) => (await inRange(name)).length));
     }"""
     assert page.evaluate(kept) == [0, 0, 0]
+
+
+def test_chats_are_deleted_without_a_server_too(context: BrowserContext, start_server: Start) -> None:
+    server, page = open_own(context, start_server)
+    chats(page, "One", "Two")
+    page.wait_for_function("() => performance.getEntriesByName('whole').length")
+    server.stop(signal.SIGKILL)
+    page.locator(".list li").first.hover()
+    page.locator(".list li .drop").first.click()
+    expect(page.locator(".list li")).to_have_count(1)
+    open_dialog(page)
+    page.fill("#clear-number", "1")
+    page.click("#clear-chats")
+    expect(page.locator(".list li")).to_have_count(0)
+    page.click("#undo")
+    expect(page.locator(".list li")).to_have_count(1)
+    context.close()
