@@ -2,12 +2,14 @@
 
 import { useEffect, useState } from "../vendor/hooks.js";
 import { effect } from "../vendor/signals-core.js";
-import { isReplaced, watch } from "../state/server.js";
+import { isOutdated, watch } from "../state/server.js";
 import { isConnected } from "../state/session.js";
 import { html } from "./html.js";
 
 /** @typedef {import("../vendor/preact.js").ComponentType<any>} Part */
 
+/** Why a part does not come that only another version has. */
+export const OUTDATED = "The server was replaced by another version";
 /** A server that is away for a moment is asked again. */
 const PAUSES_MS = [500, 1500, 4000];
 
@@ -37,7 +39,7 @@ export async function patient(load) {
       // That the server is away shows at the next request for its state, which else may be long in coming.
       if (isConnected.value) watch();
       // Another version has not the files of this one.
-      if (isReplaced.value) throw new Error("Reload the page: the server was replaced by another version");
+      if (isOutdated.value) throw new Error(OUTDATED);
       if (!isConnected.value) await whenConnected();
       else if (numTries >= PAUSES_MS.length) throw error;
       else await new Promise((resolve) => setTimeout(resolve, PAUSES_MS[numTries]));

@@ -2,6 +2,7 @@
 
 import { Component } from "../vendor/preact.js";
 import { html } from "../parts/html.js";
+import { OUTDATED } from "../parts/later.js";
 
 export class Fence extends Component {
   state = { failure: "", said: "" };
@@ -14,6 +15,13 @@ export class Fence extends Component {
   render() {
     const { failure, said } = this.state;
     if (!failure) return this.props.children;
+    if (failure.startsWith(OUTDATED)) {
+      return html`<div class="failed-part" role="alert">
+        <h2>${OUTDATED}</h2>
+        <p>This part of the page comes with it. What is written is kept.</p>
+        <div class="actions"><button type="button" class="button main" onClick=${() => location.reload()}>Reload the page</button></div>
+      </div>`;
+    }
     const take = async () => {
       const { copy } = await import("../parts/copy.js");
       this.setState({ said: (await copy(failure)) ? "Copied" : "No access" });

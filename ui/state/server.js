@@ -20,6 +20,8 @@ export const failure = signal("");
 export const course = signal(/** @type {import("../api/models.js").Course} */ ({}));
 /** Whether another server than the one that this page came from answers now. */
 export const isReplaced = signal(false);
+/** Whether that is so, whatever a person was told of it: it has not the files of this page. */
+export const isOutdated = signal(false);
 /** When the next attempt comes while there is no server, in ms since 1970. */
 export const nextTryAt = signal(0);
 export const loaded = computed(() => models.value.find((model) => model.loaded) ?? null);
@@ -38,7 +40,8 @@ export const fields = signal(/** @type {Map<string, import("../api/openapi.js").
 
 /** @type {AbortController | null} */
 let watching = null;
-/** Of the server that this page came from. */
+/** Of the server that this page came from, and of the last one that answered. */
+let ownBuild = "";
 let build = "";
 
 // --- Lifecycle
@@ -133,6 +136,8 @@ async function ask(aborted) {
     canChoose.value = answer.can_choose;
     if (answer.build && answer.build !== build) isReplaced.value = build !== "";
     build = answer.build || build;
+    ownBuild ||= build;
+    isOutdated.value = build !== ownBuild;
     if (!fields.value.size) fields.value = await (await import("../api/openapi.js")).readFields();
   } catch (error) {
     if (isAbort(error)) return;
