@@ -79,3 +79,29 @@ def test_whoever_goes_on_at_once_is_not_led_back(page: Page) -> None:
         return places; }"""
     )
     assert led == ["#/monitor"] * 12
+
+
+def test_an_empty_chat_keeps_its_settings_with_its_draft(page: Page) -> None:
+    ask(page, "Say exactly: One.")
+    answered(page)
+    page.click("#new-chat")
+    expect(page.locator("#suggestions")).to_be_visible()
+    page.fill("#system", "Be short.")
+    page.fill("#set-temperature", "0.4")
+    page.fill("#prompt", "half a thought")
+    page.click(".list li a")
+    expect(page.locator("#system")).to_have_value("")
+    page.click("#new-chat")
+    for _ in range(2):
+        expect(page.locator("#system")).to_have_value("Be short.")
+        expect(page.locator("#set-temperature")).to_have_value("0.4")
+        expect(page.locator("#prompt")).to_have_value("half a thought")
+        page.reload()
+    # The next empty one has none of it.
+    ask(page, "Say exactly: Two.")
+    answered(page)
+    expect(page.locator("#system")).to_have_value("Be short.")
+    page.click("#new-chat")
+    expect(page.locator("#suggestions")).to_be_visible()
+    expect(page.locator("#system")).to_have_value("")
+    expect(page.locator("#set-temperature")).to_have_value("")

@@ -5,7 +5,7 @@ import { whenCleared } from "../store/database.js";
 import { hear, tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
 import { batch, signal } from "../vendor/signals-core.js";
-import { blank, readPlace, revive, unblank, unkept } from "./place.js";
+import { blank, keepBlank, readPlace, revive, unblank, unkept } from "./place.js";
 import { runIn, running, stopOf } from "./running.js";
 import { keeping, storageProblem } from "./session.js";
 import { deepest, head, path, siblingsOf, turns } from "./tree.js";
@@ -91,7 +91,7 @@ export async function change(changes, conversation = open.value) {
   if (changed.id === open.value.id) open.value = changed;
   // One that nothing was said in is not kept yet; an older one is kept without being in the list.
   const isKept = list.value.some((each) => each.id === changed.id) || (await keeping(() => conversations.read(changed.id)));
-  if (!isKept) return;
+  if (!isKept) return keepBlank(changed);
   list.value = list.value.map((each) => (each.id === changed.id ? changed : each));
   await keeping(() => conversations.save(changed));
   tell({ kind: "chat", chat: changed });

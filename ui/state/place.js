@@ -16,6 +16,7 @@ import { hold, OLD_MS, waiting } from "./waiting.js";
 
 const TITLE_LENGTH = 60;
 const BLANK = "ignis.blank";
+const SET = "ignis.blank.settings";
 /** Chats that were shown while the browser keeps nothing: they last as long as the page. @type {Map<string, Place>} */
 export const unkept = new Map();
 
@@ -25,16 +26,21 @@ export const unkept = new Map();
 export async function readPlace(id) {
   return unkept.get(id) ?? keeping(async () => {
     const [conversation, records] = await Promise.all([conversations.read(id), stored.readAll(id)]);
-    if (!conversation) return undefined;
-    const found = new Map(rooted(records.filter((record) => record.state !== "WAITING")).map((record) => [record.id, revive(record)]));
-    const kept = records.filter((record) => record.state === "WAITING");
-    // Old ones that this page did not know of are asked about before they go.
-    const isKnown = waiting.value.some((record) => record.conversation === id);
-    if (!isKnown && kept.some((record) => record.created < Date.now() - OLD_MS)) hold(id);
-    waiting.value = [...waiting.value.filter((record) => record.conversation !== id), ...kept];
-    const last = found.has(conversation.head ?? "") ? conversation.head : ([...found.keys()].at(-1) ?? null);
-    return { conversation, turns: found, head: last && deepest(found, last) };
+    return conversation && placeFrom(conversation, records);
   });
+}
+
+/** @param {Conversation} conversation @param {TurnRecord[]} records all of it @returns {Place} */
+export function placeFrom(conversation, records) {
+  const { id } = conversation;
+  const found = new Map(rooted(records.filter((record) => record.state !== "WAITING")).map((record) => [record.id, revive(record)]));
+  const kept = records.filter((record) => record.state === "WAITING");
+  // Old ones that this page did not know of are asked about before they go.
+  const isKnown = waiting.value.some((record) => record.conversation === id);
+  if (!isKnown && kept.some((record) => record.created < Date.now() - OLD_MS)) hold(id);
+  waiting.value = [...waiting.value.filter((record) => record.conversation !== id), ...kept];
+  const last = found.has(conversation.head ?? "") ? conversation.head : ([...found.keys()].at(-1) ?? null);
+  return { conversation, turns: found, head: last && deepest(found, last) };
 }
 
 /** A turn as it was kept. One that streams, streams into another tab, or its page died. @param {TurnRecord} record */
@@ -55,12 +61,17 @@ export function revive(record) {
 export function blank() {
   const id = keptWord("sessionStorage", BLANK) ?? newId();
   keepWord("sessionStorage", BLANK, id);
-  return { id, title: "", head: null, settings: {}, created: Date.now(), updated: 0, preview: "", v: 1 };
+  return { id, title: "", head: null, settings: JSON.parse(keptWord("sessionStorage", SET) ?? "{}"), created: Date.now(), updated: 0, preview: "", v: 1 };
+}
+
+/** What that one is set to goes with its draft: both outlive that another chat is opened. @param {Conversation} chat */
+export function keepBlank({ id, settings }) {
+  if (id === keptWord("sessionStorage", BLANK)) keepWord("sessionStorage", SET, JSON.stringify(settings));
 }
 
 /** That one is not empty any more. @param {string} id */
 export function unblank(id) {
-  if (id === keptWord("sessionStorage", BLANK)) keepWord("sessionStorage", BLANK, null);
+  if (id === keptWord("sessionStorage", BLANK)) for (const word of [BLANK, SET]) keepWord("sessionStorage", word, null);
 }
 
 /** @param {string} text */
