@@ -95,3 +95,31 @@ def test_the_open_chat_outlives_that_the_browser_clears_its_data(context: Browse
     expect(page.locator(".banner")).to_have_count(0)
     page.reload()
     assert answered(page, 2) == ["Two.", "Three."]
+
+
+@pytest.mark.parametrize("is_full_before", [True, False])
+def test_a_chat_that_is_deleted_and_finds_no_room_any_more_is_back_all_the_same(
+    context: BrowserContext, story_server: Server, is_full_before: bool
+) -> None:
+    page = open_page(context, story_server.port)
+    fill = "IDBObjectStore.prototype.put = () => { throw new DOMException('full', 'QuotaExceededError'); }"
+    if is_full_before:
+        page.evaluate(f"() => {{ {fill}; }}")
+    ask(page, "Say exactly: One.")
+    assert answered(page) == ["One."]
+    page.locator(".list li").hover()
+    page.click(".list li .drop")
+    expect(page.locator(".turn")).to_have_count(0)
+    page.evaluate(f"() => {{ {fill}; }}")
+    page.click("#undo")
+    page.click(".list li a")
+    assert answered(page) == ["One."]
+    expect(page.locator(".banner")).to_contain_text("no room left")
+    # What is said next goes on from it.
+    ask(page, "Say exactly: Two.")
+    assert answered(page, 2) == ["One.", "Two."]
+    # It is there as long as the page is.
+    page.click("#new-chat")
+    expect(page.locator(".turn")).to_have_count(0)
+    page.click(".list li a")
+    assert answered(page, 2) == ["One.", "Two."]

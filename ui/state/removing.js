@@ -5,10 +5,12 @@ import * as drafts from "../store/drafts.js";
 import { tell } from "../store/tabs.js";
 import { readConversations } from "../store/transfer.js";
 import * as stored from "../store/turns.js";
-import { change, enlist, forget, join, list, more, open, take, without } from "./chats.js";
-import { keeping } from "./session.js";
+import { change, enlist, forget, here, join, list, more, open, take, without } from "./chats.js";
+import { placeFrom, unkept } from "./place.js";
+import { keeping, storageProblem } from "./session.js";
 import { below, head, turns } from "./tree.js";
 import { isRunningState } from "./turn.js";
+import { waiting } from "./waiting.js";
 
 /** @typedef {import("../store/conversations.js").Conversation} Conversation */
 /** @typedef {import("./turn.js").Turn} Turn */
@@ -18,10 +20,11 @@ import { isRunningState } from "./turn.js";
 /** Removes it with its turns, its drafts and the files beside them. Returns what brings it back. @param {string} id */
 export async function remove(id) {
   const gone = list.value.find((each) => each.id === id) ?? (await keeping(() => conversations.read(id)));
+  const shown = shownOf([id]);
   forget(id);
   tell({ kind: "gone", chat: id });
   if (!gone) return async () => {};
-  const back = await takeAway([gone]);
+  const back = await takeAway([gone], shown);
   return async () => {
     await back();
     enlist(gone);
@@ -41,8 +44,9 @@ export async function removeAll(chats) {
     take({ kind: "many", messages });
     tell({ kind: "many", messages });
   };
+  const shown = shownOf(chats.map(({ id }) => id));
   inform(chats.map(({ id }) => ({ kind: "gone", chat: id })));
-  const back = await takeAway(chats);
+  const back = await takeAway(chats, shown);
   await more();
   return async () => {
     await back();
@@ -74,10 +78,17 @@ export async function removeTurn(turn) {
 
 // --- Internal
 
-/** Out of the store. Returns what puts them back into it. @param {Conversation[]} chats */
-async function takeAway(chats) {
+/** While the browser keeps nothing, what is on the screen of those chats is all that there is of them. @param {string[]} ids @returns {Map<string, stored.TurnRecord[]>} */
+function shownOf(ids) {
+  const places = storageProblem.value ? ids.flatMap((id) => (id === open.value.id ? here() : unkept.get(id)) ?? []) : [];
+  const waitingIn = (/** @type {string} */ id) => waiting.value.filter((record) => record.conversation === id);
+  return new Map(places.map(({ conversation: { id }, turns }) => pair(id, [...[...turns.values()].map(({ record }) => record), ...waitingIn(id)])));
+}
+
+/** Out of the store. Returns what puts them back into it. @param {Conversation[]} chats @param {Map<string, stored.TurnRecord[]>} shown */
+async function takeAway(chats, shown) {
   const isRunning = (/** @type {stored.TurnRecord} */ { state }) => isRunningState(state);
-  const turnsOf = new Map(await Promise.all(chats.map(async ({ id }) => pair(id, (await keeping(() => stored.readWhole(id, isRunning))) ?? []))));
+  const turnsOf = new Map(await Promise.all(chats.map(async ({ id }) => pair(id, shown.get(id) ?? (await keeping(() => stored.readWhole(id, isRunning))) ?? []))));
   const files = await Promise.all(chats.map(async ({ id }) => (await keeping(() => drafts.readFiles(id))) ?? []));
   const idsOf = (/** @type {Conversation} */ { id }) => (turnsOf.get(id) ?? []).map((record) => record.id);
   const begun = await keeping(() => drafts.readAll(chats.flatMap((chat) => [chat.id, ...idsOf(chat)])));
@@ -88,8 +99,14 @@ async function takeAway(chats) {
     if (all.length) await keeping(() => drafts.saveFiles(all));
     // What was stopped for it ended by itself, and says so.
     const ended = (/** @type {stored.TurnRecord} */ record) => (isRunning(record) ? { ...record, state: "CUT" } : record);
-    await Promise.all(chats.map((chat) => keeping(() => stored.saveAll((turnsOf.get(chat.id) ?? []).map(ended), chat))));
+    await Promise.all(chats.map((chat) => putBack(chat, (turnsOf.get(chat.id) ?? []).map(ended))));
   };
+}
+
+/** Where there is no room for it any more, it lasts as long as the page. @param {Conversation} chat @param {stored.TurnRecord[]} records */
+async function putBack(chat, records) {
+  const isKept = await keeping(async () => (await stored.saveAll(records, chat), true));
+  if (!isKept) unkept.set(chat.id, placeFrom(chat, records));
 }
 
 /** @template T @param {string} id @param {T} value @returns {[string, T]} */
