@@ -96,3 +96,13 @@ def test_the_palette_calls_a_button_by_its_words(page: Page) -> None:
     page.keyboard.press("Control+k")
     page.fill("#palette", "settings")
     expect(page.get_by_role("option", name="Settings in this view", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize(("kept", "shown"), [(1e9, "130%"), (-5, "90%"), ("wide", ""), (110, "110%")])
+def test_a_size_of_text_that_no_page_offers_is_none(page: Page, kept: Any, shown: str) -> None:
+    page.evaluate("(size) => localStorage.setItem('ignis.look', JSON.stringify({ textSize: size }))", kept)
+    page.reload()
+    expect(page.locator("#prompt")).to_be_visible()
+    assert page.evaluate("document.documentElement.style.fontSize") == shown
+    size = page.evaluate("async () => (await import('/ui/state/session.js')).look.value.textSize")
+    assert f"{size}%" == (shown or "100%")

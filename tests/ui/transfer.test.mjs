@@ -86,6 +86,15 @@ test("files that no page wrote are refused, and say where", () => {
   for (const [text, words] of Object.entries(cases)) assert.throws(() => read(text), (error) => error instanceof Refused && words.test(error.message), text.slice(0, 200));
 });
 
+test("what is longer than any server or person writes it is refused, and says where", () => {
+  for (const name of ["model", "effort", "format", "toolChoice"]) {
+    const text = file({ conversations: [chat({ settings: { [name]: "a".repeat(200_000) } })] });
+    const words = new RegExp(`^conversations\\[0\\]\\.settings\\.${name} should be text of at most \\d+ letters, and is "a{10}`);
+    assert.throws(() => read(text), (error) => error instanceof Refused && words.test(error.message) && error.message.length < 200);
+  }
+  assert.equal(read(file({ conversations: [chat({ settings: { system: "a".repeat(200_000) } })] })).conversations[0].settings.system.length, 200_000);
+});
+
 test("fields that the page does not know stay outside", () => {
   const hostile = file({
     conversations: [{ ...chat(), extra: 1, settings: { sampling: { temperature: 1, messages: [], model: "x" }, other: 2 } }],

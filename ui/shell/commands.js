@@ -9,10 +9,9 @@ import { presets, take } from "../state/presets.js";
 import { pinModel, pinnedModel } from "../state/respondent.js";
 import { titles } from "../state/search.js";
 import { change, fields, loaded, models, reload, unload } from "../state/server.js";
-import { dialog, hasKey, isKeyWanted, look, panelTab, route, setLook, showBeside, useKey } from "../state/session.js";
+import { dialog, hasKey, isKeyWanted, look, panelTab, route, setLook, showBeside, TEXT, useKey } from "../state/session.js";
 import { exportAll } from "../state/transfer.js";
 import { chooseChats } from "./choose-chats.js";
-import { MAX_TEXT, MIN_TEXT } from "./key-sheet.js";
 import { focusOn, present, searchChats, startNew } from "./keys.js";
 
 /** @typedef {import("../state/actions.js").Action} Action */
@@ -80,8 +79,8 @@ function own() {
     { label: "Theme: the system’s", act: () => setLook({ theme: "auto" }) },
     { label: "Density: comfortable", act: () => setLook({ density: "comfortable" }) },
     { label: "Density: compact", act: () => setLook({ density: "compact" }) },
-    { label: "Text: larger", about: `${textSize} %`, act: () => setLook({ textSize: Math.min(MAX_TEXT, textSize + STEP_TEXT) }) },
-    { label: "Text: smaller", about: `${textSize} %`, act: () => setLook({ textSize: Math.max(MIN_TEXT, textSize - STEP_TEXT) }) },
+    { label: "Text: larger", about: `${textSize} %`, act: () => setLook({ textSize: Math.min(TEXT.most, textSize + STEP_TEXT) }) },
+    { label: "Text: smaller", about: `${textSize} %`, act: () => setLook({ textSize: Math.max(TEXT.least, textSize - STEP_TEXT) }) },
     { label: `Single letters: ${hasLetters ? "off" : "on"}`, words: "keys", act: () => setLook({ hasLetters: !hasLetters }) },
     ...presets.value.map(({ id, name }) => ({ label: `Preset: ${name}`, about: "for the open chat", act: () => take(id) })),
     { label: "Export all chats as JSON", act: exportAll },

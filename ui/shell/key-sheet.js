@@ -4,10 +4,7 @@ import { Dialog } from "../parts/dialog.js";
 import { html } from "../parts/html.js";
 import { Segments } from "../parts/segments.js";
 import { CONTROL } from "../parts/sending.js";
-import { dialog, look, setLook } from "../state/session.js";
-
-export const MIN_TEXT = 90;
-export const MAX_TEXT = 130;
+import { dialog, look, setLook, TEXT } from "../state/session.js";
 
 /** @type {[string, [string[], string][]][]} keys side by side are pressed together; "or" and "…" stand between keys */
 const GROUPS = [
@@ -60,8 +57,8 @@ export function KeySheet() {
       <label class="check"><input type="checkbox" id="letters" checked=${hasLetters} onChange=${(/** @type {any} */ event) => setLook({ hasLetters: event.target.checked })} />Single letters and signs act</label>
       <${Segments} name="theme" label="Theme" options=${[["auto", "System’s"], ["light", "Light"], ["dark", "Dark"]]} value=${theme} onPick=${(/** @type {string} */ picked) => setLook({ theme: picked })} />
       <${Segments} name="density" label="Density" options=${[["comfortable", "Comfortable"], ["compact", "Compact"]]} value=${density} onPick=${(/** @type {string} */ picked) => setLook({ density: picked })} />
-      <label class="text-size">Text ${textSize} %<input class="range" type="range" id="text-size" min=${MIN_TEXT} max=${MAX_TEXT} step="5" value=${textSize}
-        style=${{ "--share": `${(100 * (textSize - MIN_TEXT)) / (MAX_TEXT - MIN_TEXT)}%` }} onInput=${(/** @type {any} */ event) => setLook({ textSize: event.target.valueAsNumber })} /></label>
+      <label class="text-size">Text ${textSize} %<input class="range" type="range" id="text-size" min=${TEXT.least} max=${TEXT.most} step="5" value=${textSize}
+        style=${{ "--share": `${(100 * (textSize - TEXT.least)) / (TEXT.most - TEXT.least)}%` }} onInput=${(/** @type {any} */ event) => setLook({ textSize: event.target.valueAsNumber })} /></label>
     </div>
     <div class="key-groups">
       ${GROUPS.map(

@@ -21,6 +21,7 @@ const UNSENDABLE = /[^\x20-\x7e\xa0-\xff]/u;
 
 /** @typedef {{view: string, path: string[]}} Route */
 
+export const TEXT = { least: 90, most: 130 };
 const defaults = { theme: "auto", density: "comfortable", textSize: 100, hasLetters: true, isPanelOpen: true, isListOpen: true };
 /** What stands beside a chat: where the page is narrower, it lies over it. */
 const BESIDE = /** @type {const} */ ({ list: { narrow: "(max-width: 69.99rem)", flag: "isListOpen" }, panel: { narrow: "(max-width: 79.99rem)", flag: "isPanelOpen" } });
@@ -187,10 +188,10 @@ function wear(changes) {
   document.documentElement.style.fontSize = look.value.textSize === 100 ? "" : `${look.value.textSize}%`;
 }
 
-/** @returns {Partial<typeof defaults>} */
 function storedLook() {
   try {
-    return JSON.parse(localStorage.getItem(LOOK) ?? "{}");
+    const { textSize, ...kept } = JSON.parse(localStorage.getItem(LOOK) ?? "{}");
+    return { ...kept, textSize: Math.min(TEXT.most, Math.max(TEXT.least, textSize)) || defaults.textSize };
   } catch {
     // What an older page left is no reason not to start.
     return {};

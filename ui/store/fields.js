@@ -20,9 +20,10 @@ export class Fields {
     return Object.hasOwn(this.value, name) && this.value[name] !== undefined;
   }
 
-  /** @param {string} name @param {string} [fallback] where it is not there at all */
-  text(name, fallback) {
+  /** @param {string} name @param {string} [fallback] where it is not there at all @param {number} [most] letters */
+  text(name, fallback, most = Infinity) {
     const value = this.has(name) ? this.value[name] : fallback;
+    if (value?.length > most) this.#refuse(name, `text of at most ${most} letters`);
     return typeof value === "string" ? value : this.#refuse(name, "text");
   }
 

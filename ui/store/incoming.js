@@ -89,7 +89,8 @@ function conversationOf(fields, parameters) {
 function settingsOf(fields, parameters) {
   /** @type {Record<string, any>} */
   const settings = {};
-  for (const name of ["model", "system", "effort", "format", "schema", "tools", "toolChoice"]) if (fields.has(name)) settings[name] = fields.text(name);
+  const most = { model: MAX_NAME, effort: MAX_WORD, format: MAX_WORD, toolChoice: MAX_WORD, system: Infinity, schema: Infinity, tools: Infinity };
+  for (const [name, length] of Object.entries(most)) if (fields.has(name)) settings[name] = fields.text(name, undefined, length);
   for (const name of ["logprobs", "ownTools"]) if (fields.has(name)) settings[name] = fields.flag(name);
   const sampling = Object.entries(fields.inner("sampling").value).filter(([name, value]) => parameters.has(name) && isValue(value));
   if (sampling.length) settings.sampling = Object.fromEntries(sampling);
