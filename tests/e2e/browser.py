@@ -35,6 +35,15 @@ SHIFTS = """() => {
 # Of each shift, how much it was and what has moved.
 SHIFTED = "window.shifts.map(({ value, nodes }) => [value, nodes.map((node) => node?.outerHTML ?? node?.data ?? null)])"
 
+# Waits until the chat is where a wheel or what was measured has moved it: that is done some frames later.
+SETTLED = """async () => {
+  const scroller = document.querySelector(".transcript");
+  for (let calm = 0, last = 0; calm < 10; calm = scroller.scrollTop === last ? calm + 1 : 0) {
+    last = scroller.scrollTop;
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+  }
+}"""
+
 
 # Seeds that are the same in each run: else the model now and then writes what a test did not think of, such as an
 # answer that ends by itself. A tab counts in its name, which outlives a reload.

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.bench.bench_page import QUIET, SCROLL
 from tests.bench.long_chat import KEEP, long_text
-from tests.e2e.browser import CHROMIUM, opened_page
+from tests.e2e.browser import CHROMIUM, SETTLED, opened_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -20,13 +20,6 @@ BUILT = """async () => {
 LEFT = """() => {
   const { scrollHeight, scrollTop, clientHeight } = document.querySelector(".transcript");
   return scrollHeight - scrollTop - clientHeight;
-}"""
-SETTLED = """async () => {
-  const scroller = document.querySelector(".transcript");
-  for (let calm = 0, last = 0; calm < 10; calm = scroller.scrollTop === last ? calm + 1 : 0) {
-    last = scroller.scrollTop;
-    await new Promise((resolve) => requestAnimationFrame(resolve));
-  }
 }"""
 
 
