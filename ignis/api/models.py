@@ -29,6 +29,7 @@ from ignis.api.serving import Serving
 from ignis.downloads import Downloads
 from ignis.engine.lifecycle import LoadedModel, ModelFacts, ModelStatus
 from ignis.engine.load import LoadStatus
+from ignis.engine.survey import Survey
 from ignis.engine.switching import Switch, SwitchPhase, SwitchWatch
 from ignis.exchange import Exchange
 from ignis.models.local import LocalModel, measured
@@ -37,6 +38,8 @@ from ignis.version import VERSION
 PREFIX = "/v1/models/"
 _PROGRESS_INTERVAL_S = 0.25
 _ACCEPTED = 202
+_SURVEY_S = 0.5
+"""Of one answer, for the headers of models that were never loaded. What is not read by then is left to the next."""
 
 
 class Models:
@@ -53,6 +56,7 @@ class Models:
         self._orders = orders
         self._page = page
         self._build: str | None = None
+        self._survey = Survey()
         self._max_body_bytes = max_body_bytes
 
     async def list(self, exchange: Exchange) -> None:
@@ -89,8 +93,16 @@ class Models:
         await exchange.respond(200, msgspec.json.encode(entry))
 
     def _find(self, name: str) -> LocalModel:
-        (found,) = measured([self._serving.keeper.models.find(name)])
+        (found,) = self._surveyed(measured([self._serving.keeper.models.find(name)]))
         return found
+
+    def _there(self) -> Sequence[LocalModel]:
+        return self._surveyed(self._serving.keeper.models.there())
+
+    def _surveyed(self, locals_: Sequence[LocalModel]) -> Sequence[LocalModel]:
+        course = self._serving.keeper.course
+        self._survey.read((local for local in locals_ if course.last_load(local) is None), _SURVEY_S)
+        return locals_
 
     async def switch(self, exchange: Exchange) -> None:
         read = await read_body(exchange, self._max_body_bytes, SwitchRequest)
@@ -159,7 +171,7 @@ class Models:
         return self._build
 
     async def _entries(self) -> Sequence[ModelEntry]:
-        locals_ = await trio.to_thread.run_sync(self._serving.keeper.models.there, abandon_on_cancel=True)
+        locals_ = await trio.to_thread.run_sync(self._there, abandon_on_cancel=True)
         model, home = self._serving.model, self._serving.keeper.course.home
         if model is not None:
             others = [await self._entry(local) for local in locals_ if local.name != model.name]
@@ -185,10 +197,19 @@ class Models:
             created_at=_utc(modified_unix_s),
         )
         last = course.last_load(local)
-        if last is None:
+        facts = self._survey.known(local) if last is None else last.facts
+        if facts is None:
             return entry
-        facts = replace(last.facts, max_context=self._serving.keeper.context_of(last.facts))
-        return await self._with_facts(entry, facts, last.seconds)
+        facts = replace(facts, max_context=self._serving.keeper.context_of(facts))
+        if last is not None:
+            return await self._with_facts(entry, facts, last.seconds)
+        return msgspec.structs.replace(
+            entry,
+            format=facts.format,
+            max_model_len=facts.max_context,
+            num_parameters=facts.num_parameters,
+            defaults=await self._orders.defaults(facts),
+        )
 
     async def _loaded_entry(self, model: LoadedModel) -> ModelEntry:
         opened = self._serving.keeper.course.opened

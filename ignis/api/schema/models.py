@@ -44,7 +44,8 @@ class ModelEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
             int,
             msgspec.Meta(
                 description="Tokens of one request, prompt and answer together. This and what "
-                "follows is of its last load; left out where this server has not loaded it yet."
+                "follows is of its last load. Where this server has not loaded it yet, its files tell this, "
+                "`num_parameters` and `defaults`, and the rest is left out."
             ),
         ]
         | msgspec.UnsetType

@@ -21,6 +21,7 @@ from ignis.engine.switching import SwitchOutcome, SwitchPhase, SwitchWatch
 from ignis.errors import SwitchFailedError
 from ignis.models.base import Architecture
 from ignis.models.local import LocalModel
+from tests.e2e.small_folder import write_small_folder
 from tests.fakes.engine import TEMPLATE, byte_model
 from tests.fakes.exchange import FakeExchange
 from tests.settings import engine_settings
@@ -410,3 +411,22 @@ async def test_whoever_has_one_model_unloaded_has_no_other_unloaded(
     assert (answer.status, course.asked is not None) == (status, is_asked)
     if status < 400:
         assert answer.json() == {"status": "unloading" if is_asked else "unloaded"}
+
+
+async def test_a_model_that_was_never_loaded_tells_what_its_files_say(tmp_path: Path) -> None:
+    path = tmp_path / "owner" / "other"
+    write_small_folder(path)
+    (path / "generation_config.json").write_text('{"temperature": 0.3, "top_p": 0.7}')
+    rig = Rig(folder=tmp_path, config=load_config(["--llama-sampling-top-p", "0.5"], {}, tmp_path))
+    rig.keeper.ask_reload(LoadSettings(engine_settings(max_context=100)))
+    listed = (await rig.answer("GET", "/v1/models")).json()["data"][1]
+    assert (listed["id"], listed["loaded"], listed["max_model_len"]) == ("other", False, 100)
+    defaults = listed["defaults"]
+    assert (defaults["temperature"], defaults["top_p"], defaults["max_completion_tokens"]) == (0.3, 0.5, 100)
+    assert listed["num_parameters"] > 0 and listed["format"] == "safetensors F32"
+    assert not {"device", "load_seconds", "capabilities"} & listed.keys()
+    assert (await rig.answer("GET", "/v1/models/other")).json() == listed
+    # It is another one by now, and one that nobody serves.
+    (path / "config.json").write_text("{}")
+    os.utime(path, (1, 1))
+    assert "defaults" not in (await rig.answer("GET", "/v1/models/other")).json()
