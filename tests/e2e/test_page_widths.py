@@ -266,6 +266,16 @@ def test_a_task_on_a_narrow_page_has_its_state_and_its_buttons_on_one_line_and_o
     assert number["x"] == pytest.approx(tag["x"], abs=1)
 
 
+def test_the_sheet_of_keys_can_be_closed_by_a_press_without_scrolling(page: Page) -> None:
+    page.locator("#prompt").blur()
+    page.keyboard.press("?")
+    close = page.locator("dialog.keys .actions button")
+    expect(close).to_be_visible()
+    for width in (1440, 768, 390):
+        size(page, width, 800)
+        expect(close).to_be_in_viewport(ratio=1)
+
+
 def test_the_server_has_all_of_a_large_window_and_four_models_in_a_usual_one(page: Page) -> None:
     go_to(page, "server")
     expect(page.locator(".models tbody tr").first).to_be_visible()
