@@ -391,6 +391,7 @@ FAMILIES: dict[str, Family] = {
             "not_implemented",
             "http_version_not_supported",
             "connections_full",
+            "server_draining",
         ),
     ),
     "ignis_http_connections": Family(

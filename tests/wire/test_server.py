@@ -15,6 +15,7 @@ import trio.testing
 
 from ignis.errors import ConfigError
 from ignis.log import LogFormat, open_log
+from ignis.metrics import Metrics
 from ignis.server.binding import Listen
 from ignis.server.limits import ServerLimits
 from ignis.server.listener import Server
@@ -80,7 +81,13 @@ async def running(
     limits: ServerLimits | None = None, address: str = "127.0.0.1:0", **options: Any
 ) -> AsyncIterator[Running]:
     written, handler = io.StringIO(), ScriptedHandler()
-    server = Server(limits or server_limits(drain_timeout_s=2), open_log(written, LogFormat.JSON, "debug"))
+    # Of the server itself: it knows no label but those that are declared.
+    metrics = Metrics("0")
+    server = Server(
+        limits or server_limits(drain_timeout_s=2),
+        open_log(written, LogFormat.JSON, "debug"),
+        count=lambda family, label: metrics.count(family, label=label),
+    )
     async with trio.open_nursery() as nursery:
         (bound,) = await nursery.start(server.serve, [Listen(address, handler, **options)])
         yield Running(server, handler, bound.address, written)
