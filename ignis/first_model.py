@@ -23,6 +23,7 @@ from ignis.program import typed
 from ignis.progress import ProgressReport
 from ignis.terminal import ask, is_attended
 from ignis.units import shown_file_size
+from ignis.web import redact
 
 
 class FirstModel:
@@ -199,16 +200,23 @@ class FirstModel:
         if self._page is not None and self._downloads.is_enabled:
             lines.append(f"  In the page      {self._page}")
         if entry is not None:
-            # A shell elsewhere has neither this one's folder nor its flags.
-            own = DownloadConfig()
-            flags: list[tuple[str, object]] = [("--download-path", self._download.path.absolute())] * (
-                self._download.path != own.path
-            )
-            flags += [("--download-catalog", self._download.catalog)] * (self._download.catalog is not None)
-            words = shlex.join(["model", "download", entry.id, *(str(word) for flag in flags for word in flag)])
+            words = shlex.join(["model", "download", entry.id, *_flags(self._download)])
             lines.append(f"  In a shell       {program} {words}, and the next request has it loaded")
         lines.append(f"  Of your own      {program} --model-artifact model.gguf (or a model's folder)")
         return "\n".join(lines)
+
+
+def _flags(download: DownloadConfig) -> list[str]:
+    """What a shell elsewhere has to be told, which has neither this one's folder nor its flags. Secrets are not."""
+    own, index = DownloadConfig(), download.package_index
+    words = {
+        "--download-path": download.path.absolute() if download.path != own.path else None,
+        "--download-catalog": download.catalog,
+        "--download-endpoint": redact(download.endpoint) if download.endpoint != own.endpoint else None,
+        "--download-certificates": download.certificates,
+        "--download-package-index": None if index is None else redact(index),
+    }
+    return [word for flag, value in words.items() if value is not None for word in (flag, str(value))]
 
 
 def _told(entry: CatalogModel) -> str:

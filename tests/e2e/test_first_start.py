@@ -325,7 +325,8 @@ def test_without_a_terminal_a_model_that_is_not_to_be_had_is_explained(
         time.sleep(0.02)
     text = server.log_text()
     assert "There is no model: " in text and why in text
-    assert f"{TYPED} model download first" in text
+    folders = f"--download-path {tmp_path}/models --download-catalog {tmp_path}/catalog.json"
+    assert f"{TYPED} model download first {folders} --download-endpoint {mirror.url}, and" in text
     # The page is named where it could help.
     assert ("In the page" in text) == (flags == [])
     found = state(server.client)
