@@ -36,6 +36,29 @@ def test_a_second_tab_follows_the_answer_and_cuts_nothing(context: BrowserContex
     comes_to(lambda: answered(second), answered(first))
 
 
+def test_an_answer_whose_tab_was_too_busy_to_say_so_is_not_cut(context: BrowserContext, story_server: Server) -> None:
+    context.add_init_script(
+        """const { postMessage } = BroadcastChannel.prototype;
+        BroadcastChannel.prototype.postMessage = function (message) {
+          if (!window.isBusy || message.kind === "who") postMessage.call(this, message);
+        };"""
+    )
+    first = open_page(context, story_server.port)
+    ask(first, "A story")
+    grown(first)
+    first.evaluate("window.isBusy = true")
+    second = beside(first)
+    expect(second.locator(".ending")).to_contain_text("Cut off")
+    first.evaluate("window.isBusy = false")
+    expect(second.locator(".turn.answer")).to_have_class("turn answer running")
+    expect(second.locator(".ending")).to_have_count(0)
+    grown(second, len(grown(second)) + 100)
+    second.click("#stop")
+    for page in (first, second):
+        expect(page.locator(".ending")).to_contain_text("Stopped by you")
+    comes_to(lambda: answered(second), answered(first))
+
+
 def test_a_tab_that_looks_on_sees_what_the_other_one_asks(context: BrowserContext, story_server: Server) -> None:
     first = open_page(context, story_server.port)
     ask(first, "Say exactly: One.")

@@ -19,7 +19,10 @@ export async function adopt(turn) {
   // Meanwhile it may have been told of already.
   if (running.value.has(turn.id)) return;
   if (record) new Mirror(turn).start(record);
-  else if (turn.isRunning) await cut(turn);
+  else if (turn.isRunning) {
+    await cut(turn);
+    attend(turn);
+  }
 }
 
 class Mirror {
@@ -69,8 +72,10 @@ class Mirror {
 
   async #check() {
     if (performance.now() - this.#heardAt < SILENCE_MS || (await claimed(this.turn.id))) return;
-    if (this.turn.isRunning) await cut(this.turn);
+    const { isRunning } = this.turn;
+    if (isRunning) await cut(this.turn);
     this.#end();
+    if (isRunning) attend(this.turn);
   }
 
   #end() {
@@ -102,4 +107,19 @@ async function cut(turn) {
   };
   const record = await keeping(() => stored.amend(turn.id, join));
   turn.become(record ?? { state: "CUT" });
+}
+
+/** A tab that was busy says late that it has a turn, which then was not cut. @param {Turn} turn */
+function attend(turn) {
+  const unhear = hear(({ kind, turn: id, record }) => {
+    if (id !== turn.id || !["mine", "grew", "ended"].includes(kind)) return;
+    // It goes on here, or is followed already.
+    if (running.value.has(id)) return void unhear();
+    if (kind === "grew") return tell({ kind: "who", turn: id });
+    unhear();
+    if (kind === "mine") new Mirror(turn).start(record);
+    else turn.become(record);
+    // What shows it had come to its end.
+    turn.resumptions.value += 1;
+  });
 }
