@@ -153,6 +153,9 @@ def test_where_no_message_chooses_its_model_a_pinned_one_is_loaded_first(
     notice = page.locator(".composer .ending")
     expect(notice).to_contain_text("beta must be loaded first")
     # What is written stays, and nothing is asked that would be refused.
+    page.locator("#suggestions button").first.click()
+    expect(page.locator("#prompt")).to_have_value(re.compile("photosynthesis"))
+    expect(page.locator("#suggestions")).to_be_visible()
     ask(page, "Say exactly: Beta.")
     expect(page.locator("#prompt")).to_have_value("Say exactly: Beta.")
     expect(page.locator("#send")).to_have_attribute("aria-disabled", "true")

@@ -5,7 +5,7 @@ import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
 import { Fence } from "../shell/fence.js";
 import { here } from "../state/chats.js";
-import { respondent } from "../state/respondent.js";
+import { missing, respondent } from "../state/respondent.js";
 import { hasNoModel } from "../state/server.js";
 import { sending } from "../state/session.js";
 import { path } from "../state/tree.js";
@@ -50,18 +50,25 @@ function Example({ kind, text, onPick }) {
   return html`<li><button type="button" class="button" onClick=${() => onPick(text)}><span class="about" aria-hidden="true">${kind}</span>${text}</button></li>`;
 }
 
-/** A picture is chosen first; the words stand where the next message is written. @param {string} text */
-function askOfPicture(text) {
+/** The words stand where the next message is written. @param {string} text */
+function write(text) {
   const prompt = /** @type {HTMLTextAreaElement | null} */ (document.getElementById("prompt"));
   if (prompt && !prompt.value.trim()) {
     prompt.value = text;
     prompt.dispatchEvent(new Event("input", { bubbles: true }));
   }
+}
+
+/** A picture is chosen first. @param {string} text */
+function askOfPicture(text) {
+  write(text);
   /** @type {HTMLElement | null} */ (document.querySelector(".composer input[type=file]"))?.click();
 }
 
 /** @param {string} text */
 async function ask(text) {
+  // Until its model is loaded it would be refused.
+  if (missing.value) return write(text);
   const from = here();
   const { send } = await import("../state/outbox.js");
   await sending(() => send(text, false, [], from));
