@@ -206,7 +206,7 @@ static ignis_status load_into(ignis_model *model, const ignis_load_params &param
   status = record_rounds(*model);
   if (status == IGNIS_OK) status = watch.check();
   // The first launch of a kernel may make the driver take memory: better now than in somebody's request.
-  if (status != IGNIS_OK || !is_recorded(*model->device, 1)) return status;
+  if (status != IGNIS_OK || !is_recorded(*model->device, model->limits.max_lanes)) return status;
   watch.enter(IGNIS_LOAD_WARMING);
   status = warm_up(*model);
   return status == IGNIS_OK ? watch.check() : status;

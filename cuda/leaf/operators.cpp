@@ -291,8 +291,8 @@ ignis_status ignis_ops_sample(ignis_ops *ops, ignis_draw *draws, const float *lo
   Scratch scratch(ops);
   const StepLimits limits{IGNIS_MAX_LANES, 1, IGNIS_MAX_LANES, V};
   const float *raw = scratch.floats(logits, uint64_t{num_rows} * V);
-  ignis_draw *drawn = static_cast<ignis_draw *>(scratch.zeros(num_rows * sizeof(ignis_draw)));
-  void *workspace = scratch.take(sample_bytes(ops->num_threads, IGNIS_MAX_LANES, V));
+  ignis_draw *drawn = static_cast<ignis_draw *>(scratch.rubbish(num_rows * sizeof(ignis_draw)));
+  void *workspace = scratch.rubbish(sample_bytes(ops->num_threads, IGNIS_MAX_LANES, V));
   void *step_memory = scratch.take(step_bytes(limits));
   LaneTokens lanes[IGNIS_MAX_LANES];
   SampleRow rows[IGNIS_MAX_LANES];

@@ -1,8 +1,9 @@
 """A short life of models on the card, for compute-sanitizer: every kernel once or twice.
 
-Arguments: leaf, "short" or "long", type of the pages, types of weights. Long are the spans that take the kernels of
-long prompts: the larger tiles, which many rows of weights and tokens take, and attention's blocks of two warpgroups,
-which many heads and tokens do.
+Arguments: leaf, "short", "long" or "wide", type of the pages, types of weights. Long are the spans that take the
+kernels of long prompts: the larger tiles, which many rows of weights and tokens take, and attention's blocks of two
+warpgroups, which many heads and tokens do. Wide are rounds of eight lanes, in which a block of attention has several
+runs of pages one after the other.
 """
 
 import ctypes
@@ -35,6 +36,31 @@ def run_long(library: ctypes.CDLL, config: tiny.TinyConfig, name: str, kv_dtype:
         model.prefill(tokens[: LONG_SPANS[0]], pages)
         draw, _ = model.prefill(tokens[LONG_SPANS[0] :], pages, start=LONG_SPANS[0], lane=0)
         _, logits = model.decode([(0, draw.token, len(tokens), pages)], wants_logits=True)
+        assert np.isfinite(logits).all()
+
+
+WIDE_LANES, WIDE_TOKENS = 8, 460
+WIDE = (
+    tiny.TinyConfig("wide", leaf.LLAMA, 1, 256, 512, 16, 16, 64, 320),
+    tiny.TinyConfig("wide_qwen3", leaf.QWEN3, 1, 256, 512, 16, 16, 128, 320, rms_eps=1e-6),
+)
+"""Eight lanes of eight pages: 512 runs of two."""
+
+
+def run_wide(library: ctypes.CDLL, config: tiny.TinyConfig, name: str, kv_dtype: int) -> None:
+    weights = tiny.make(config).weights(as_stored(name))
+    tokens = tiny.prompt(config, WIDE_TOKENS)
+    shared = list(range(WIDE_TOKENS // leaf.PAGE_TOKENS))
+    own = [len(shared) + lane for lane in range(WIDE_LANES)]
+    fields = {"num_pages": own[-1] + 1, "max_context": 512, "max_span": 512}
+    with open_model(weights, library, kv_dtype=kv_dtype, **fields) as model:
+        model.prefill(tokens, [*shared, own[0]])
+        for lane, page in enumerate(own):
+            model.open_lane(lane, [int(token) for token in tokens])
+            if lane:
+                model.copy_page(own[0], page)
+        rows = [(lane, lane, len(tokens), [*shared, page]) for lane, page in enumerate(own)]
+        _, logits = model.decode(rows, wants_logits=True)
         assert np.isfinite(logits).all()
 
 
@@ -71,13 +97,12 @@ def run(library: ctypes.CDLL, config: tiny.TinyConfig, name: str, kv_dtype: int)
 
 def main() -> None:
     library = leaf.open_library(Path(sys.argv[1]))
-    kv_dtype, is_long = PAGES_OF[sys.argv[3]], sys.argv[2] == "long"
+    kv_dtype, length = PAGES_OF[sys.argv[3]], sys.argv[2]
+    ways = {"short": (run, (tiny.WIDE, tiny.WIDE_QWEN3)), "long": (run_long, LONG), "wide": (run_wide, WIDE)}
+    way, configs = ways[length]
     for number, name in enumerate(sys.argv[4:]):
-        if is_long:
-            run_long(library, LONG[number % 2], name, kv_dtype)
-        else:
-            run(library, (tiny.WIDE, tiny.WIDE_QWEN3)[number % 2], name, kv_dtype)
-    if not is_long:
+        way(library, configs[number % 2], name, kv_dtype)
+    if length == "short":
         run(library, tiny.LLAMA, "F32", kv_dtype)
 
 

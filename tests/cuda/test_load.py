@@ -130,10 +130,11 @@ def test_a_file_is_read_by_its_descriptor_and_so_are_block_scales(tmp_path: Path
     np.testing.assert_array_equal(*results)
 
 
-def test_a_load_says_how_far_it_is(stored: StoredModel) -> None:
-    with leaf.Model(stored.weights, stored.params(), card.cuda()):
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_a_load_says_how_far_it_is(stored: StoredModel, lanes: int) -> None:
+    with leaf.Model(stored.weights, stored.params(max_lanes=lanes), card.cuda()):
         pass
-    assert stored.progress.phase == WARMING
+    assert stored.progress.phase == WARMING, "rounds are warmed up once that of every width is recorded"
     assert stored.progress.done_bytes == stored.progress.total_bytes > 56_000_000
 
 

@@ -366,6 +366,44 @@ def test_long_attention_is_close_to_float64(cuda: Operators) -> None:
                 np.testing.assert_array_equal(got, whole[at])
 
 
+# One lane's positions are on both sides of where runs of pages grow: 16, 17, 32 and 33 pages, 64 and 65.
+MANY_ITEMS = [1023, 1024, 2047, 2048, 4031, 4095, 4096, 3968]
+
+
+@pytest.mark.parametrize(
+    ("heads", "kv_dtype"),
+    [((32, 8, 128), leaf.F16), ((32, 8, 128), leaf.F8_E4M3), ((40, 40, 64), leaf.BF16)],
+    ids=["128-f16", "128-fp8", "64-bf16"],
+)
+def test_rounds_of_many_runs_of_pages_are_close_to_float64_and_their_rows_are_their_own(
+    cuda: Operators, heads: tuple[int, int, int], kv_dtype: int
+) -> None:
+    """A block has five and more of them one after the other; of 40 heads more than it looks for at once."""
+    num_heads, num_kv_heads, dims = heads
+    length = max(MANY_ITEMS) + 1
+    q, k = randoms(40, length, num_heads, dims), 2 * randoms(41, length, num_kv_heads, dims)
+    v = randoms(42, length, num_kv_heads, dims)
+    inv_freq = np.zeros(dims // 2, np.float32)
+    pages = list(np.random.default_rng(43).permutation(-(-length // leaf.PAGE_TOKENS)))
+    cuda.open_pages(kv_dtype, len(pages), len(pages) * leaf.PAGE_TOKENS, num_heads, num_kv_heads, dims)
+    for a in range(0, length, 512):
+        b = min(a + 512, length)
+        cuda.attend(q[a:b], k[a:b], v[a:b], [(b - a, a, pages)], inv_freq)
+
+    def attend_round(at: list[int]) -> Floats:
+        groups = [(1, position, pages) for position in at]
+        return cuda.attend(q[at], k[at], v[at], groups, inv_freq, phase=Phase.DECODE)
+
+    alone = np.concatenate([attend_round([position]) for position in MANY_ITEMS])
+    exact_k, exact_v = kept(k, kv_dtype), kept(v, kv_dtype)
+    for position, row in zip(MANY_ITEMS, alone, strict=True):
+        expected = attended(q[position].astype(np.float64), exact_k, exact_v, position)
+        assert error(row, expected) < ATTENTION_LIMITS[kv_dtype], position
+    for width in (2, 5, 8):
+        np.testing.assert_array_equal(attend_round(MANY_ITEMS[-width:]), alone[-width:], err_msg=str(width))
+    np.testing.assert_array_equal(attend_round(MANY_ITEMS[::-1]), alone[::-1])
+
+
 # head size, type of pages
 LONG = ((128, leaf.F16), (128, leaf.BF16), (128, leaf.F8_E4M3), (64, leaf.F16))
 

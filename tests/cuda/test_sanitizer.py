@@ -49,6 +49,8 @@ def sanitize(tool: str, *command: str) -> tuple[int, str]:
         ("short", "bf16", "BF16", "F8_E4M3"),
         ("long", "f16", "BF16", "F8_E4M3", "Q6_K", "Q4_K"),
         ("long", "fp8", "Q8_0", "F16"),
+        ("wide", "f16", "BF16", "Q8_0"),
+        ("wide", "fp8", "BF16", "Q8_0"),
     ],
     ids=lambda run: "-".join(run[:2]),
 )
@@ -65,6 +67,8 @@ def test_no_access_is_wrong(run: tuple[str, ...]) -> None:
         ("short", "fp8", "F8_E4M3"),
         ("long", "f16", "BF16"),
         ("long", "fp8", "F8_E4M3", "Q4_K"),
+        ("wide", "f16", "BF16", "Q8_0"),
+        ("wide", "fp8", "BF16", "Q8_0"),
     ],
     ids="-".join,
 )

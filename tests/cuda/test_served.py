@@ -64,6 +64,12 @@ pytestmark = [
 ]
 
 
+def test_what_is_served_is_the_executable() -> None:
+    """Else the tests below are of this checkout's packages, and say nothing of what is downloaded."""
+    if not EXECUTABLE.exists():
+        pytest.skip("dist/ignis-server is not there: the servers of these tests run from this checkout")
+
+
 @pytest.fixture(scope="module")
 def start(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Server]:
     def start(*flags: str, device: str = "cuda") -> Server:
