@@ -179,3 +179,8 @@ def test_where_no_message_chooses_its_model_a_pinned_one_is_loaded_first(
     expect(page.locator("#model")).not_to_contain_text("not loaded")
     ask(page, "Say exactly: Alpha.")
     assert answered(page, 2)[-1] == "Alpha."
+    # Nor are there lanes of models that would each be refused.
+    page.click(".rail a[href='#/compare']")
+    page.click("#vary")
+    expect(page.get_by_role("radio", name="Seeds")).to_be_visible()
+    expect(page.get_by_role("radio", name="Models")).to_have_count(0)
