@@ -20,7 +20,15 @@ def typed() -> str:
     if Path(script) == Path(__file__).with_name("__main__.py"):
         python, *rest = sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1]
         return f"{_shortest(python)} {shlex.join(rest)}"
-    return _shortest(script) if Path(os.path.realpath(script)).name == NAME else NAME
+    return _shortest(script) if _real_name(script) == NAME else NAME
+
+
+def _real_name(script: str) -> str:
+    try:
+        return os.path.basename(os.path.realpath(script))
+    except OSError:
+        # The folder that the path begins in is gone.
+        return os.path.basename(script)
 
 
 def _shortest(path: str) -> str:

@@ -66,6 +66,16 @@ def test_the_executable_is_named_as_it_was_called_and_not_where_it_was_unpacked(
     assert "source <(dist/ignis-server completion bash)" in usage()
 
 
+def test_a_command_is_named_where_its_folder_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A server that was started there, and whose first model cannot be fetched, goes on and tells how one is had.
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    monkeypatch.setattr(sys, "argv", [".venv/bin/ignis-server"])
+    assert program.typed() == ".venv/bin/ignis-server"
+
+
 def test_another_programs_call_has_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["-c"])
     assert program.typed() == "ignis-server"
