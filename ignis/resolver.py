@@ -42,9 +42,11 @@ def _joined(address: _Address) -> _Lookup | None:
         if address not in _lookups and len(_lookups) >= _MOST_LOOKUPS:
             _changed.wait(_LOOK_S)
         if address not in _lookups and len(_lookups) < _MOST_LOOKUPS:
-            lookup = _lookups[address] = _Lookup()
+            lookup = _Lookup()
             # A daemon: the process' end does not wait for it.
             threading.Thread(target=_run, args=(address, lookup), name="lookup", daemon=True).start()
+            # Not before: there may be no thread to be had, and then nobody would ever answer who asks later.
+            _lookups[address] = lookup
         return _lookups.get(address)
 
 

@@ -583,6 +583,25 @@ def test_who_waits_for_a_place_among_lookups_has_it_when_one_is_free(monkeypatch
         assert (first.result(20), same.result(20), other.result(20)) == (["first"], ["first"], ["other"])
 
 
+def test_a_name_is_looked_up_once_there_is_a_thread_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, *_: [host])
+
+    looks = iter(range(100))
+
+    def look() -> None:
+        if next(looks, None) is None:
+            raise StoppedError("nobody looks it up")
+
+    def start(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patching:
+        patching.setattr(threading.Thread, "start", start)
+        with pytest.raises(RuntimeError, match="new thread"):
+            look_up(("hub.example", 1), look)
+    assert look_up(("hub.example", 1), look) == ["hub.example"]
+
+
 def test_a_name_that_nobody_finds_is_given_up(
     tmp_path: Path, silent_resolver: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
