@@ -3,6 +3,7 @@
 import contextlib
 import enum
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -18,7 +19,7 @@ from ignis.config_values import rule
 from ignis.download import WantedFile
 from ignis.errors import ConfigError
 from ignis.hub import HubFile, is_repository
-from ignis.pinned import differs, verified
+from ignis.pinned import known_to_differ, verified
 from ignis.regular_file import read_regular
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -41,7 +42,7 @@ class Presence(enum.Enum):
     PARTIAL = "partial"
     ABSENT = "absent"
     FOREIGN = "foreign"
-    """A file of its name has another size, or is no file."""
+    """A file of its name is another one, or no file."""
     UNREADABLE = "unreadable"
     """The server may not look into its folder."""
 
@@ -100,11 +101,11 @@ class CatalogModel:
         return self.path(models) if all(is_here) else None
 
     def presence(self, models: Path) -> Presence:
-        """Says what of it is on the disk, by names and sizes alone."""
+        """Says what of it is on the disk, by names, sizes, and the digest of what was hashed. Hashes nothing."""
         folder, num_whole, is_begun = self.folder(models), 0, False
         for file in self.files:
             try:
-                if differs(file, (folder / file.name).stat()) is not None:
+                if known_to_differ(file, folder) is not None:
                     return Presence.FOREIGN
                 num_whole += 1
             except (FileNotFoundError, NotADirectoryError):
@@ -117,13 +118,17 @@ class CatalogModel:
         return Presence.PARTIAL if num_whole or is_begun else Presence.ABSENT
 
     def foreign(self, models: Path) -> str:
-        """Says which file has the name of one and is another; nothing where the sizes tell of none."""
+        """Says which file has the name of one and is another; nothing where `presence` knows of none."""
         for file in self.files:
             with contextlib.suppress(OSError):
-                other = differs(file, (self.folder(models) / file.name).stat())
+                other = known_to_differ(file, self.folder(models))
                 if other is not None:
                     return f"{file.name} {other}"
         return ""
+
+    def lacking(self, models: Path) -> list[str]:
+        """The files that are not there, by name."""
+        return [file.name for file in self.files if not os.path.exists(self.folder(models) / file.name)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,7 @@ def _locals(catalog: Catalog, config: Config) -> list[LocalModel]:
     folder = config.download.path
     whole = list(whole_models(catalog, folder))
     models = LocalModels(folder, named_models(config.switch), lambda: whole, _warn_unreadable)
-    of_catalog = {os.path.realpath(model.path) for model in whole}
+    of_catalog = {os.path.realpath(model.path) for model in whole if isinstance(model, LocalModel)}
     return measured(model for model in models.all() if os.path.realpath(model.path) not in of_catalog)
 
 
@@ -201,7 +201,7 @@ def _warn_unreadable(folder: Path, error: OSError) -> None:
 def _local_facts(model: LocalModel, catalog: Catalog, config: Config) -> dict[str, Any]:
     """As _facts; what only its files could say is left empty, for none is opened.
 
-    In the place of a catalog's model it is a foreign one: its own, or half of the catalog's.
+    In the place of a catalog's model it is a foreign one.
     """
     reason = next(
         (

@@ -1,13 +1,12 @@
 """The models on this disk that have a name of their own: by the operator, or by the catalog. Fetches none."""
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from ignis.catalog import Catalog, Presence
+from ignis.catalog import Catalog, CatalogModel, Presence
 from ignis.config_fields import SwitchConfig
 from ignis.errors import ModelFileError
-from ignis.models.local import LocalModel
+from ignis.models.local import Claim, LocalModel
 
 
 def named_models(switch: SwitchConfig) -> list[LocalModel]:
@@ -16,18 +15,30 @@ def named_models(switch: SwitchConfig) -> list[LocalModel]:
     return [] if known is None else [LocalModel(name, path) for name, path in known.entries]
 
 
-def verified_models(catalog: Catalog, folder: Path) -> Iterator[LocalModel]:
-    """The catalog's models whose files are here and right. Hashes what was not hashed yet."""
+def verified_models(catalog: Catalog, folder: Path) -> Iterator[LocalModel | Claim]:
+    """What the catalog's ids mean: its files where they are here and right. Hashes what was not hashed yet."""
     for entry in catalog.models.values():
-        # A file of that name that is not the catalog's is a model of its own.
-        with contextlib.suppress(ModelFileError):
-            path = entry.verified(folder)
-            if path is not None:
-                yield LocalModel(entry.id, path, entry.sampling)
+        try:
+            is_right = entry.verified(folder) is not None
+        except ModelFileError:
+            is_right = False
+        yield _meant(entry, folder, is_right)
 
 
-def whole_models(catalog: Catalog, folder: Path) -> Iterator[LocalModel]:
-    """The catalog's models whose files are here, by names and sizes alone."""
+def whole_models(catalog: Catalog, folder: Path) -> Iterator[LocalModel | Claim]:
+    """As `verified_models`, by what is known without hashing."""
     for entry in catalog.models.values():
-        if entry.presence(folder) is Presence.COMPLETE:
-            yield LocalModel(entry.id, entry.path(folder), entry.sampling)
+        yield _meant(entry, folder, entry.presence(folder) is Presence.COMPLETE)
+
+
+def _meant(entry: CatalogModel, folder: Path, is_right: bool) -> LocalModel | Claim:
+    path = entry.path(folder)
+    if is_right:
+        return LocalModel(entry.id, path, entry.sampling)
+    match entry.presence(folder):
+        case Presence.ABSENT:
+            return Claim(entry.id, path)
+        case Presence.PARTIAL:
+            return Claim(entry.id, path, f"it lacks {', '.join(entry.lacking(folder))}", is_begun=True)
+        case _:
+            return Claim(entry.id, path, entry.foreign(folder) or "its files cannot be read")

@@ -85,6 +85,19 @@ def differs(wanted: PinnedFile, status: os.stat_result) -> str | None:
     return None if status.st_size == wanted.size_bytes else f"has {status.st_size} bytes, not {wanted.size_bytes}"
 
 
+def known_to_differ(wanted: PinnedFile, folder: Path) -> str | None:
+    """As `differs`, and by the digest where the file was hashed as it is now. Hashes nothing.
+
+    Raises:
+        OSError: it is not there, or may not be looked at.
+    """
+    path = folder / wanted.name
+    status = path.stat()
+    other = differs(wanted, status)
+    found = _Stamp.of(path, status).read() if other is None else None
+    return other if found in (None, wanted.sha256) else f"has SHA-256 {found}, not {wanted.sha256}"
+
+
 def forget(wanted: PinnedFile, folder: Path) -> None:
     """Has the file hashed anew when somebody next asks for it."""
     stamp = folder / f"{wanted.name}.verified"

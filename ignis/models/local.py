@@ -2,10 +2,10 @@
 
 A name is the stem of a GGUF file, of a split one without its part number, or the name of a folder with `config.json`
 and safetensors. Where several have one name, the first counts of: what the server was started on, what the operator
-named, what the catalog says is here, what lies in the models' folder: the shallower before the deeper, and there a GGUF
-file before a folder. Whatever has no name then is called by its place below that folder, `sub/model.gguf` or
-`sub/model/`, by which all others can be called too. What lies too deep, or comes after too much else, is not listed,
-but told.
+named, the catalog's, what lies in the models' folder: the shallower before the deeper, and there a GGUF file before a
+folder. A name of the catalog's means its files and no others, be they here or not. Whatever has no name then is called
+by its place below that folder, `sub/model.gguf` or `sub/model/`, by which all others can be called too. What lies too
+deep, or comes after too much else, is not listed, but told.
 """
 
 import errno
@@ -70,6 +70,19 @@ class LocalModel:
             return 0
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A name that means one model alone, where that is not here as it should be: no other is called so."""
+
+    name: str
+    path: Path
+    """Where it would lie."""
+    reason: str = ""
+    """What is wrong with what lies there, if anything does."""
+    is_begun: bool = False
+    """What lies there is a part of it, and no model of its own."""
+
+
 class LocalModels:
     """The registry. `find` and `all` read folders, so they block."""
 
@@ -77,13 +90,13 @@ class LocalModels:
         self,
         folder: Path,
         named: Iterable[LocalModel] = (),
-        others: Callable[[], Iterable[LocalModel]] = tuple,
+        others: Callable[[], Iterable[LocalModel | Claim]] = tuple,
         on_unreadable: OnUnreadable = lambda _folder, _error: None,
     ) -> None:
         """
         Args:
             named: by the operator.
-            others: what somebody else knows to be on the disk, the catalog for one.
+            others: what somebody else knows to be on the disk, or has names for, the catalog for one.
             on_unreadable: called, in the thread of whoever looks, when something is found to be left out, with why; of
                 what stays so once.
         """
@@ -100,7 +113,7 @@ class LocalModels:
 
     def all(self) -> list[LocalModel]:
         """Every model once, though it may have several names."""
-        return _once(self._known(self._in_folder()).values())
+        return _once(self._known(self._in_folder())[0].values())
 
     def there(self) -> list[LocalModel]:
         """As `all`, measured, and without what an operator named and is gone."""
@@ -121,11 +134,14 @@ class LocalModels:
             ModelNotFoundError: there is none, or its file is gone.
         """
         in_folder = self._in_folder()
-        known = self._known(in_folder)
+        known, claims = self._known(in_folder)
         model = known.get(name)
         if model is None:
+            self._check_claims(name, claims, known)
             # Its place, or its file's own name, for whoever copies it from a listing.
-            model = next((other for other in in_folder if name in self._other_names(other)), None)
+            begun = _begun(claims)
+            whole = (other for other in in_folder if _real(other.path) not in begun)
+            model = next((other for other in whole if name in self._other_names(other)), None)
         if model is None:
             self._check_whole(name)
             names = [other.name for other in _once(known.values()) if os.path.exists(other.path)]
@@ -138,6 +154,24 @@ class LocalModels:
     def _other_names(self, model: LocalModel) -> tuple[str, ...]:
         place = self._place_of(model)
         return model.path.name, place, place.rstrip("/")
+
+    def _check_claims(self, name: str, claims: Mapping[str, Claim], known: Mapping[str, LocalModel]) -> None:
+        """Raises ModelNotFoundError where the name is of a model that something is wrong with, or that another one of
+        that name is not."""
+        claim = claims.get(name)
+        if claim is None:
+            return
+        others = [other.name for other in _once(known.values()) if self._is_called(other, name)]
+        hint = f"; {shown(', '.join(others[:_MAX_TOLD]))} can be named" if others else ""
+        if claim.reason:
+            raise ModelNotFoundError(f"the model {shown(name)} is not here as the catalog has it: {claim.reason}{hint}")
+        if others:
+            raise ModelNotFoundError(f"the model {shown(name)} is the catalog's, and not here{hint}")
+
+    def _is_called(self, model: LocalModel, name: str) -> bool:
+        """Whether it would have that name, were it nobody else's."""
+        stem = checkpoint_stem(model.path) if model.path.suffix == _GGUF else model.path.name
+        return stem == name and model.path.is_relative_to(self._folder)
 
     def _check_whole(self, name: str) -> None:
         """Raises ModelNotFoundError where a folder of that name would be a model, if it had all files."""
@@ -159,17 +193,25 @@ class LocalModels:
             if num_seen > _MAX_ENTRIES:
                 return
 
-    def _known(self, in_folder: Iterable[LocalModel]) -> dict[str, LocalModel]:
+    def _known(self, in_folder: Iterable[LocalModel]) -> tuple[dict[str, LocalModel], dict[str, Claim]]:
+        """The models by name, and the names that are none's."""
         known: dict[str, LocalModel] = {}
+        claims: dict[str, Claim] = {}
         started = () if self._started is None else (self._started,)
-        for model in (*started, *self.named, *self._others()):
-            known.setdefault(model.name, model)
+        for meant in (*started, *self.named, *self._others()):
+            if isinstance(meant, LocalModel):
+                known.setdefault(meant.name, meant)
+            else:
+                claims[meant.name] = meant
+        begun = _begun(claims)
         for model in in_folder:
-            other = known.setdefault(model.name, model)
-            if other is not model and _real(other.path) != _real(model.path):
+            if _real(model.path) in begun:
+                continue
+            other = known.get(model.name) if model.name in claims else known.setdefault(model.name, model)
+            if other is None or (other is not model and _real(other.path) != _real(model.path)):
                 # The name is another's: this one has its place for a name.
                 known.setdefault(self._place_of(model), replace(model, name=self._place_of(model)))
-        return known
+        return known, claims
 
     def _place_of(self, model: LocalModel) -> str:
         """Where it lies below the models' folder; a folder's place ends with a slash, so that it is no other's name."""
@@ -234,6 +276,10 @@ def _sizes_by_stem(folder: Path) -> dict[str, int]:
             stem = checkpoint_stem(Path(file.name))
             sizes[stem] = sizes.get(stem, 0) + _size_bytes(file)
     return sizes
+
+
+def _begun(claims: Mapping[str, Claim]) -> frozenset[Path]:
+    return frozenset(_real(claim.path) for claim in claims.values() if claim.is_begun)
 
 
 def _once(models: Iterable[LocalModel]) -> list[LocalModel]:

@@ -13,11 +13,12 @@ import pytest
 from ignis.catalog import CatalogModel, load_catalog
 from ignis.cli import main
 from ignis.config_fields import DownloadConfig
-from ignis.errors import DownloadError, ModelFileError
+from ignis.errors import DownloadError, ModelFileError, ModelNotFoundError
 from ignis.fetching import fetch_model
 from ignis.halt import Halt, StoppedError
 from ignis.hub import HubFile
 from ignis.models.local import LocalModels
+from ignis.on_disk import verified_models
 from ignis.pinned import PinnedFile, remove, verified
 from tests.fakes.mirror import Handler, Mirror, reply, serving
 
@@ -122,6 +123,40 @@ def test_half_of_a_model_is_not_listed_as_whole_nor_as_a_model_of_ones_own(
     assert main(["model", "list", "--json", *options]) == 0
     reasons = [row["reason"] for row in json.loads(capsys.readouterr().out)]
     assert reasons[2:4] == ["one.gguf has 1000 bytes, not 1048576", f"not the catalog's: {reasons[2]}"]
+    (tmp_path / "models" / ONE).unlink()
+    (tmp_path / "models" / "folder" / "b.safetensors").unlink()
+    capsys.readouterr()
+    assert main(["model", "list", *options]) == 0
+    _, *lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(", ")[2] for line in lines] == ["licence not stated, 3 MB, partial", "MIT, 1 MB, absent"]
+
+
+@pytest.mark.parametrize(("id", "file", "place"), [("one", ONE, ONE), ("folder", "folder/a.safetensors", "folder/")])
+def test_what_is_not_the_catalogs_has_no_id_of_it(
+    mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str], id: str, file: str, place: str
+) -> None:
+    options = flags(mirror, tmp_path)
+    folder = tmp_path / "models"
+    assert main(["model", "download", "one", "folder", *options]) == 0
+    size_bytes = (folder / file).stat().st_size
+    (folder / file).write_bytes(bytes(size_bytes))
+    catalog = load_catalog(tmp_path / "catalog.json")
+    models = LocalModels(folder, (), lambda: verified_models(catalog, folder))
+    with pytest.raises(ModelNotFoundError) as refused:
+        models.find(id)
+    digests = f"has SHA-256 {hashlib.sha256(bytes(size_bytes)).hexdigest()}, not "
+    assert digests in refused.value.message and refused.value.message.endswith(f"; {place} can be named")
+    assert str(tmp_path) not in refused.value.message
+    assert models.find(place).name == place
+    assert {model.name for model in models.all()} == {"one", "folder", place} - {id}
+    capsys.readouterr()
+    assert main(["model", "list", "--json", *options]) == 0
+    rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)}
+    assert [(rows[name]["presence"], rows[name]["is_local"]) for name in (id, place)] == [
+        ("foreign", False),
+        ("foreign", True),
+    ]
+    assert digests in rows[id]["reason"] and digests in rows[place]["reason"]
 
 
 def test_what_is_no_file_is_told_by_what_it_is(

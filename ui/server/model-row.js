@@ -63,7 +63,7 @@ function about(format, tokens, licence) {
 /** Why it is not here, or will not load. @param {Entry} entry @param {Download | undefined} download @returns {{word: string, text: string, isBad?: boolean} | null} */
 function reasonOf(entry, download) {
   if (download?.state === "failed") return { word: "failed", text: download.reason ?? "The server does not say.", isBad: true };
-  if (entry.presence === "foreign") return { word: "name taken", text: "A file of another size has the name of one of its files. The server leaves it alone: move it away, and the download can begin." };
+  if (entry.presence === "foreign") return { word: "name taken", text: "Another file has the name of one of its files. The server leaves it alone: move it away, and the download can begin." };
   if (entry.presence === "unreadable") return { word: "not readable", text: "The server may not look into this model's folder. Give its user the right to, and it is found.", isBad: true };
   const room = ring.at('ignis_device_memory_bytes{state="total"}', ring.last);
   if (entry.needs_bytes && entry.needs_bytes > room) {

@@ -153,8 +153,8 @@ class CatalogEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
         Literal["complete", "partial", "absent", "foreign", "unreadable"],
         msgspec.Meta(
             description=(
-                "On this machine, by names and sizes. foreign: another file has the name of one. unreadable: the "
-                "server may not look into its folder."
+                "On this machine, by names, sizes, and the digest of what was hashed since it was last written. "
+                "foreign: another file has the name of one. unreadable: the server may not look into its folder."
             )
         ),
     ]

@@ -159,6 +159,16 @@ async def test_a_download_brings_the_model_among_those_that_serve(mirror: Mirror
         assert [line["outcome"] for line in rig.logged("ignis.model.download_ended")] == ["complete"]
 
 
+async def test_a_row_that_was_found_to_be_wrong_is_not_complete(mirror: Mirror, tmp_path: Path) -> None:
+    async with running(mirror, tmp_path) as rig:
+        await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        await over(rig)
+        (tmp_path / "models" / "one.gguf").write_bytes(bytes(len(CONTENT)))
+        await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        assert "is not the catalog's file: it has SHA-256" in (await over(rig))["reason"]
+        assert (await row_of(rig))["presence"] == "foreign"
+
+
 async def test_a_second_order_joins_the_first(mirror: Mirror, tmp_path: Path) -> None:
     mirror.answer = half = Half()
     async with running(mirror, tmp_path) as rig:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ignis.errors import ModelNotFoundError
-from ignis.models.local import LocalModel, LocalModels
+from ignis.models.local import Claim, LocalModel, LocalModels
 
 
 def touch(path: Path, size_bytes: int = 1) -> Path:
@@ -147,6 +147,42 @@ def test_of_several_names_of_one_model_clients_read_the_first(tmp_path: Path) ->
     assert models.find("alias").sampling == {"temperature": 0.5}
     with pytest.raises(ModelNotFoundError, match="x is not known here; started is"):
         models.find("x")
+
+
+def test_a_name_that_means_another_model_is_no_files_own(tmp_path: Path) -> None:
+    file, folder = touch(tmp_path / "sub" / "one.gguf"), hf_folder(tmp_path / "two")
+    claims = [
+        Claim("one", tmp_path / "one.gguf"),
+        Claim("two", folder, "config.json is another"),
+        Claim("none", folder),
+    ]
+    models = LocalModels(tmp_path, (), lambda: claims)
+    listed = {"two/": folder, "sub/one.gguf": file}
+    assert {model.name: model.path for model in models.all()} == listed
+    assert {name: models.find(name).path for name in (*listed, "one.gguf")} == listed | {"one.gguf": file}
+    for name, why in {
+        "one": "the model one is the catalog's, and not here; sub/one.gguf can be named",
+        "two": "the model two is not here as the catalog has it: config.json is another; two/ can be named",
+        "none": "the model none is not known here; two/, sub/one.gguf are",
+    }.items():
+        with pytest.raises(ModelNotFoundError) as refused:
+            models.find(name)
+        assert refused.value.message == why
+    # Whoever started the server on it, or gave it the name, means it.
+    models.named = [LocalModel("one", file)]
+    models.start_with(LocalModel("two", folder))
+    assert names(models) == ["two", "one"]
+    assert [models.find(name).path for name in ("one", "two")] == [file, folder]
+
+
+def test_what_has_begun_to_be_another_model_is_none(tmp_path: Path) -> None:
+    folder = hf_folder(tmp_path / "two")
+    models = LocalModels(tmp_path, (), lambda: [Claim("two", folder, "it lacks c.safetensors", is_begun=True)])
+    assert names(models) == []
+    with pytest.raises(ModelNotFoundError, match=r"two is not here as the catalog has it: it lacks c\.safetensors$"):
+        models.find("two")
+    with pytest.raises(ModelNotFoundError, match="two/ is not known here; none is"):
+        models.find("two/")
 
 
 def test_what_comes_later_is_found_and_what_is_gone_is_not(tmp_path: Path) -> None:
