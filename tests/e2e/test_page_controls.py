@@ -110,6 +110,22 @@ def test_a_model_that_neither_thinks_nor_calls_has_no_controls(context: BrowserC
     expect(page.locator(".composer .control")).to_have_count(0)
 
 
+@pytest.mark.parametrize("capabilities", [{"thinking": False}, {"thinking": True, "thinking_efforts": ["low"]}])
+def test_what_was_chosen_for_another_model_is_shown_and_taken_back(
+    context: BrowserContext, story_server: Server, capabilities: dict[str, Any]
+) -> None:
+    page = prepared(context, story_server, tools=False, **capabilities)
+    page.evaluate("async () => (await import('/ui/state/settings.js')).set({ effort: 'high' })")
+    control, section = page.locator("#composer-thinking"), page.locator("section", has_text="Thinking")
+    expect(control).to_have_text("High")
+    expect(page.get_by_role("radio", name="High")).to_be_checked()
+    expect(section.get_by_text("This model does not think.")).to_have_count(0 if capabilities["thinking"] else 1)
+    control.click()
+    page.get_by_role("menuitemradio", name="Model\u2019s").click()
+    expect(page.get_by_role("radio", name="High")).to_have_count(0)
+    assert "reasoning_effort" not in asked(page, "Say exactly: One.")
+
+
 @pytest.mark.parametrize("text", [100, 130])
 def test_the_line_under_the_message_fits_a_phone(browser: Browser, story_server: Server, text: int) -> None:
     context = browser.new_context(**PHONE)

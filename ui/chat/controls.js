@@ -15,7 +15,7 @@ export function Controls() {
 
 function Thinking() {
   const { effort = "" } = settings.value;
-  const efforts = effortsOf(respondent.value?.capabilities);
+  const efforts = effortsOf(respondent.value?.capabilities, effort);
   if (!efforts.length) return null;
   const label = efforts.find(([value]) => value === effort)?.[1] ?? effort;
   const items = efforts.map(([value, name]) => ({ label: name, isOne: true, isChecked: value === effort, act: () => set({ effort: value || undefined }) }));

@@ -18,15 +18,18 @@ export function System() {
   </section>`;
 }
 
-/** Nothing where the model does not think. */
+/** Nothing where the model does not think and nothing is set. */
 export function Thinking() {
-  const efforts = effortsOf(respondent.value?.capabilities);
+  const { effort = "", sampling } = settings.value;
+  const { capabilities, defaults } = respondent.value ?? {};
+  const efforts = effortsOf(capabilities, effort);
   if (!efforts.length) return null;
   return html`<section><h2>Thinking</h2>
-    <${Segments} name="effort" label="Thinking" options=${efforts} value=${settings.value.effort ?? ""}
-      onPick=${(/** @type {string} */ effort) => set({ effort: effort || undefined })} />
-    ${settings.value.effort !== "none" &&
-    html`<${Parameter} id=${`set-${BUDGET.name}`} ...${BUDGET} label="Tokens at most" value=${settings.value.sampling?.[BUDGET.name]} own=${respondent.value?.defaults?.[BUDGET.name]} ownWord="model’s"
+    <${Segments} name="effort" label="Thinking" options=${efforts} value=${effort}
+      onPick=${(/** @type {string} */ picked) => set({ effort: picked || undefined })} />
+    ${capabilities?.thinking === false && html`<p class="problem">This model does not think.</p>`}
+    ${capabilities?.thinking && effort !== "none" &&
+    html`<${Parameter} id=${`set-${BUDGET.name}`} ...${BUDGET} label="Tokens at most" value=${sampling?.[BUDGET.name]} own=${defaults?.[BUDGET.name]} ownWord="model’s"
       range=${fields.value.get(BUDGET.name)} onSet=${(/** @type {number | undefined} */ value) => setSampling(BUDGET.name, value)} />`}
   </section>`;
 }

@@ -26,11 +26,16 @@ export const FURTHER = [
   { name: "ignore_eos", label: "Ignore the end", kind: "choice", options: [[true, "Yes"], [false, "No"]] },
 ];
 
-/** What of thinking can be chosen, as values with words; nothing where the model does not think. @param {import("../api/models.js").Model["capabilities"]} [capabilities] @returns {[string, string][]} */
-export function effortsOf(capabilities) {
-  if (!capabilities?.thinking) return [];
-  const efforts = capabilities.thinking_efforts.filter((effort) => effort !== "none");
-  return [["", "Model’s"], ["none", "Off"], ...efforts.map((effort) => /** @type {[string, string]} */ ([effort, effort[0].toUpperCase() + effort.slice(1)]))];
+/**
+ * What of thinking can be chosen, as values with words; nothing where the model does not think.
+ * @param {import("../api/models.js").Model["capabilities"]} [capabilities] @param {string} [chosen] can be taken back where the model has it not
+ * @returns {[string, string][]}
+ */
+export function effortsOf(capabilities, chosen = "") {
+  const efforts = capabilities?.thinking ? ["none", ...capabilities.thinking_efforts.filter((effort) => effort !== "none")] : [];
+  if (chosen && !efforts.includes(chosen)) efforts.push(chosen);
+  if (!efforts.length) return [];
+  return [["", "Model’s"], ...efforts.map((effort) => /** @type {[string, string]} */ ([effort, effort === "none" ? "Off" : effort[0].toUpperCase() + effort.slice(1)]))];
 }
 
 /** All fields that the settings of a chat may have for its requests. */
