@@ -432,8 +432,21 @@ async def test_a_template_that_refuses_is_the_callers_fault_and_speaks_for_itsel
     assert rig.engine.submissions == []
 
 
-async def test_a_model_without_a_template_refuses_conversations() -> None:
-    assert (await Rig(model=byte_model(template=None)).refusal())[:2] == (400, "unsupported_value")
+@pytest.mark.parametrize(
+    ("format", "lacks"),
+    [
+        ("GGUF F32", "tokenizer.chat_template"),
+        ("safetensors BF16", "chat_template.jinja, or chat_template in its config"),
+    ],
+)
+async def test_a_model_without_a_template_refuses_conversations_and_says_what_it_lacks(format: str, lacks: str) -> None:
+    rig = Rig(model=replace(byte_model(template=None), format=format))
+    answer = await rig.answer("POST", CHAT, {"messages": HI})
+    error = answer.json()["error"]
+    assert (answer.status, error["code"], error["param"]) == (400, "unsupported_value", "messages")
+    assert error["message"] == (
+        f"the model tiny has no chat template: it lacks {lacks}; /v1/completions takes plain text"
+    )
 
 
 async def test_the_deadline_and_the_request_id_go_with_the_submission() -> None:

@@ -258,6 +258,32 @@ async def test_events_tell_the_state_now_and_its_changes(autojump_clock: trio.te
     assert last["prepare_ms"] >= 0 and "load_ms" not in last
 
 
+async def test_events_tell_how_far_a_load_is_while_it_lasts(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    rig = asleep(tmp_path)
+    rig.engine.state = EngineState.LOADING
+    exchange = FakeExchange("GET", EVENTS)
+    async with trio.open_nursery() as nursery:
+        rig.engine.load_status = LoadStatus(LoadPhase.READING, 0, 1300, 0.0)
+        nursery.start_soon(rig.router, exchange)
+        stream = await exchange.wait_opened()
+        # Nothing else happens meanwhile, and nobody says that it goes on.
+        for number, (phase, done_bytes) in enumerate([(LoadPhase.READING, 700), (LoadPhase.WARMING, 1300)], 1):
+            with trio.fail_after(30):
+                await stream.wait_sent(number)
+            rig.engine.load_status = LoadStatus(phase, done_bytes, 1300, 1.0 * number)
+        with trio.fail_after(30):
+            await stream.wait_sent(3)
+        nursery.cancel_scope.cancel()
+    told = [event.json()["loading"] for event in exchange.events]
+    assert [(each["phase"], each["done_bytes"]) for each in told] == [
+        ("reading", 0),
+        ("reading", 700),
+        ("warming", 1300),
+    ]
+
+
 @pytest.mark.parametrize("is_asleep", [False, True])
 @pytest.mark.parametrize("path", LOOKING)
 async def test_whoever_only_looks_uses_no_model_and_wakes_none(path: str, is_asleep: bool, tmp_path: Path) -> None:
