@@ -12,7 +12,11 @@ NAME = "ignis-server"
 
 def typed() -> str:
     """Returns what starts it in a shell of this folder and environment, quoted: `ignis-server`,
-    `.venv/bin/ignis-server`, `python3 -m ignis`."""
+    `.venv/bin/ignis-server`, `python3 -m ignis`. It can be sent and printed: what is no text in a path is `?`."""
+    return _typed().encode("utf-8", "replace").decode()
+
+
+def _typed() -> str:
     script = sys.argv[0]
     if getattr(sys, "frozen", False):
         # The single-file executable runs from where it was unpacked to.

@@ -76,6 +76,12 @@ def test_a_command_is_named_where_its_folder_is_gone(tmp_path: Path, monkeypatch
     assert program.typed() == ".venv/bin/ignis-server"
 
 
+def test_a_path_that_is_no_text_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    # It is part of what clients read of a model that may not be fetched.
+    monkeypatch.setattr(sys, "argv", [os.fsdecode(b"/opt/\xff/ignis-server")])
+    assert program.typed() == "'/opt/?/ignis-server'"
+
+
 def test_another_programs_call_has_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["-c"])
     assert program.typed() == "ignis-server"
