@@ -290,7 +290,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "ignis_model_loads": Family(
         kind="counter",
-        text="Loads by outcome, those of a switch and those that bring the old model back included.",
+        text="Loads by outcome, of switches and back to the old model too; a switch that is refused has none.",
         label="outcome",
         values=("loaded", "failed"),
     ),
@@ -310,19 +310,19 @@ FAMILIES: dict[str, Family] = {
     ),
     "ignis_model_unloads": Family(
         kind="counter",
-        text="Models that were unloaded, by reason.",
+        text="Models that were unloaded, by reason. switch: for another one, or for other settings.",
         label="reason",
         values=("idle", "switch", "asked"),
     ),
     "ignis_model_switches": Family(
         kind="counter",
-        text="Switches by outcome. returned: the old model was loaded again; called_off: whoever wanted it left.",
+        text="Switches by outcome, reloads by other settings too. returned: to the old model; called_off: not wanted.",
         label="outcome",
         values=("switched", "refused", "returned", "failed", "called_off"),
     ),
     "ignis_model_switch_seconds": Family(
         kind="counter",
-        text="Seconds of all switches, by phase.",
+        text="Seconds of switches, by phase: of phases that came to their end, without a load back.",
         label="phase",
         values=("prepare", "drain", "teardown", "load", "warm_up"),
     ),

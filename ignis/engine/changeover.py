@@ -141,7 +141,7 @@ class Changeover:
             await self._loader.check(opened)
         except Exception as error:
             cause = first_of(error)
-            self._record.load_failed(target, cause)
+            self._record.refused(target, cause)
             # What was read of it is a million small objects.
             await trio.to_thread.run_sync(give_memory_back)
             # The last thing: whoever is told so may at once order another.
@@ -209,6 +209,6 @@ class Changeover:
             await self._loader.load(await self._loader.open(old))
         except Exception as error:
             cause = first_of(error)
-            self._record.not_returned(old, cause)
+            self._record.load_failed(old, cause)
             return cause
         return None

@@ -36,13 +36,14 @@ class Record:
             total_bytes=model.size_bytes,
         )
 
-    def load_failed(self, target: LocalModel, cause: BaseException) -> None:
+    def load_failed(self, model: LocalModel, cause: BaseException) -> None:
+        """Of itself, in the place of another, or again, where it was given up for one that failed."""
         self._metrics.count("ignis_model_loads", label="failed")
-        self.not_returned(target, cause)
+        self.refused(model, cause)
 
-    def not_returned(self, old: LocalModel, cause: BaseException) -> None:
-        """The model could not be loaded again that was given up for one that failed."""
-        self._log.emit("ignis.model.load_failed", id=old.name, error=cause)
+    def refused(self, target: LocalModel, cause: BaseException) -> None:
+        """It was found bad before a load of it began."""
+        self._log.emit("ignis.model.load_failed", id=target.name, error=cause)
 
     def unloaded(self, name: str, reason: str, duration_s: float) -> None:
         """reason: one of the label values of ignis_model_unloads."""

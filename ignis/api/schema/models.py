@@ -100,9 +100,10 @@ class ModelChange(msgspec.Struct, kw_only=True, omit_defaults=True):
     outcome: Annotated[
         Literal["switched", "refused", "returned", "failed", "called_off", "loaded", "unloaded"],
         msgspec.Meta(
-            description="switched: the new model serves. refused: it was found bad before the old one was touched. "
-            "returned: its load failed, and the old one was loaded again. failed: neither could be loaded. called_off: "
-            "whoever wanted it left in time. loaded, unloaded: nothing was there before, or is now."
+            description="switched: the new model serves, or the same by other settings. refused: it was found bad "
+            "before the old one was touched. returned: its load failed, and the old one was loaded again. failed: "
+            "neither could be loaded. called_off: whoever wanted it left in time. loaded, unloaded: nothing was there "
+            "before, or is now."
         ),
     ]
     waited: Annotated[int, msgspec.Meta(description="Requests that were held for it.")]
@@ -189,7 +190,10 @@ class ModelState(msgspec.Struct, kw_only=True, omit_defaults=True):
     downloads: Annotated[
         Sequence[DownloadProgress], msgspec.Meta(description="The latest of each model that had one.")
     ] = ()
-    last_switch: Annotated[ModelChange, msgspec.Meta(description="From one model to another.")] | None = None
+    last_switch: (
+        Annotated[ModelChange, msgspec.Meta(description="From one model to another, or to the same by other settings.")]
+        | None
+    ) = None
 
 
 class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -214,7 +218,10 @@ class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
     switching: Annotated[Switching, msgspec.Meta(description="While one model is exchanged for another.")] | None = None
     reason: Annotated[str, msgspec.Meta(description="Why a model failed, or why there is none.")] | None = None
     loading: Annotated[LoadProgress, msgspec.Meta(description="While a model is loaded.")] | None = None
-    last_switch: Annotated[ModelChange, msgspec.Meta(description="From one model to another.")] | None = None
+    last_switch: (
+        Annotated[ModelChange, msgspec.Meta(description="From one model to another, or to the same by other settings.")]
+        | None
+    ) = None
     switches: Annotated[
         Sequence[ModelChange], msgspec.Meta(description="The latest 20, the newest first: loads and unloads too.")
     ] = ()

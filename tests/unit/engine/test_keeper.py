@@ -556,6 +556,9 @@ async def test_a_bad_target_never_touches_the_loaded_model(bench: Bench) -> None
     assert bench.keeper.course.last_switch is not None
     assert bench.keeper.course.last_switch.outcome is SwitchOutcome.REFUSED
     assert bench.counted("ignis_model_switches") == {"refused": 1}
+    # It was not loaded, so no load of it failed; the log has what is wrong with it.
+    assert bench.counted("ignis_model_loads") == {"loaded": 1}
+    assert [line["id"] for line in bench.logged("ignis.model.load_failed")] == ["bad"]
     assert await bench.answer("a") == "a"
 
 
@@ -576,6 +579,7 @@ async def test_a_load_that_fails_brings_the_old_model_back(bench: Bench) -> None
     assert bench.loaded == ["a", "a"]
     await until(lambda: bench.outcome() is SwitchOutcome.RETURNED)
     assert bench.counted("ignis_model_switches") == {"returned": 1}
+    assert bench.counted("ignis_model_loads") == {"loaded": 2, "failed": 1}
 
 
 async def test_where_the_old_one_fails_too_it_is_failed_and_another_may_come(bench: Bench) -> None:
@@ -585,6 +589,9 @@ async def test_where_the_old_one_fails_too_it_is_failed_and_another_may_come(ben
         await bench.answer("b")
     await until(lambda: bench.keeper.course.status is ModelStatus.FAILED)
     assert bench.counted("ignis_model_switches") == {"failed": 1}
+    # The load back is one too.
+    assert bench.counted("ignis_model_loads") == {"loaded": 1, "failed": 2}
+    assert [line["id"] for line in bench.logged("ignis.model.load_failed")] == ["b", "a"]
     with pytest.raises(ServerNotReadyError, match="the model failed"):
         await bench.answer(None)
     with pytest.raises(ServerNotReadyError, match="the model failed"):
@@ -864,6 +871,9 @@ async def test_a_reload_goes_by_new_settings_and_comes_back_to_the_old_ones(benc
     await reload.over.wait()
     assert isinstance(reload.error, DeviceLoadError)
     assert bench.outcome() is SwitchOutcome.RETURNED and bench.engine.num_lanes == 2
+    # As a reader of the metrics is told: a load by other settings is a switch.
+    assert bench.counted("ignis_model_switches") == {"switched": 1, "returned": 1}
+    assert bench.counted("ignis_model_unloads") == {"switch": 2}
 
 
 async def test_an_idle_model_is_woken_to_see_whether_new_settings_will_do(bench: Bench) -> None:
