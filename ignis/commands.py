@@ -82,7 +82,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "model list",
         "the catalog, what of it is here, and the models of your own",
-        options=(_JSON, Option("--ids", "the ids alone, one a line")),
+        options=(_JSON, Option("--ids", "the catalog's ids alone, one a line")),
         takes_fields=True,
     ),
     Command(

@@ -1,6 +1,7 @@
 """Scripts that complete the command line in bash, zsh and fish, made of the declared commands and fields.
 
-Each is whole by itself and asks the server's program for nothing but the ids of models.
+Each is whole by itself and asks the server's program for nothing but the catalog's ids: a model of one's own may be
+called what a shell would run.
 """
 
 import shlex

@@ -12,6 +12,7 @@ import pytest
 
 from ignis.catalog import CatalogModel, load_catalog
 from ignis.cli import main
+from ignis.commands import BY_WORDS
 from ignis.config_fields import DownloadConfig
 from ignis.errors import DownloadError, ModelFileError, ModelNotFoundError
 from ignis.fetching import fetch_model
@@ -241,6 +242,13 @@ def test_commands_take_a_model_of_ones_own_or_say_why_not(
     }.items():
         assert main(["model", command, "mine", *options]) == 2
         assert capsys.readouterr().err == f"ignis-server: 'mine' is a model of your own, at {mine}: {why}\n"
+    # A completion offers what all of them take.
+    capsys.readouterr()
+    assert main(["model", "list", "--ids", *options]) == 0
+    assert capsys.readouterr().out.split() == ["smollm2-135m-instruct", "folder", "one"]
+    assert [option.text for option in BY_WORDS["model list"].options if option.flag == "--ids"] == [
+        "the catalog's ids alone, one a line"
+    ]
     assert main(["model", "info", "minee", *options]) == 2
     assert "the catalog has no model 'minee'" in capsys.readouterr().err
 
