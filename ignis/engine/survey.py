@@ -8,7 +8,7 @@ from ignis.clock import Clock, monotonic_s
 from ignis.engine.lifecycle import ModelFacts
 from ignis.engine.opening import give_memory_back
 from ignis.errors import IgnisError
-from ignis.models.local import LocalModel
+from ignis.models.local import LocalModel, Seen
 from ignis.models.registry import open_checkpoint
 
 
@@ -17,7 +17,7 @@ class Survey:
 
     def __init__(self, clock: Clock = monotonic_s) -> None:
         self._clock = clock
-        self._known: dict[Path, tuple[tuple[int, int] | None, ModelFacts | None]] = {}
+        self._known: dict[Path, tuple[Seen | None, ModelFacts | None]] = {}
         """By path: what was measured of the file when it was read, and nothing where it is no model that is served."""
         self._lock = threading.Lock()
 

@@ -11,6 +11,8 @@ from ignis.models.files import map_file, refusal, shown
 from ignis.models.gguf import parse_gguf
 
 MAX_PARTS = 1000
+PROJECTOR = "mmproj"
+"""Begins the name of a GGUF file that holds an image encoder, which is no model of its own."""
 _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
 
 
@@ -29,10 +31,15 @@ def is_later_part(path: Path) -> bool:
     return match is not None and int(match[2]) != 1
 
 
+def series(path: Path) -> tuple[str, str]:
+    """What the names of one checkpoint's files have in common; one stem may be a whole one's and a split one's."""
+    match = _PART.fullmatch(path.name)
+    return (path.stem, "") if match is None else (match[1], match[3])
+
+
 def checkpoint_stem(path: Path) -> str:
     """The name without its ending and part number."""
-    match = _PART.fullmatch(path.name)
-    return path.stem if match is None else match[1]
+    return series(path)[0]
 
 
 def open_parts(path: Path, cleanup: contextlib.ExitStack) -> GgufParts:

@@ -10,14 +10,15 @@ deep, or comes after too much else, is not listed, but told.
 
 import errno
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ignis.errors import ModelNotFoundError
 from ignis.models.files import shown
-from ignis.models.gguf_parts import checkpoint_stem, is_later_part
-from ignis.models.hf_folder import CONFIG
+from ignis.models.gguf_parts import PROJECTOR, checkpoint_stem, is_later_part, series
+from ignis.models.hf_folder import CONFIG, INDEX, WEIGHTS
 
 _DEPTH = 4
 """Of folders that are looked into: the models' own, a hub's owner, its repository, and a folder of that."""
@@ -25,11 +26,13 @@ _MAX_ENTRIES = 10_000
 """After so many no further folder is looked into; one is always read whole."""
 _MAX_TOLD = 5
 _GGUF, _SAFETENSORS = ".gguf", ".safetensors"
-_PROJECTOR = "mmproj"
-"""Begins the name of a GGUF file that holds an image encoder, which is no model of its own."""
+_SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
+"""As an index's shards are called."""
 
 
 OnUnreadable = Callable[[Path, OSError], None]
+Seen = tuple[int, int, str]
+"""What `measured` has found of a model: its size_bytes, modified_unix_s and format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +44,24 @@ class LocalModel:
     path: Path
     sampling: Mapping[str, float] = field(default_factory=dict)
     """What its authors recommend, where somebody knows it who is not its files."""
-    seen: tuple[int, int] | None = field(default=None, compare=False, repr=False)
-    """What `measured` has found: size_bytes and modified_unix_s. None: whoever asks has the disk looked at."""
+    seen: Seen | None = field(default=None, compare=False, repr=False)
+    """None: whoever asks has the disk looked at."""
 
     @property
     def format(self) -> str:
-        return "GGUF" if self.path.suffix == _GGUF else "safetensors"
+        if self.seen is not None:
+            return self.seen[2]
+        if self.path.suffix == _GGUF:
+            return "GGUF"
+        return "GGUF" if any(file.name.endswith(_GGUF) for file in _folder_weights(self.path)) else "safetensors"
 
     def size_bytes(self) -> int:
         """Of its weights' files; 0 where they are gone."""
         if self.seen is not None:
             return self.seen[0]
         if self.path.suffix != _GGUF:
-            files = _listed(self.path)
-            # As it is opened: a GGUF file beside safetensors is no part of the folder's model.
-            weights = [file for file in files if file.name.endswith(_SAFETENSORS)]
-            return sum(map(_size_bytes, weights or (file for file in files if file.name.endswith(_GGUF))))
-        stem = checkpoint_stem(self.path)
-        parts = [file for file in _listed(self.path.parent) if file.name.endswith(_GGUF)]
-        return sum(_size_bytes(file) for file in parts if checkpoint_stem(Path(file.name)) == stem)
+            return sum(map(_size_bytes, _folder_weights(self.path)))
+        return _sizes_by_series(self.path.parent).get(series(self.path), 0)
 
     def modified_unix_s(self) -> int:
         if self.seen is not None:
@@ -255,27 +257,40 @@ class LocalModels:
 
 def measured(models: Iterable[LocalModel]) -> list[LocalModel]:
     """The models with what their files have; each folder is read once for all of them. Blocks."""
-    sizes: dict[Path, dict[str, int]] = {}
+    sizes: dict[Path, dict[tuple[str, str], int]] = {}
     found = []
     for model in models:
         if model.path.suffix == _GGUF:
             folder = model.path.parent
             if folder not in sizes:
-                sizes[folder] = _sizes_by_stem(folder)
-            size_bytes = sizes[folder].get(checkpoint_stem(model.path), 0)
+                sizes[folder] = _sizes_by_series(folder)
+            size_bytes = sizes[folder].get(series(model.path), 0)
         else:
             size_bytes = model.size_bytes()
-        found.append(replace(model, seen=(size_bytes, model.modified_unix_s())))
+        found.append(replace(model, seen=(size_bytes, model.modified_unix_s(), model.format)))
     return found
 
 
-def _sizes_by_stem(folder: Path) -> dict[str, int]:
-    sizes: dict[str, int] = {}
+def _sizes_by_series(folder: Path) -> dict[tuple[str, str], int]:
+    sizes: dict[tuple[str, str], int] = {}
     for file in _listed(folder):
         if file.name.endswith(_GGUF):
-            stem = checkpoint_stem(Path(file.name))
-            sizes[stem] = sizes.get(stem, 0) + _size_bytes(file)
+            of = series(Path(file.name))
+            sizes[of] = sizes.get(of, 0) + _size_bytes(file)
     return sizes
+
+
+def _folder_weights(folder: Path) -> list[os.DirEntry[str]]:
+    """The files that are loaded of a folder, as `open_folder` takes them, but by their names alone."""
+    files = _listed(folder)
+    names = {file.name for file in files}
+    weights = [file for file in files if file.name.endswith(_SAFETENSORS)]
+    if WEIGHTS in names:
+        return [file for file in weights if file.name == WEIGHTS]
+    if INDEX in names:
+        # Its authors' own form of the same weights may lie beside them.
+        return [file for file in weights if _SHARD.fullmatch(file.name)] or weights
+    return weights or [file for file in files if file.name.endswith(_GGUF) and not file.name.startswith(PROJECTOR)]
 
 
 def _begun(claims: Mapping[str, Claim]) -> frozenset[Path]:
@@ -303,7 +318,7 @@ def _is_checkpoint(entries: Iterable[os.DirEntry[str]]) -> bool:
 
 
 def _is_model_file(entry: os.DirEntry[str]) -> bool:
-    return entry.name.endswith(_GGUF) and not entry.name.startswith(_PROJECTOR) and _is_file(entry)
+    return entry.name.endswith(_GGUF) and not entry.name.startswith(PROJECTOR) and _is_file(entry)
 
 
 def _is_looked_into(entry: os.DirEntry[str]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ignis.errors import ModelNotFoundError
-from ignis.models.local import Claim, LocalModel, LocalModels
+from ignis.models.local import Claim, LocalModel, LocalModels, measured
 
 
 def touch(path: Path, size_bytes: int = 1) -> Path:
@@ -124,7 +124,34 @@ def test_a_folder_is_as_large_as_what_is_loaded_of_it(tmp_path: Path) -> None:
     for name in ("config.json", "a.safetensors", "b.safetensors", "a.gguf"):
         touch(tmp_path / "mixed" / name, 5)
     touch(tmp_path / "plain" / "a.gguf", 7)
-    assert [LocalModel(name, tmp_path / name).size_bytes() for name in ("mixed", "plain")] == [10, 7]
+    # The authors' own form beside the shards of the index, and shards beside the whole.
+    sharded = hf_folder(tmp_path / "sharded")
+    touch(sharded / "model.safetensors.index.json", 3)
+    touch(sharded / "consolidated.safetensors", 30)
+    touch(hf_folder(tmp_path / "whole") / "model.safetensors", 29)
+    touch(tmp_path / "oddly" / "weights.safetensors", 11)
+    touch(tmp_path / "oddly" / "model.safetensors.index.json", 3)
+    sizes = {"mixed": 10, "plain": 7, "sharded": 30, "whole": 29, "oddly": 11}
+    found = {name: LocalModel(name, tmp_path / name) for name in sizes}
+    assert {name: model.size_bytes() for name, model in found.items()} == sizes
+    assert {model.name: model.size_bytes() for model in measured(found.values())} == sizes
+
+
+def test_whole_and_split_files_of_one_stem_are_models_apart(tmp_path: Path) -> None:
+    for name, size_bytes in (("m", 5), ("m-00001-of-00002", 50), ("m-00002-of-00002", 150), ("m-00001-of-00001", 9)):
+        touch(tmp_path / f"{name}.gguf", size_bytes)
+    models = LocalModels(tmp_path)
+    sizes = {"m": 9, "m-00001-of-00002.gguf": 200, "m.gguf": 5}
+    assert {model.name: model.size_bytes() for model in models.all()} == sizes
+    assert {model.name: model.size_bytes() for model in models.there()} == sizes
+
+
+def test_the_format_of_a_folder_is_that_of_what_is_loaded_of_it(tmp_path: Path) -> None:
+    for place in ("gguf/a.gguf", "both/a.gguf", "both/model.safetensors"):
+        touch(tmp_path / place)
+    models = [LocalModel(name, tmp_path / name) for name in ("gguf", "both", "gone")]
+    assert [model.format for model in models] == ["GGUF", "safetensors", "safetensors"]
+    assert [model.format for model in measured(models)] == ["GGUF", "safetensors", "safetensors"]
 
 
 def test_of_one_name_a_file_comes_before_a_folder_and_each_has_its_own_too(tmp_path: Path) -> None:
