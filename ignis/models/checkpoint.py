@@ -11,7 +11,7 @@ from ignis.models.binding import bind_tensors, gguf_spelling, hf_spelling
 from ignis.models.fields import Fields
 from ignis.models.files import refusal, shown
 from ignis.models.gguf_config import gguf_file_type, gguf_sampling, gguf_shape
-from ignis.models.gguf_parts import checkpoint_stem, is_later_part, open_parts
+from ignis.models.gguf_parts import PROJECTOR, checkpoint_stem, is_later_part, open_parts
 from ignis.models.gguf_vocabulary import gguf_special_tokens, gguf_vocabulary, has_vocabulary
 from ignis.models.hf_config import hf_shape
 from ignis.models.hf_folder import (
@@ -87,7 +87,9 @@ def open_folder(path: Path, specs: Specs, needs_tokenizer: bool) -> Checkpoint:
         ModelFileError: the message names the file and the fault.
     """
     folder = HfFolder(path)
-    ggufs = [name for name in folder.names(".gguf") if not is_later_part(Path(name))]
+    firsts = [name for name in folder.names(".gguf") if not is_later_part(Path(name))]
+    # What is no model is opened where it is alone, to say so.
+    ggufs = [name for name in firsts if not name.startswith(PROJECTOR)] or firsts
     if ggufs and not folder.names(".safetensors"):
         if len(ggufs) > 1:
             raise refusal(path, f"has {len(ggufs)} GGUF checkpoints, name one of them: {shown(', '.join(ggufs))}")

@@ -14,6 +14,7 @@ from tests.unit.models.writers import (
     VOCAB,
     entries,
     safetensors_bytes,
+    text,
     tiny_config,
     tiny_gguf,
     tiny_hf_shapes,
@@ -319,6 +320,13 @@ def test_a_folder_around_one_gguf_opens(tmp_path: Path) -> None:
     tiny_gguf().write(tmp_path / "tiny.gguf")
     (tmp_path / "config.json").write_text("{}")
     assert open_checkpoint(tmp_path).format == "GGUF F32"
+    # An image encoder is no model: neither beside one, nor alone.
+    projector = tiny_gguf().with_keys(general__type=text("mmproj"))
+    projector.write(tmp_path / "mmproj-tiny.gguf")
+    assert open_checkpoint(tmp_path).path == tmp_path / "tiny.gguf"
+    (tmp_path / "alone").mkdir()
+    projector.write(tmp_path / "alone" / "mmproj-tiny.gguf")
+    refuses(tmp_path / "alone", "general.type is mmproj, not a model of its own")
     tiny_gguf().write(tmp_path / "other.gguf")
     refuses(tmp_path, "has 2 GGUF checkpoints, name one of them: other.gguf, tiny.gguf")
 
