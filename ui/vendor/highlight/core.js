@@ -10,35 +10,18 @@ throw Error("set is read-only")
 const i=t[n],s=typeof i;"object"!==s&&"function"!==s||Object.isFrozen(i)||e(i)
 }),t}class t{constructor(e){
 void 0===e.data&&(e.data={}),this.data=e.data,this.isMatchIgnored=!1}
-ignoreMatch(){this.isMatchIgnored=!0}}function n(e){
-return e.replace(/&/g,"&amp;").replace(/</g,"&lt;").replace(/>/g,"&gt;").replace(/"/g,"&quot;").replace(/'/g,"&#x27;")
-}function i(e,...t){const n=Object.create(null);for(const t in e)n[t]=e[t]
-;return t.forEach(e=>{for(const t in e)n[t]=e[t]}),n}const s=e=>!!e.scope
-;class r{constructor(e,t){
-this.buffer="",this.classPrefix=t.classPrefix,e.walk(this)}addText(e){
-this.buffer+=n(e)}openNode(e){if(!s(e))return;const t=((e,{prefix:t})=>{
-if(e.startsWith("language:"))return e.replace("language:","language-")
-;if(e.includes(".")){const n=e.split(".")
-;return[`${t}${n.shift()}`,...n.map((e,t)=>`${e}${"_".repeat(t+1)}`)].join(" ")}
-return`${t}${e}`})(e.scope,{prefix:this.classPrefix});this.span(t)}closeNode(e){
-s(e)&&(this.buffer+="</span>")}value(){return this.buffer}span(e){
-this.buffer+=`<span class="${e}">`}}const o=(e={})=>{const t={children:[]}
+ignoreMatch(){this.isMatchIgnored=!0}}function i(e,...t){const n=Object.create(null);for(const t in e)n[t]=e[t]
+;return t.forEach(e=>{for(const t in e)n[t]=e[t]}),n}const o=(e={})=>{const t={children:[]}
 ;return Object.assign(t,e),t};class a{constructor(){
 this.rootNode=o(),this.stack=[this.rootNode]}get top(){
 return this.stack[this.stack.length-1]}get root(){return this.rootNode}add(e){
 this.top.children.push(e)}openNode(e){const t=o({scope:e})
 ;this.add(t),this.stack.push(t)}closeNode(){
 if(this.stack.length>1)return this.stack.pop()}closeAllNodes(){
-for(;this.closeNode(););}toJSON(){return JSON.stringify(this.rootNode,null,4)}
-walk(e){return this.constructor._walk(e,this.rootNode)}static _walk(e,t){
-return"string"==typeof t?e.addText(t):t.children&&(e.openNode(t),
-t.children.forEach(t=>this._walk(e,t)),e.closeNode(t)),e}static _collapse(e){
-"string"!=typeof e&&e.children&&(e.children.every(e=>"string"==typeof e)?e.children=[e.children.join("")]:e.children.forEach(e=>{
-a._collapse(e)}))}}class c extends a{constructor(e){super(),this.options=e}
+for(;this.closeNode(););}}class c extends a{constructor(e){super(),this.options=e}
 addText(e){""!==e&&this.add(e)}startScope(e){this.openNode(e)}endScope(){
 this.closeNode()}__addSublanguage(e,t){const n=e.root
-;t&&(n.scope="language:"+t),this.add(n)}toHTML(){
-return new r(this,this.options).value()}finalize(){
+;t&&(n.scope="language:"+t),this.add(n)}finalize(){
 return this.closeAllNodes(),!0}}function l(e){
 return e?"string"==typeof e?e:e.source:null}function g(e){return h("(?=",e,")")}
 function u(e){return h("(?:",e,")*")}function d(e){return h("(?:",e,")?")}
@@ -71,9 +54,7 @@ begin:y,relevance:0},C_NUMBER_RE:y,END_SAME_AS_BEGIN:e=>Object.assign(e,{
 t.data._beginMatch!==e[1]&&t.ignoreMatch()}}),HASH_COMMENT_MODE:R,IDENT_RE:E,
 MATCH_NOTHING_RE:/\b\B/,METHOD_GUARD:{begin:"\\.\\s*"+x,relevance:0},
 NUMBER_MODE:{scope:"number",begin:_,relevance:0},NUMBER_RE:_,
-PHRASAL_WORDS_MODE:{
-begin:/\b(a|an|the|are|I'm|isn't|don't|doesn't|won't|but|just|should|pretty|simply|enough|gonna|going|wtf|so|such|will|you|your|they|like|more)\b/
-},QUOTE_STRING_MODE:N,REGEXP_MODE:{scope:"regexp",begin:/\/(?=[^/\n]*\/)/,
+QUOTE_STRING_MODE:N,REGEXP_MODE:{scope:"regexp",begin:/\/(?=[^/\n]*\/)/,
 end:/\/[gimuy]*/,contains:[O,{begin:/\[/,end:/\]/,relevance:0,contains:[O]}]},
 RE_STARTERS_RE:"!|!=|!==|%|%=|&|&&|&=|\\*|\\*=|\\+|\\+=|,|-|-=|/=|/|:|;|<<|<<=|<=|<|===|==|=|>>>=|>>=|>=|>>>|>>|>|\\?|\\[|\\{|\\(|\\^|\\^=|\\||\\|=|\\|\\||~",
 SHEBANG:(e={})=>{const t=/^#![ ]*\//
@@ -102,10 +83,8 @@ relevance:0,contains:[Object.assign(n,{endsParent:!0})]
 Object.assign(i,C(e[n],t,n))}),i;function s(e,n){
 t&&(n=n.map(e=>e.toLowerCase())),n.forEach(t=>{const n=t.split("|")
 ;i[n[0]]=[e,$(n[0],n[1])]})}}function $(e,t){
-return t?Number(t):(e=>H.includes(e.toLowerCase()))(e)?0:1}const U={},z=e=>{
-console.error(e)},W=(e,...t)=>{console.log("WARN: "+e,...t)},X=(e,t)=>{
-U[`${e}/${t}`]||(console.log(`Deprecated as of ${e}. ${t}`),U[`${e}/${t}`]=!0)
-},G=Error();function K(e,t,{key:n}){let i=0;const s=e[n],r={},o={}
+return t?Number(t):(e=>H.includes(e.toLowerCase()))(e)?0:1}const z=e=>{
+console.error(e)},G=Error();function K(e,t,{key:n}){let i=0;const s=e[n],r={},o={}
 ;for(let e=1;e<=t.length;e++)o[e+i]=s[e],r[e+i]=!0,i+=p(t[e-1])
 ;e[n]=o,e[n]._emit=r,e[n]._multi=!0}function F(e){(e=>{
 e.scope&&"object"==typeof e.scope&&null!==e.scope&&(e.beginScope=e.scope,
@@ -168,22 +147,11 @@ starts:e.starts?i(e.starts):null
 ;return e.contains.forEach(e=>t.addRule(e.begin,{rule:e,type:"begin"
 })),e.terminatorEnd&&t.addRule(e.terminatorEnd,{type:"end"
 }),e.illegal&&t.addRule(e.illegal,{type:"illegal"}),t})(a),a}(e)}function V(e){
-return!!e&&(e.endsWithParent||V(e.starts))}class q extends Error{
-constructor(e,t){super(e),this.name="HTMLInjectionError",this.html=t}}
-const J=n,Y=i,Q=Symbol("nomatch"),ee=n=>{
+return!!e&&(e.endsWithParent||V(e.starts))}const Y=i,Q=Symbol("nomatch"),ee=n=>{
 const i=Object.create(null),s=Object.create(null),r=[];let o=!0
 ;const a="Could not find the language '{}', did you forget to load/include a language module?",l={
 disableAutodetect:!0,name:"Plain text",contains:[]};let p={
-ignoreUnescapedHTML:!1,throwUnescapedHTML:!1,noHighlightRe:/^(no-?highlight)$/i,
-languageDetectRe:/\blang(?:uage)?-([\w-]+)\b/i,classPrefix:"hljs-",
-cssSelector:"pre code",languages:null,__emitter:c};function b(e){
-return p.noHighlightRe.test(e)}function m(e,t,n){let i="",s=""
-;"object"==typeof t?(i=e,
-n=t.ignoreIllegals,s=t.language):(X("10.7.0","highlight(lang, code, ...args) has been deprecated."),
-X("10.7.0","Please use highlight(code, options) instead.\nhttps://github.com/highlightjs/highlight.js/issues/2277"),
-s=e,i=t),void 0===n&&(n=!0);const r={code:i,language:s};S("before:highlight",r)
-;const o=r.result?r.result:E(r.language,r.code,n)
-;return o.code=r.code,S("after:highlight",o),o}function E(e,n,s,r){
+__emitter:c};function m(e,t){return E(t.language,e,!0)}function E(e,n,s,r){
 const c=Object.create(null);function l(e,t){return e.keywords[t]}function g(){
 if(!v.keywords)return void R.addText(A);let e=0;v.keywordPatternRe.lastIndex=0
 ;let t=v.keywordPatternRe.exec(A),n="";for(;t;){n+=A.substring(e,t.index)
@@ -196,8 +164,7 @@ n+=A.substring(e),R.addText(n)}function u(){null!=v.subLanguage?(()=>{
 if(""===A)return;let e=null;if("string"==typeof v.subLanguage){
 if(!i[v.subLanguage])return void R.addText(A)
 ;e=E(v.subLanguage,A,!0,M[v.subLanguage]),M[v.subLanguage]=e._top
-}else e=x(A,v.subLanguage.length?v.subLanguage:null)
-;v.relevance>0&&(j+=e.relevance),R.__addSublanguage(e._emitter,e.language)
+}else return R.addText(A);v.relevance>0&&(j+=e.relevance),R.__addSublanguage(e._emitter,e.language)
 })():g(),A=""}function d(e,t){
 ""!==e&&(R.startScope(t),R.addText(e),R.endScope())}function h(e,t){let n=1
 ;const i=t.length-1;for(;n<=i;){if(!e._emit[n]){n++;continue}
@@ -235,71 +202,23 @@ if("illegal"===r.type&&""===a)return r.index===n.length||(A+="\n"),1
 ;if(T>1e5&&T>3*r.index)throw Error("potential infinite loop, way more iterations than matches")
 ;return A+=a,a.length}const k=O(e)
 ;if(!k)throw z(a.replace("{}",e)),Error('Unknown language: "'+e+'"')
-;const N=Z(k);let S="",v=r||N;const M={},R=new p.__emitter(p);(()=>{const e=[]
+;const N=Z(k);let v=r||N;const M={},R=new p.__emitter(p);(()=>{const e=[]
 ;for(let t=v;t!==k;t=t.parent)t.scope&&e.unshift(t.scope)
 ;e.forEach(e=>R.openNode(e))})();let A="",j=0,I=0,T=0,L=!1;try{
 if(k.__emitTokens)k.__emitTokens(n,R);else{for(v.matcher.considerAll();;){
 T++,L?L=!1:v.matcher.considerAll(),v.matcher.lastIndex=I
 ;const e=v.matcher.exec(n);if(!e)break;const t=w(n.substring(I,e.index),e)
-;I=e.index+t}w(n.substring(I))}return R.finalize(),S=R.toHTML(),{language:e,
-value:S,relevance:j,illegal:!1,_emitter:R,_top:v}}catch(t){
-if(t.message&&t.message.includes("Illegal"))return{language:e,value:J(n),
-illegal:!0,relevance:0,_illegalBy:{message:t.message,index:I,
-context:n.slice(I-100,I+100),mode:t.mode,resultSoFar:S},_emitter:R};if(o)return{
-language:e,value:J(n),illegal:!1,relevance:0,errorRaised:t,_emitter:R,_top:v}
-;throw t}}function x(e,t){t=t||p.languages||Object.keys(i);const n=(e=>{
-const t={value:J(e),illegal:!1,relevance:0,_top:l,_emitter:new p.__emitter(p)}
-;return t._emitter.addText(e),t})(e),s=t.filter(O).filter(N).map(t=>E(t,e,!1))
-;s.unshift(n);const r=s.sort((e,t)=>{
-if(e.relevance!==t.relevance)return t.relevance-e.relevance
-;if(e.language&&t.language){if(O(e.language).supersetOf===t.language)return 1
-;if(O(t.language).supersetOf===e.language)return-1}return 0}),[o,a]=r,c=o
-;return c.secondBest=a,c}function _(e){let t=null;const n=(e=>{
-let t=e.className+" ";t+=e.parentNode?e.parentNode.className:""
-;const n=p.languageDetectRe.exec(t);if(n){const t=O(n[1])
-;return t||(W(a.replace("{}",n[1])),
-W("Falling back to no-highlight mode for this block.",e)),t?n[1]:"no-highlight"}
-return t.split(/\s+/).find(e=>b(e)||O(e))})(e);if(b(n))return
-;if(S("before:highlightElement",{el:e,language:n
-}),e.dataset.highlighted)return void console.log("Element previously highlighted. To highlight again, first unset `dataset.highlighted`.",e)
-;if(e.children.length>0&&(p.ignoreUnescapedHTML||(console.warn("One of your code blocks includes unescaped HTML. This is a potentially serious security risk."),
-console.warn("https://github.com/highlightjs/highlight.js/wiki/security"),
-console.warn("The element with unescaped HTML:"),
-console.warn(e)),p.throwUnescapedHTML))throw new q("One of your code blocks includes unescaped HTML.",e.innerHTML)
-;t=e;const i=t.textContent,r=n?m(i,{language:n,ignoreIllegals:!0}):x(i)
-;e.innerHTML=r.value,e.dataset.highlighted="yes",((e,t,n)=>{const i=t&&s[t]||n
-;e.classList.add("hljs"),e.classList.add("language-"+i)
-})(e,n,r.language),e.result={language:r.language,re:r.relevance,
-relevance:r.relevance},r.secondBest&&(e.secondBest={
-language:r.secondBest.language,relevance:r.secondBest.relevance
-}),S("after:highlightElement",{el:e,result:r,text:i})}let y=!1;function w(){
-if("loading"===document.readyState)return y||window.addEventListener("DOMContentLoaded",()=>{
-w()},!1),void(y=!0);document.querySelectorAll(p.cssSelector).forEach(_)}
-function O(e){return e=(e||"").toLowerCase(),i[e]||i[s[e]]}
+;I=e.index+t}w(n.substring(I))}return R.finalize(),{language:e,relevance:j,illegal:!1,_emitter:R,_top:v}}catch(t){
+if(t.message&&t.message.includes("Illegal"))return{language:e,illegal:!0,relevance:0,_emitter:R};if(o)return{
+language:e,illegal:!1,relevance:0,errorRaised:t,_emitter:R,_top:v}
+;throw t}}function O(e){return e=(e||"").toLowerCase(),i[e]||i[s[e]]}
 function k(e,{languageName:t}){"string"==typeof e&&(e=[e]),e.forEach(e=>{
-s[e.toLowerCase()]=t})}function N(e){const t=O(e);return t&&!t.disableAutodetect
-}function S(e,t){const n=e;r.forEach(e=>{e[n]&&e[n](t)})}Object.assign(n,{
-highlight:m,highlightAuto:x,highlightAll:w,highlightElement:_,
-highlightBlock:e=>(X("10.7.0","highlightBlock will be removed entirely in v12.0"),
-X("10.7.0","Please use highlightElement now."),_(e)),configure:e=>{p=Y(p,e)},
-initHighlighting:()=>{
-w(),X("10.6.0","initHighlighting() deprecated.  Use highlightAll() now.")},
-initHighlightingOnLoad:()=>{
-w(),X("10.6.0","initHighlightingOnLoad() deprecated.  Use highlightAll() now.")
-},registerLanguage:(e,t)=>{let s=null;try{s=t(n)}catch(t){
+s[e.toLowerCase()]=t})}Object.assign(n,{
+highlight:m,registerLanguage:(e,t)=>{let s=null;try{s=t(n)}catch(t){
 if(z("Language definition for '{}' could not be registered.".replace("{}",e)),
 !o)throw t;z(t),s=l}
 s.name||(s.name=e),i[e]=s,s.rawDefinition=t.bind(null,n),s.aliases&&k(s.aliases,{
-languageName:e})},unregisterLanguage:e=>{delete i[e]
-;for(const t of Object.keys(s))s[t]===e&&delete s[t]},
-listLanguages:()=>Object.keys(i),getLanguage:O,registerAliases:k,
-autoDetection:N,inherit:Y,addPlugin:e=>{(e=>{
-e["before:highlightBlock"]&&!e["before:highlightElement"]&&(e["before:highlightElement"]=t=>{
-e["before:highlightBlock"](Object.assign({block:t.el},t))
-}),e["after:highlightBlock"]&&!e["after:highlightElement"]&&(e["after:highlightElement"]=t=>{
-e["after:highlightBlock"](Object.assign({block:t.el},t))})})(e),r.push(e)},
-removePlugin:e=>{const t=r.indexOf(e);-1!==t&&r.splice(t,1)}}),n.debugMode=()=>{
-o=!1},n.safeMode=()=>{o=!0},n.versionString="11.12.0",n.regex={concat:h,
+languageName:e})},inherit:Y}),n.regex={concat:h,
 lookahead:g,either:f,optional:d,anyNumberOfTimes:u}
 ;for(const t in A)"object"==typeof A[t]&&e(A[t]);return Object.assign(n,A),n
 },te=ee({});te.newInstance=()=>ee({});export{te as default};
