@@ -470,3 +470,34 @@ def test_a_list_whose_tab_is_closed_can_go_on_in_another(page: Page) -> None:
     let_go(other)
     expect(other.locator(".turn.answer .prose").last).to_have_text("It is so.")
     assert results(asked[0]) == DONE_OF_BOTH
+
+
+def test_answers_after_a_call_are_compared_with_it_and_go_on_as_a_chat_with_it(page: Page) -> None:
+    first, second = (streamed({"content": text}) for text in ("It rains.", "Rain, as it seems."))
+    calls = calling({"name": "weather", "arguments": '{"city": "Bonn"}'})
+    asked = answering(page, calls, first, calls, first, second, SO, SO)
+    for at, question in enumerate(("The weather in Bonn?", "And now?")):
+        ask(page, question)
+        box = page.get_by_label("Result of weather")
+        box.fill(f"Rain {at}")
+        box.press("Control+Enter")
+        expect(page.locator(".turn.answer:not(.running) footer")).to_have_count(2 * at + 2)
+    page.locator(".turn.answer .again").last.click()
+    expect(page.locator(".branches")).to_contain_text("2 / 2")
+    expect(page.locator(".turn.answer .prose").last).to_have_text("Rain, as it seems.")
+    page.click(".turn.answer .compare-these")
+    expect(page.locator("#prompt")).to_have_value("And now?")
+    expect(page.locator(".lane .prose")).to_have_text(["It rains.", "Rain, as it seems."])
+    expect(page.locator(".shared-prompt .before")).to_have_count(2)
+    expect(page.locator(".lane").first).not_to_contain_text("changed since")
+    page.click("#run-all")
+    expect(page.locator(".lane .prose")).to_have_text(["It is so.", "It is so."])
+    said = asked[4]["messages"]
+    assert [message["role"] for message in said] == "user assistant tool assistant user assistant tool".split()
+    assert all(request["messages"] == said for request in asked[5:])
+    expect(page.locator("#run-all")).to_be_visible()
+    page.click("#lane-menu-B")
+    page.click("#lane-menu-B-menu >> text=Open as chat")
+    expect(page.locator(".turn.user .said")).to_have_text(["The weather in Bonn?", "And now?"])
+    expect(page.locator(".tool-card .tag")).to_have_text(["answered", "answered"])
+    expect(page.locator(".tool-card .result")).to_contain_text(["Rain 0", "Rain 1"])

@@ -29,6 +29,7 @@ export function Prompt({ problem, onRun }) {
   const numBefore = series.history.value.length;
   return html`<div class="shared-prompt">
     ${numBefore > 0 && html`<p class="about before">After ${numBefore} earlier ${numBefore === 1 ? "message" : "messages"} of a chat</p>`}
+    ${series.after.length > 0 && html`<p class="about before">Followed by what was called, and what came of it</p>`}
     <label class="reader" for="prompt">Prompt of all lanes</label>
     <textarea id="prompt" ref=${area} rows="1" placeholder="One prompt for all lanes" autocomplete="off" value=${text}
       onInput=${(/** @type {any} */ event) => shelf.type(event.target.value)} onKeyDown=${press}></textarea>

@@ -38,7 +38,7 @@ export function isStale(series, lane) {
 /** @param {Series} series @param {Lane} lane */
 export function requestFor(series, lane) {
   const { system = "", ...fields } = valuesOf(series, lane);
-  const messages = [...series.history.value, { role: "user", content: series.prompt.value.trim() }];
+  const messages = [...series.history.value, { role: "user", content: series.prompt.value.trim() }, ...series.after];
   if (system.trim()) messages.unshift({ role: "system", content: system });
   return { messages, ...fields };
 }

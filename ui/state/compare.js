@@ -1,7 +1,7 @@
 // Comparisons: one prompt in several lanes that differ in what they ask, and what is done with them.
 
 import { requestFor, valuesOf } from "./asked.js";
-import { contentOf } from "./content.js";
+import { contentOf, messagesOf } from "./content.js";
 import { newId } from "./ids.js";
 import { Lane } from "./lane.js";
 import { FIRST_CAP, MAX_LANES, Series } from "./series.js";
@@ -106,12 +106,14 @@ export function vary(variants) {
 
 /**
  * A comparison of answers that are there. Returns its id.
- * @param {Turn[]} before the turns of the chat above the answers, the last of them the question
+ * @param {Turn[]} before the turns of the chat above the answers: the question, and what was called for its sake
  * @param {Turn[]} siblings
  */
 export async function compareTurns(before, siblings) {
-  const messages = before.map(({ record }) => ({ role: record.role, content: saidIn(record) }));
-  const prompt = messages.pop()?.content ?? "";
+  const at = before.findLastIndex(({ record }) => record.role === "user");
+  const prompt = at < 0 ? "" : saidIn(before[at].record);
+  const said = (/** @type {Turn[]} */ turns) => turns.flatMap(({ record }) => messagesOf(record));
+  const about = { prompt, history: said(before.slice(0, Math.max(at, 0))), after: said(before.slice(at + 1)) };
   const whole = siblings.filter((turn) => !turn.isRunning).slice(0, MAX_LANES);
   const hasModels = new Set(whole.map(({ record }) => record.model)).size > 1;
   const lanes = whole.map(({ record }) => {
@@ -120,7 +122,7 @@ export async function compareTurns(before, siblings) {
     const own = { ...values, ...(system && { system }), ...(hasModels && { model: record.model }) };
     return new Lane({ id: newId(), prompt: "", values: own, turn: structuredClone(record) });
   });
-  const series = Series.fresh("compare", { prompt, history: messages }, lanes);
+  const series = Series.fresh("compare", about, lanes);
   series.asked = prompt;
   series.nameAfter(prompt);
   shelf.take(series);
@@ -143,8 +145,8 @@ function blank() {
 
 /** The same lanes without their answers. @param {Series} series */
 function again(series) {
-  const { history, values } = series;
-  const about = { prompt: series.prompt.value, history: history.value, values: values.value };
+  const { history, after, values } = series;
+  const about = { prompt: series.prompt.value, history: history.value, after, values: values.value };
   series.prompt.value = series.asked;
   return Series.fresh("compare", about, series.lanes.value.map((lane) => Lane.fresh(lane.values.value)));
 }

@@ -33,6 +33,8 @@ export class Series {
   asked;
   /** What was said before the prompt. */
   history;
+  /** What was called for the prompt's sake, and what came of it. */
+  after;
   /** What all lanes ask, by the names of the request's fields (and "system"). */
   values;
   lanes;
@@ -60,6 +62,7 @@ export class Series {
     this.prompt = signal(record.prompt);
     this.asked = lanes.some((lane) => lane.turn.value) ? record.prompt : "";
     this.history = signal(record.history);
+    this.after = record.after ?? [];
     this.values = signal(record.values);
     this.lanes = signal(lanes);
   }
@@ -85,7 +88,7 @@ export class Series {
   toRecord() {
     const { id, kind, created, updated } = this;
     const lanes = this.lanes.value.map((lane) => lane.toRecord());
-    return { id, kind, title: this.title.value, prompt: this.asked || this.prompt.value, history: this.history.value, values: this.values.value, lanes, created, updated, v: 1 };
+    return { id, kind, title: this.title.value, prompt: this.asked || this.prompt.value, history: this.history.value, after: this.after, values: this.values.value, lanes, created, updated, v: 1 };
   }
 
   // --- Actions

@@ -19,19 +19,34 @@ export async function toChat(series, lane) {
   const now = Date.now();
   /** @type {import("../store/turns.js").TurnRecord[]} */
   const records = [];
-  const said = [...series.history.value, { role: "user", content: series.asked || series.prompt.value }];
-  for (const [at, { role, content }] of said.entries()) {
-    const kind = /** @type {"user" | "assistant"} */ (role);
-    records.push({ ...recordOf(kind, id, records[at - 1]?.id ?? null, content, "DONE"), times: NO_TIMES, created: now + at });
+  const prompt = series.asked || series.prompt.value;
+  const calls = new Map();
+  for (const message of [...series.history.value, { role: "user", content: prompt }, ...series.after]) {
+    if (message.role === "tool") calls.get(message.tool_call_id).result = message.content;
+    else {
+      const record = { ...recordOf(message.role, id, records.at(-1)?.id ?? null, "", "DONE"), ...turnOf(message), times: NO_TIMES, created: now + records.length };
+      message.tool_calls?.forEach((/** @type {any} */ call, /** @type {number} */ at) => calls.set(call.id, record.tools[at]));
+      records.push(record);
+    }
   }
   const answer = lane.turn.value?.record;
-  if (answer) records.push({ ...structuredClone(answer), id: newId(), conversation: id, parent: records[records.length - 1].id, created: now + said.length });
+  if (answer) records.push({ ...structuredClone(answer), id: newId(), conversation: id, parent: records[records.length - 1].id, created: now + records.length });
   const head = records[records.length - 1].id;
-  const chat = { id, title: series.title.value, head, settings, created: now, updated: now, preview: said[said.length - 1].content.slice(0, 80), v: /** @type {1} */ (1) };
+  const chat = { id, title: series.title.value, head, settings, created: now, updated: now, preview: prompt.slice(0, 80), v: /** @type {1} */ (1) };
   await keeping(async () => {
     await conversations.save(chat);
     for (const record of records) await turns.save(record);
   });
   chats.value = [chat, ...chats.value];
   return id;
+}
+
+// --- Internal
+
+/** What a turn has of a message: content.js undone. @param {any} message @returns {Pick<import("../store/turns.js").TurnRecord, "text" | "reasoning" | "tools" | "attachments">} */
+function turnOf({ content, reasoning_content: reasoning = "", tool_calls: calls = [] }) {
+  const tools = calls.map((/** @type {any} */ call) => ({ name: call.function.name, arguments: call.function.arguments }));
+  if (!Array.isArray(content)) return { text: content ?? "", reasoning, tools };
+  const attachments = content.flatMap(({ image_url: picture }) => (picture ? [{ name: "Picture", type: picture.url.slice(5).split(";")[0], size: picture.url.length, url: picture.url }] : []));
+  return { text: content.find(({ type }) => type === "text")?.text ?? "", reasoning, tools, attachments };
 }
