@@ -145,8 +145,12 @@ class LocalModels:
             whole = (other for other in in_folder if _real(other.path) not in begun)
             model = next((other for other in whole if name in self._other_names(other)), None)
         if model is None:
+            there = [other for other in _once(known.values()) if os.path.exists(other.path)]
+            inside = [other.name for other in there if other.path.suffix == _GGUF and other.path.parent.name == name]
+            if inside:
+                raise ModelNotFoundError(f"the model {shown(name)} is not known here; of that folder {_told(inside)}")
             self._check_whole(name)
-            names = [other.name for other in _once(known.values()) if os.path.exists(other.path)]
+            names = [other.name for other in there]
             raise ModelNotFoundError(f"the model {shown(name)} is not known here; {_told(names)}")
         if not os.path.exists(model.path):
             raise ModelNotFoundError(f"the model {shown(name)} is known here, but {shown(model.path.name)} is gone")

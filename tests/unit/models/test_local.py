@@ -248,6 +248,13 @@ def test_a_folder_that_lacks_a_file_is_told(tmp_path: Path, files: list[str], la
         models.find("notes")
 
 
+def test_a_folder_of_several_models_is_told_by_what_is_in_it(tmp_path: Path) -> None:
+    for file in ("a.gguf", "owner/many/Q4.gguf", "owner/many/Q8.gguf", "owner/many/mmproj-Q8.gguf"):
+        touch(tmp_path / file)
+    with pytest.raises(ModelNotFoundError, match=r"the model many is not known here; of that folder Q4, Q8 are$"):
+        LocalModels(tmp_path).find("many")
+
+
 def test_a_link_that_leads_round_is_not_followed_for_ever(tmp_path: Path) -> None:
     touch(tmp_path / "m.gguf")
     (tmp_path / "again").symlink_to(tmp_path)
