@@ -37,6 +37,7 @@ FOREIGN_COMMANDS = {
     "model fetch": "model download",
     "list": "model list",
     "ls": "model list",
+    "models": "model list",
     "rm": "model remove",
     "show": "model info",
 }
@@ -102,11 +103,12 @@ def _unknown(words: Sequence[str]) -> str:
     given = " ".join(words[:2]) if found else words[0]
     if _meant_model(words[0]):
         return f"unexpected argument {words[0]!r}{_meant_model(words[0])}"
-    if not found and (Path(words[0]).exists() or "/" in words[0] or words[0].endswith(".gguf")):
-        return f"unexpected argument {words[0]!r}; a model is named by --model-artifact {words[0]}"
     meant = FOREIGN_COMMANDS.get(given)
+    # Before what is there: a checkout has a folder that is called models.
     if meant is not None:
         return f"unknown command {given!r}; did you mean {meant}?"
+    if not found and _meant_path(words[0]):
+        return f"unexpected argument {words[0]!r}{_meant_path(words[0])}"
     if found and len(words) == 1:
         return f"{given} is followed by {join_words([command.words.partition(' ')[2] for command in found])}"
     return f"unknown command {given!r}{nearest(given, BY_WORDS) or f'; there are {join_words(list(BY_WORDS))}'}"
@@ -119,6 +121,12 @@ def _meant_model(word: str) -> str:
     return meant_model(word) if "/" in word and not os.path.exists(word) else ""
 
 
+def _meant_path(word: str) -> str:
+    """What to say of a word that is a file's or a folder's, or looks like one."""
+    is_path = Path(word).exists() or "/" in word or word.endswith(".gguf")
+    return f"; a model is named by --model-artifact {word}" if is_path else ""
+
+
 def _serve(words: list[str]) -> int:
     try:
         return app.run(_load(words))
@@ -126,7 +134,7 @@ def _serve(words: list[str]) -> int:
         position = words.index(error.argument)
         command, rest = spoken(words[position:])
         if command is None or position == 0:
-            hint = _meant_model(error.argument)
+            hint = _meant_model(error.argument) or _meant_path(error.argument)
             if not hint:
                 raise
             raise ConfigError(f"unexpected argument {error.argument!r}{hint}") from error

@@ -169,6 +169,24 @@ def test_a_mistyped_model_is_refused_before_anything_listens_with_what_lies_ther
     assert told.err == f"ignis-server: {expected}\n"
 
 
+def test_a_command_of_another_server_is_understood_where_a_folder_has_its_name(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "models").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert main(["models"]) == 2
+    assert capsys.readouterr().err == "ignis-server: unknown command 'models'; did you mean model list?\n"
+
+
+@pytest.mark.parametrize("words", [["serve", "x.gguf"], ["x.gguf"]])
+def test_a_file_that_nothing_names_is_told_with_its_option(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert main(words) == 2
+    expected = "unexpected argument 'x.gguf'; a model is named by --model-artifact x.gguf"
+    assert capsys.readouterr().err == f"ignis-server: {expected}\n"
+
+
 def test_the_licences_of_the_executable_are_listed_where_they_are(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
