@@ -1,6 +1,7 @@
 """Reads the command line and the environment into values by key. Knows no file."""
 
 import difflib
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +10,15 @@ from ignis.config_fields import ENVIRONMENT, Kind
 from ignis.config_slots import SLOTS, Given, Origin, Slot, Source
 from ignis.config_values import FALSE_WORDS, TRUE_WORDS, rule
 from ignis.errors import ConfigError
+from ignis.units import parse_address
 
-# Options of llama-server, vLLM and SGLang, and what they are called here.
+# Options of llama-server, vLLM and SGLang, or as one guesses them by the groups here, and what they are called.
 FOREIGN_FLAGS = {
     "--host": "--server-bind",
     "--port": "--server-bind",
+    "-p": "--server-bind",
+    "--server-host": "--server-bind",
+    "--server-port": "--server-bind",
     "--ssl-cert-file": "--server-tls-cert",
     "--ssl-certfile": "--server-tls-cert",
     "--ssl-key-file": "--server-tls-key",
@@ -30,7 +35,8 @@ FOREIGN_FLAGS = {
     "--hf-token": "--download-token",
     "-a": "--model-id",
     "--alias": "--model-id",
-    "--served-model-name": "--model-id",
+    "--served-model-name": "--switch-known-models",
+    "--model-name": "--switch-known-models",
     "-c": "--model-max-context",
     "--ctx-size": "--model-max-context",
     "--max-model-len": "--model-max-context",
@@ -60,11 +66,6 @@ FOREIGN_FLAGS = {
     "--reasoning-parser": "--model-dialect",
     "--tool-call-parser": "--model-dialect",
     "--enable-prefix-caching": "--reuse-prompt",
-    "-ngl": "--device",
-    "--n-gpu-layers": "--device",
-    "--gpu-layers": "--device",
-    "--gpu-memory-utilization": "--vram-budget-bytes",
-    "--mem-fraction-static": "--vram-budget-bytes",
     "--swap-space": "--reuse-kv-host-pool-bytes",
     "--webui": "--server-ui",
     "--no-webui": "--server-ui",
@@ -80,12 +81,16 @@ FOREIGN_FLAGS = {
 
 _ONE_CARD = "a server takes one card, and --device chooses between it and the processor"
 _ITS_FILES = "a model is computed as its files have it; of the cache alone it is --model-kv-format"
+_ALL_LAYERS = "all layers are on the card, or none with --device cpu"
+_NO_SHARE = "the memory of the card is no share here, --vram-budget-bytes takes bytes, such as 20G"
 _NO_CHOICE = "there is nothing to choose here, leave it out"
 _NOT_SERVED = "that is not served"
 FOREIGN_WORDS = {
     **dict.fromkeys(("--tensor-parallel-size", "-tp", "--tp", "--tp-size"), _ONE_CARD),
     **dict.fromkeys(("--pipeline-parallel-size", "-pp", "--pp-size", "--data-parallel-size", "-dp"), _ONE_CARD),
     **dict.fromkeys(("-sm", "--split-mode", "-ts", "--tensor-split", "-mg", "--main-gpu"), _ONE_CARD),
+    **dict.fromkeys(("-ngl", "--n-gpu-layers", "--gpu-layers"), _ALL_LAYERS),
+    **dict.fromkeys(("--gpu-memory-utilization", "--mem-fraction-static"), _NO_SHARE),
     **dict.fromkeys(("--dtype", "-q", "--quantization", "--load-format"), _ITS_FILES),
     **dict.fromkeys(("--enforce-eager", "-fa", "--flash-attn", "--attention-backend", "--jinja"), _NO_CHOICE),
     **dict.fromkeys(("--no-mmap", "--mlock", "-cb", "--cont-batching", "--enable-chunked-prefill"), _NO_CHOICE),
@@ -97,6 +102,9 @@ FOREIGN_WORDS = {
     "--revision": "the catalog pins it, and --download-catalog names one",
 }
 """Likewise, where no option of ours is that one."""
+
+_ADDRESS_PARTS = {"--host": "host", "--server-host": "host", "--port": "port", "--server-port": "port", "-p": "port"}
+_SECOND_NAMES = ("--served-model-name", "--model-name")
 
 _OWN = ("--config", "--profile")
 
@@ -138,7 +146,7 @@ def read_flags(arguments: Sequence[str], folder: Path) -> Flags:
         if slot is None and flag not in _OWN:
             if not flag.startswith("-"):
                 raise UnexpectedArgumentError(argument)
-            meant = _meant_address(flag, arguments) or _meant(flag, [*known, *_OWN])
+            meant = _meant_address(flag, arguments) or _meant_name(flag, arguments) or _meant(flag, [*known, *_OWN])
             raise ConfigError(f"unknown option {flag}{meant}")
         if not has_value:
             is_switch = slot is not None and slot.field.kind is Kind.BOOL
@@ -176,16 +184,40 @@ def read_environment(environ: Mapping[str, str], folder: Path) -> dict[str, Give
 
 
 def _meant_address(flag: str, arguments: Sequence[str]) -> str:
-    """As `_meant`, for the two flags of other servers that make one address here, which is then spelled out."""
-    if flag not in ("--host", "--port"):
+    """As `_meant`, for the two flags of other servers that make one address here, which is then spelled out; nothing
+    where it would be refused."""
+    if flag not in _ADDRESS_PARTS:
         return ""
-    address = {"--host": "127.0.0.1", "--port": "8000"}
+    address = {"host": "127.0.0.1", "port": "8000"}
+    for name, part in _ADDRESS_PARTS.items():
+        address[part] = _value_of(name, arguments) or address[part]
+    host = f"[{address['host']}]" if ":" in address["host"] else address["host"]
+    whole = f"{host}:{address['port']}"
+    try:
+        parse_address(whole)
+    except ValueError:
+        return ""
+    return f"; did you mean --server-bind {whole}?"
+
+
+def _meant_name(flag: str, arguments: Sequence[str]) -> str:
+    """As `_meant`, for a further name of a model: what it takes here is more than that name."""
+    if flag not in _SECOND_NAMES:
+        return ""
+    paths = (_value_of(option, arguments) for option, ours in FOREIGN_FLAGS.items() if ours == "--model-artifact")
+    path = _value_of("--model-artifact", arguments) or next(filter(None, paths), None) or "path"
+    named = shlex.quote(f"{_value_of(flag, arguments) or 'name'}={path}")
+    return f"; did you mean --switch-known-models {named}?"
+
+
+def _value_of(flag: str, arguments: Sequence[str]) -> str | None:
+    """What a command line gives an option that is not ours; None where it has none."""
+    value = None
     for position, argument in enumerate(arguments):
-        name, equals, value = argument.partition("=")
-        if name in address:
-            address[name] = value if equals else next(iter(arguments[position + 1 : position + 2]), address[name])
-    host = f"[{address['--host']}]" if ":" in address["--host"] else address["--host"]
-    return f"; did you mean --server-bind {host}:{address['--port']}?"
+        name, equals, after = argument.partition("=")
+        if name == flag:
+            value = after if equals else next(iter(arguments[position + 1 : position + 2]), value)
+    return value
 
 
 def _meant_variable(name: str, known: Mapping[str, Slot]) -> str:

@@ -130,13 +130,13 @@ def join_words(words: Sequence[str]) -> str:
 
 
 def port_hint(text: str) -> str:
-    """Says what an address is that has a port alone; nothing of any other text."""
+    """Says what an address is that has a port alone; nothing of any other text, a number that is no port's included."""
     port = text.strip().removeprefix(":")
-    return (
-        f"; 127.0.0.1:{port} is for this machine alone, 0.0.0.0:{port} for all"
-        if port.isascii() and port.isdigit()
-        else ""
-    )
+    try:
+        parse_address(f"127.0.0.1:{port}")
+    except ValueError:
+        return ""
+    return f"; 127.0.0.1:{port} is for this machine alone, 0.0.0.0:{port} for all"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -189,10 +189,37 @@ def test_a_flag_of_another_server_or_without_its_group_is_understood(flag: str, 
         (["--host", "0.0.0.0"], "0.0.0.0:8000"),
         (["--host", "::", "--port", "9000"], "[::]:9000"),
         (["--port"], "127.0.0.1:8000"),
+        (["--server-port", "9000"], "127.0.0.1:9000"),
+        (["--server-host", "0.0.0.0", "--server-port=9000"], "0.0.0.0:9000"),
+        (["-p", "9000"], "127.0.0.1:9000"),
     ],
 )
 def test_a_host_and_a_port_are_spelled_as_one_address(flags: list[str], address: str) -> None:
     assert refusal(*flags).endswith(f"; did you mean --server-bind {address}?")
+
+
+@pytest.mark.parametrize("flag", ["--port", "--server-port"])
+@pytest.mark.parametrize("port", ["65536", "eighty"])
+def test_no_address_is_spelled_that_would_be_refused(flag: str, port: str) -> None:
+    assert refusal(flag, port) == f"unknown option {flag}; did you mean --server-bind?"
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        (["--served-model-name", "x", "--model", "a b.gguf"], "'x=a b.gguf'"),
+        (["--model-name=x"], "x=path"),
+        (["--served-model-name"], "name=path"),
+    ],
+)
+def test_a_further_name_of_a_model_is_told_with_its_path(flags: list[str], named: str) -> None:
+    assert refusal(*flags).endswith(f"; did you mean --switch-known-models {named}?")
+
+
+@pytest.mark.parametrize("flag", ["--server-bind", "--server-metrics-bind"])
+def test_a_number_that_is_no_port_gets_no_address(flag: str) -> None:
+    assert "for this machine alone" not in refusal(flag, "65536")
+    assert "for this machine alone" not in refusal(flag, "9" * 5000)
 
 
 @pytest.mark.parametrize("text", ["18110", ":18110", " :18110"])
@@ -212,6 +239,11 @@ def test_every_foreign_flag_has_one_of_ours() -> None:
         ("--tensor-parallel-size", "a server takes one card, and --device chooses between it and the processor"),
         ("--dtype", "a model is computed as its files have it; of the cache alone it is --model-kv-format"),
         ("--enforce-eager", "there is nothing to choose here, leave it out"),
+        ("-ngl", "all layers are on the card, or none with --device cpu"),
+        (
+            "--gpu-memory-utilization",
+            "the memory of the card is no share here, --vram-budget-bytes takes bytes, such as 20G",
+        ),
     ],
 )
 def test_a_foreign_flag_that_has_none_of_ours_is_told_why(flag: str, words: str) -> None:
@@ -227,11 +259,9 @@ def test_an_unknown_variable_names_the_nearest() -> None:
     assert message == "unknown environment variable IGNIS_SERVER_BIN; did you mean IGNIS_SERVER_BIND?"
 
 
-def test_a_variable_of_another_server_names_ours() -> None:
-    assert (
-        refusal(environ={"IGNIS_PORT": "1"})
-        == "unknown environment variable IGNIS_PORT; did you mean IGNIS_SERVER_BIND?"
-    )
+@pytest.mark.parametrize("name", ["IGNIS_PORT", "IGNIS_SERVER_PORT", "IGNIS_SERVER_HOST"])
+def test_a_variable_of_another_server_or_a_guess_names_ours(name: str) -> None:
+    assert refusal(environ={name: "1"}) == f"unknown environment variable {name}; did you mean IGNIS_SERVER_BIND?"
 
 
 def test_a_variable_like_none_gets_no_guess() -> None:
