@@ -17,7 +17,7 @@ from ignis.config_file import FileContent, find_file, read_file
 from ignis.config_flags import read_environment, read_flags
 from ignis.config_profile import read_profile
 from ignis.config_slots import Given, Layers, Origin, Slot, Source
-from ignis.config_values import parse_value, port_hint, rule
+from ignis.config_values import parse_value, port_hint, rule, text_hint
 from ignis.errors import ConfigError
 
 Settings = TypeVar("Settings")
@@ -154,7 +154,9 @@ def _check(config: ConfigFields) -> None:
 def _read_value(field: Field, given: Given, key: str | None = None) -> object:
     try:
         return parse_value(field, given.text, given.folder)
-    except ValueError:
+    except ValueError as error:
         shown = "" if field.kind is Kind.SECRET else f" {given.text!r}"
-        hint = port_hint(given.text) if field.kind in (Kind.ADDRESS, Kind.BINDS) else ""
-        raise ConfigError(f"{given.origin.place}{shown}: must be {rule(field)}{hint}", param=key or field.key) from None
+        hint = "" if field.kind is Kind.SECRET else text_hint(error, given.text)
+        hint = hint or (port_hint(given.text) if field.kind in (Kind.ADDRESS, Kind.BINDS) else "")
+        place = f"the default of {field.flag}" if given.origin.source is Source.DEFAULT else given.origin.place
+        raise ConfigError(f"{place}{shown}: must be {rule(field)}{hint}", param=key or field.key) from None

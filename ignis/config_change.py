@@ -10,7 +10,7 @@ from ignis.config_fields import Effect, Kind
 from ignis.config_file import PROFILE, PROFILES, in_file, slots_of, text_of
 from ignis.config_slots import SLOTS, Given, Origin, Slot, Source
 from ignis.config_table import plain
-from ignis.config_values import parse_value, rule
+from ignis.config_values import parse_value, rule, text_hint
 from ignis.errors import ConfigError, ConfigFieldNotPatchableError
 
 CHANGED = Origin(Source.CHANGED, "changed since the start, in no file")
@@ -115,9 +115,9 @@ def file_value(slot: Slot, value: Any, folder: Path) -> Any:
     field, text = slot.field, text_of(slot, value)
     try:
         parsed = parse_value(field, text, folder)
-    except ValueError:
-        shown = "" if field.kind is Kind.SECRET else f" {text[:100]!r}"
-        raise ConfigError(f"{slot.key}{shown}: must be {rule(field)}", slot.key) from None
+    except ValueError as error:
+        shown, hint = ("", "") if field.kind is Kind.SECRET else (f" {text[:100]!r}", text_hint(error, text))
+        raise ConfigError(f"{slot.key}{shown}: must be {rule(field)}{hint}", slot.key) from None
     if field.kind in _AS_WRITTEN:
         return value
     spelled = text if field.kind in (Kind.TEXT, Kind.SECRET) else plain(field, parsed)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ignis.config_fields import FAMILIES, FIELDS, GROUPS, Kind
 from ignis.config_slots import SLOTS, Given, Origin, Slot, Source
-from ignis.config_values import nearest, parse_path, rule
+from ignis.config_values import nearest, parse_path, rule, text_hint
 from ignis.errors import ConfigError
 from ignis.regular_file import read_regular
 
@@ -55,7 +55,10 @@ def find_file(flag_file: str | None, environ: Mapping[str, str], folder: Path) -
     if home:
         places += [Path(home) / "ignis" / name for name in (*USER_FILE_NAMES, "config.yaml", "config.yml")]
     # Path.is_file would raise where a folder may not be entered.
-    return next((place for place in places if os.path.isfile(place)), None)
+    found = next((place for place in places if os.path.isfile(place)), None)
+    if found is not None and str(found) != str(found).encode(errors="replace").decode():
+        raise ConfigError(f"the configuration file {str(found)!r} is not read: its path is not UTF-8")
+    return found
 
 
 def read_file(file: Path) -> FileContent:
@@ -178,5 +181,5 @@ def _read_place(name: str, text: str, folder: Path) -> Path:
     """Reads the path of the configuration file itself."""
     try:
         return parse_path(text, folder)
-    except ValueError:
-        raise ConfigError(f"{name} {text!r}: must be path") from None
+    except ValueError as error:
+        raise ConfigError(f"{name} {text!r}: must be path{text_hint(error, text)}") from None

@@ -1,7 +1,6 @@
 """One value of the configuration: read by its kind, its rule in words, and written again. Knows no flag and no file."""
 
 import difflib
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,11 +21,15 @@ Number = TypeVar("Number", int, float)
 
 TRUE_WORDS = frozenset({"true", "1", "on", "yes"})
 FALSE_WORDS = frozenset({"false", "0", "off", "no"})
+_MOST_SHOWN = 200
+"""Characters of a value."""
 
 
 def parse_value(field: Field, text: str, folder: Path) -> object:
-    """Reads a value by its kind; a ValueError says only that it breaks the rule."""
+    """Reads a value by its kind; a ValueError says only that it breaks the rule, or is one of text that no file and no
+    answer could hold."""
     text = text.strip()
+    text.encode()
     match field.kind:
         case Kind.ADDRESS:
             return parse_address(text)
@@ -139,6 +142,15 @@ def port_hint(text: str) -> str:
     return f"; 127.0.0.1:{port} is for this machine alone, 0.0.0.0:{port} for all"
 
 
+def text_hint(error: ValueError, text: str) -> str:
+    """Says of a value that it is no text, or what it comes to is none, where a name of the system's makes up the rest;
+    nothing of any other."""
+    if not isinstance(error, UnicodeEncodeError):
+        return ""
+    whole = error.object[:_MOST_SHOWN]
+    return "; it is not UTF-8" if error.object == text.strip() else f"; it comes to {whole!r}, which is not UTF-8"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Returns `; did you mean <name>?` for the most similar known name, or nothing where none is similar."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
@@ -150,13 +162,16 @@ def parse_path(text: str, folder: Path) -> Path:
 
     Raises:
         ValueError: no file can have that name, or there is no such user.
+        UnicodeEncodeError: as a whole it is no UTF-8.
     """
-    if not text or b"\0" in os.fsencode(text):
+    if not text or b"\0" in text.encode():
         raise ValueError
     try:
-        return folder / Path(text).expanduser()
+        path = folder / Path(text).expanduser()
     except RuntimeError as error:
         raise ValueError from error
+    str(path).encode()
+    return path
 
 
 def _parse_paths(text: str, folder: Path) -> NamedPaths:

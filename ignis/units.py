@@ -1,7 +1,6 @@
 """Values with a unit, and how a person writes them: sizes and listener addresses. Knows no configuration field."""
 
 import ipaddress
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,12 +100,13 @@ def parse_bind(text: str, folder: Path) -> Bind:
     """Reads one address, host:port or unix:/path.
 
     Raises:
-        ValueError: not of that form.
+        ValueError: not of that form; of a path that is no UTF-8, a UnicodeEncodeError.
     """
     if not text.startswith(UNIX):
         return parse_address(text)
     path = folder / text.removeprefix(UNIX)
-    name = os.fsencode(path)
+    # A path that is no text could be told to nobody.
+    name = str(path).encode()
     if path == folder or b"\0" in name or len(name) > _UNIX_PATH_BYTES:
         raise ValueError(f"unix:/path of at most {_UNIX_PATH_BYTES} bytes")
     return UnixPath(path)

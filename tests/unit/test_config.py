@@ -1,6 +1,7 @@
 """The configuration: precedence, origins, ranges, and what a refusal says."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -306,6 +307,36 @@ def test_a_place_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
     assert "x cannot be read: File name too long" in refusal("--config", "x" * 5000, folder=tmp_path)
     (tmp_path / "x.json").write_text('{"model": {"artifact": "\\ud800"}}')
     assert "must be path" in refusal("--config", "x.json", folder=tmp_path)
+
+
+@pytest.mark.parametrize("field", [field for field in FIELDS if field.kind in (Kind.PATH, Kind.PATHS, Kind.BINDS)])
+def test_a_path_that_is_no_text_is_refused_wherever_it_comes_from(field: Field, tmp_path: Path) -> None:
+    # Whoever asks for the configuration could not be sent it, and no file could hold it.
+    head = {Kind.PATH: "", Kind.PATHS: "a=", Kind.BINDS: "unix:"}[field.kind]
+    value = head + os.fsdecode(b"/x\xff")
+    said = f"{value!r}: must be {rule(field)}; it is not UTF-8"
+    assert refusal(f"{field.flag}={value}") == f"{field.flag} {said}"
+    assert refusal(environ={field.env: value}) == f"{field.env} {said}"
+    file = tmp_path / "ignis.config.json"
+    file.write_text(json.dumps({field.group: {field.name: value}}))
+    assert refusal(folder=tmp_path) == f"{field.key} in {file} {said}"
+    folder = Path(os.fsdecode(b"/\xe9"))
+    flags = () if field.key == "download.path" else ("--download-path", "/m")
+    assert "it comes to '/\\udce9/x', which is not UTF-8" in refusal(f"{field.flag}={head}x", *flags, folder=folder)
+
+
+def test_what_else_is_no_text_is_refused_with_it(tmp_path: Path) -> None:
+    bad = os.fsdecode(b"\xff")
+    assert "it is not UTF-8" in refusal("--server-metrics-bind", f"{bad}:1")
+    assert "it is not UTF-8" in refusal("--server-origins", f"http://{bad}")
+    assert refusal("--config", bad) == f"--config {bad!r}: must be path; it is not UTF-8"
+    folder = tmp_path / bad
+    folder.mkdir()
+    (folder / "ignis.config.toml").touch()
+    assert "its path is not UTF-8" in refusal("--download-path", "/m", folder=folder)
+    # The default is below the folder of the start.
+    assert "the default of --download-path 'models': must be path; it comes to" in refusal(folder=tmp_path / (bad * 2))
+    assert bad not in refusal("--server-api-key", bad) and "\\udcff" not in refusal("--server-api-key", bad)
 
 
 def test_a_home_that_cannot_be_looked_into_holds_no_file(tmp_path: Path) -> None:

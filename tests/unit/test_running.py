@@ -177,6 +177,7 @@ async def test_what_needs_a_restart_is_written_and_not_in_effect(bench: Bench) -
         ({"model": 5}, "model", "model must be a group of fields"),
         ({"model": {"qwen3": {"idle_unload": 1}}}, "model.qwen3.idle_unload", "the same for every family"),
         ({"server": {"system_message_policy": "x"}}, "server.system_message_policy", "must be merge or strict"),
+        ({"switch": {"known_models": {"a": "/x\udcff"}}}, "switch.known_models", "; it is not UTF-8"),
         ({"download": {"token": "hush hush"}}, "download.token", "download.token: must be visible ASCII characters"),
         ({}, None, "names no field"),
         ({"vram": {"allow_oversubscription": True}}, "vram.allow_oversubscription", "needs a vram.budget_bytes"),
