@@ -53,6 +53,7 @@ from ignis.version import VERSION
 
 _QUIT_STATUS = 130
 _CERTIFICATE_EVERY_S = 60
+_OPEN_TO_ALL = "no key is asked for: whoever reaches it may use it; --server-api-key sets one"
 
 
 def run(config: Config) -> int:
@@ -226,7 +227,7 @@ class _App:
         assert metrics is None or isinstance(metrics, Address)
         for bind in binds:
             if self._key is None and isinstance(bind, Address) and not bind.is_loopback:
-                self._log.emit("ignis.process.open_to_all", url=str(bind))
+                self._log.emit("ignis.process.open_to_all", url=str(bind), reason=_OPEN_TO_ALL)
         has_tls = server.tls_cert is not None
         _say(banner(binds, has_tls=has_tls, has_ui=server.ui, bearer=self._shown_key, metrics=metrics))
         return page_of(binds, has_tls=has_tls) if server.ui else None

@@ -33,6 +33,7 @@ EVENTS: dict[str, tuple[str, frozenset[str]]] = {
         frozenset(
             {
                 "url",
+                "reason",
             }
         ),
     ),

@@ -124,6 +124,8 @@ def test_a_server_that_anybody_may_use_says_so(start_server: Any) -> None:
     with start_server(also_bind=[f"0.0.0.0:{free_port()}"]) as server:
         [warning] = parse_events(server.log_text(), "ignis.process.open_to_all")
         assert str(warning["url"]).startswith("0.0.0.0:")
+        # A terminal shows the values alone.
+        assert warning["reason"] == "no key is asked for: whoever reaches it may use it; --server-api-key sets one"
 
 
 @pytest.mark.parametrize(
