@@ -1,6 +1,8 @@
 """Brings a catalog's model into the models' folder, and finds the one to serve. Decides on no address."""
 
 import os
+import re
+import shlex
 import shutil
 import sys
 import threading
@@ -21,6 +23,7 @@ from ignis.pinned import Progress, tidy
 from ignis.program import typed
 from ignis.transfer import Moved, fetch_file
 from ignis.units import shown_file_size
+from ignis.web import redact
 
 _PARALLEL_FILES = 4
 _MAX_TOLD = 5
@@ -81,23 +84,37 @@ def locate_model(
         try:
             return ModelSource(find(model.id), None)
         except ModelNotFoundError as error:
-            names = ", ".join(list(catalog.models)[:_MAX_TOLD])
-            raise ModelNotFoundError(f"model.id: {error.message}; the catalog has {names}") from error
+            told = set(re.split("[ ,;]+", error.message))
+            names = ", ".join([name for name in catalog.models if name not in told][:_MAX_TOLD])
+            more = f"; the catalog has {names}" if names else ""
+            raise ModelNotFoundError(f"{error.message}{more}; --model-id names another, or is left out") from error
     path = entry.verified(download.path)
     if path is None and not download.enabled:
-        raise ModelFileError(
-            f"{entry.id} is not in {download.path} and download.enabled is false;"
-            f" name another by --model-artifact, or fetch it with: {typed()} model download {entry.id}"
-        )
+        raise ModelFileError(f"{entry.id} is not in {download.path}, and download.enabled is false")
     if path is not None:
         for file in entry.files:
             tidy(file, entry.folder(download.path))
     return ModelSource(path, entry)
 
 
+def fetch_command(entry: CatalogModel, download: DownloadConfig) -> str:
+    """Returns what fetches it in a shell elsewhere to where this server looks. That shell has neither this one's folder
+    nor its flags; secrets it is not told."""
+    own, index = DownloadConfig(), download.package_index
+    flags = {
+        "--download-path": download.path.absolute() if download.path != own.path else None,
+        "--download-catalog": download.catalog,
+        "--download-endpoint": redact(download.endpoint) if download.endpoint != own.endpoint else None,
+        "--download-certificates": download.certificates,
+        "--download-package-index": None if index is None else redact(index),
+    }
+    words = [word for flag, value in flags.items() if value is not None for word in (flag, str(value))]
+    return f"{typed()} {shlex.join(['model', 'download', entry.id, *words])}"
+
+
 def wanted_entry(model: ModelConfig, catalog: Catalog) -> CatalogModel | None:
     """Returns the entry that model.id names, the default one where it is unset; None for a model of the user's own."""
-    return catalog.models.get(model.id or catalog.default)
+    return catalog.models.get(model.id or catalog.default) if model.artifact is None else None
 
 
 def fetch_model(

@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import shlex
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -14,8 +13,8 @@ from ignis.catalog import Catalog, CatalogModel
 from ignis.config_fields import DownloadConfig, ModelConfig
 from ignis.downloads import Downloads, DownloadState
 from ignis.engine.keeper import ModelKeeper
-from ignis.errors import IgnisError
-from ignis.fetching import ModelSource, locate_model, served_name, wanted_entry
+from ignis.errors import IgnisError, ModelNotFoundError
+from ignis.fetching import ModelSource, fetch_command, locate_model, served_name, wanted_entry
 from ignis.halt import StoppedError
 from ignis.log import Log
 from ignis.models.local import LocalModel
@@ -23,7 +22,6 @@ from ignis.program import typed
 from ignis.progress import ProgressReport
 from ignis.terminal import ask, is_attended
 from ignis.units import shown_file_size
-from ignis.web import redact
 
 
 class FirstModel:
@@ -190,33 +188,35 @@ class FirstModel:
                 await course.wait_change()
 
     def _fail(self, error: IgnisError, entry: CatalogModel | None) -> None:
-        self._log.emit("ignis.model.load_failed", id=self._name, error=error)
-        self._keeper.fail_start(error.message)
-        self._say(self._ways(f"There is no model: {error.message}.", entry))
+        logged = told = error.message
+        if entry is not None and not self._download.enabled:
+            logged += f"; in a shell this fetches it: {fetch_command(entry, self._download)}"
+            # What a client reads has no paths of this machine, and a command without its paths is another one.
+            told += "; the server's log has the command that fetches it"
+        self._log.emit("ignis.model.load_failed", id=self._name, error=logged)
+        self._keeper.fail_start(told)
+        if isinstance(error, ModelNotFoundError):
+            # Nothing to end the server by: others are here, and this one may be brought while it runs.
+            before = (
+                f"No model is loaded: {error.message}.\nThe server stays up: it serves others by their names, and "
+                f"{self._name} as soon as it is in {self._download.path}."
+            )
+        else:
+            before = f"There is no model: {error.message}."
+        self._say(self._ways(before, entry))
 
     def _ways(self, before: str, entry: CatalogModel | None) -> str:
-        """Says how a model is to be had. entry: which one can be fetched, if any."""
-        lines, program = [before], typed()
+        """Says how a model is to be had. entry: which one can be fetched, if any. A command has a line of its own, so
+        that it can be pasted."""
+        lines = [before]
         if self._page is not None and self._downloads.is_enabled:
-            lines.append(f"  In the page      {self._page}")
+            lines.append(f"  In the page: {self._page}")
         if entry is not None:
-            words = shlex.join(["model", "download", entry.id, *_flags(self._download)])
-            lines.append(f"  In a shell       {program} {words}, and the next request has it loaded")
-        lines.append(f"  Of your own      {program} --model-artifact model.gguf (or a model's folder)")
+            lines.append("  In a shell, and the next request has it loaded:")
+            lines.append(f"    {fetch_command(entry, self._download)}")
+        lines.append("  Of your own, a GGUF file or a model's folder, once this server has ended:")
+        lines.append(f"    {typed()} --model-artifact model.gguf")
         return "\n".join(lines)
-
-
-def _flags(download: DownloadConfig) -> list[str]:
-    """What a shell elsewhere has to be told, which has neither this one's folder nor its flags. Secrets are not."""
-    own, index = DownloadConfig(), download.package_index
-    words = {
-        "--download-path": download.path.absolute() if download.path != own.path else None,
-        "--download-catalog": download.catalog,
-        "--download-endpoint": redact(download.endpoint) if download.endpoint != own.endpoint else None,
-        "--download-certificates": download.certificates,
-        "--download-package-index": None if index is None else redact(index),
-    }
-    return [word for flag, value in words.items() if value is not None for word in (flag, str(value))]
 
 
 def _told(entry: CatalogModel) -> str:

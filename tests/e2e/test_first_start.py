@@ -320,17 +320,23 @@ def test_without_a_terminal_a_model_that_is_not_to_be_had_is_explained(
     mirror.files.clear()
     server = serve(mirror, tmp_path, *flags)
     end = time.perf_counter() + 60
-    while f"Of your own      {TYPED} --model-artifact" not in server.log_text():
+    while f"    {TYPED} --model-artifact model.gguf\n" not in server.log_text():
         assert time.perf_counter() < end and server.process.poll() is None, server.log_text()
         time.sleep(0.02)
     text = server.log_text()
     assert "There is no model: " in text and why in text
+    # A line of its own is pasted; the log has the same one, at its end.
     folders = f"--download-path {tmp_path}/models --download-catalog {tmp_path}/catalog.json"
-    assert f"{TYPED} model download first {folders} --download-endpoint {mirror.url}, and" in text
+    command = f"{TYPED} model download first {folders} --download-endpoint {mirror.url}"
+    assert f"\n    {command}\n" in text
+    [failed] = parse_events(text, "ignis.model.load_failed")
+    assert str(failed["error"]).endswith(f"; in a shell this fetches it: {command}") == (flags != [])
+    assert set(re.findall(r"\S+ -m ignis model download .*?(?=[\n\"])", text)) == {command}
     # The page is named where it could help.
     assert ("In the page" in text) == (flags == [])
     found = state(server.client)
-    assert found["status"] == "failed" and why in found["reason"]
+    assert found["status"] == "failed" and why in found["reason"] and "model download" not in found["reason"]
+    assert found["reason"].endswith("; the server's log has the command that fetches it") == (flags != [])
     assert server.client.request("GET", "/ui/")[0] == 200
     assert len(parse_events(text, "ignis.model.load_failed")) == 1
     assert server.stop() == 0
@@ -346,15 +352,46 @@ def test_what_the_shell_fetched_after_a_failed_start_answers_whoever_names_nothi
     server = serve(mirror, tmp_path, *flags)
     try:
         end = time.perf_counter() + 60
-        while f"Of your own      {TYPED} --model-artifact" not in server.log_text():
+        while f"    {TYPED} --model-artifact model.gguf\n" not in server.log_text():
             assert time.perf_counter() < end and server.process.poll() is None, server.log_text()
             time.sleep(0.02)
         assert server.client.request("POST", "/v1/chat/completions", {"messages": HI, "max_tokens": 1})[0] == 503
         mirror.files.update(files)
-        command = [sys.executable, "-m", "ignis", "model", "download", "first"]
-        subprocess.run(command, env=environment(mirror, tmp_path), cwd=tmp_path, check=True, capture_output=True)
+        # As it is told, in a shell elsewhere, which has nothing of what this server was told by its environment.
+        (told,) = re.findall(r"^ +(.* model download .*)$", server.log_text(), re.MULTILINE)
+        its_own = environment(mirror, tmp_path)
+        elsewhere = {name: value for name, value in its_own.items() if not name.startswith("IGNIS_")}
+        (tmp_path / "elsewhere").mkdir()
+        command = ["sh", "-c", told]
+        subprocess.run(command, env=elsewhere, cwd=tmp_path / "elsewhere", check=True, capture_output=True)
         assert server.client.chat(messages=HI, max_tokens=1).error is None
         assert state(server.client) == {"status": "serving"}
+    finally:
+        assert server.stop() == 0
+
+
+def test_a_server_of_an_unknown_id_serves_others_and_that_one_once_it_is_brought(
+    mirror: Mirror, tmp_path: Path
+) -> None:
+    here = tmp_path / "source" / "second"
+    server = serve(mirror, tmp_path, "--model-id", "late", "--switch-known-models", f"here={here}")
+    try:
+        end = time.perf_counter() + 60
+        while f"    {TYPED} --model-artifact model.gguf\n" not in server.log_text():
+            assert time.perf_counter() < end and server.process.poll() is None, server.log_text()
+            time.sleep(0.02)
+        reason = (
+            "the model late is not known here; here is; the catalog has smollm2-135m-instruct, first, second; "
+            "--model-id names another, or is left out"
+        )
+        assert state(server.client) == {"status": "failed", "reason": f"the model failed: {reason}"}
+        stays = f"The server stays up: it serves others by their names, and late as soon as it is in {tmp_path}/models."
+        assert f"No model is loaded: {reason}.\n{stays}\n" in server.log_text()
+        assert "There is no model" not in server.log_text() and "model download" not in server.log_text()
+        assert server.client.chat(model="here", messages=HI, max_tokens=1).error is None
+        shutil.copytree(here, tmp_path / "models" / "late")
+        answer = server.client.chat(model="late", messages=HI, max_tokens=1)
+        assert answer.error is None
     finally:
         assert server.stop() == 0
 

@@ -807,8 +807,18 @@ def test_an_id_means_the_catalogs_entry_else_a_model_that_is_here_and_nothing_el
 
     assert located(catalog.default).entry == catalog.models[catalog.default]
     assert located("own") == ModelSource(tmp_path / "own.gguf", None)
-    with pytest.raises(ModelNotFoundError, match=rf"model\.id: the model other is not known.*{catalog.default}"):
+    # The catalog's names are told once, though models here have some of them.
+    way = "--model-id names another, or is left out"
+    with pytest.raises(ModelNotFoundError) as refused:
         located("other")
+    told = f"the model other is not known here; own is; the catalog has {catalog.default}"
+    assert refused.value.message == f"{told}; {way}"
+    (tmp_path / catalog.default).mkdir()
+    (tmp_path / catalog.default / "config.json").write_text("{}")
+    (tmp_path / catalog.default / "model.safetensors").touch()
+    with pytest.raises(ModelNotFoundError) as refused:
+        located("other")
+    assert refused.value.message.count(catalog.default) == 1 and refused.value.message.endswith(way)
 
 
 @pytest.mark.parametrize(
