@@ -303,6 +303,25 @@ def test_answers_to_a_file_are_compared_with_it(page: Page) -> None:
     expect(page.locator(".lane").first).not_to_contain_text("changed since")
 
 
+def test_a_lane_says_in_words_what_it_asks_otherwise(page: Page) -> None:
+    schema = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object"}}}
+    tools = [{"type": "function", "function": {"name": name}} for name in ("weather", "time")]
+    values = [{"response_format": schema}, {"tools": tools}, {"logit_bias": {"7": 1}}, {"guided_choice": ["yes", "no"]}]
+    page.evaluate(KEEP, ["One", "Two", "Three", "Four"])
+    page.evaluate(
+        """async (values) => {
+          const { read, save } = await import("/ui/store/runs.js");
+          const run = await read("kept");
+          await save({ ...run, lanes: run.lanes.map((lane, at) => ({ ...lane, values: values[at] })) });
+        }""",
+        values,
+    )
+    page.goto(f"{page.url.split('#')[0]}#/compare/kept")
+    expect(page.locator(".lane")).to_have_count(4)
+    for letter, words in zip("ABCD", ('{"type":"object"}', "weather, time", '{"7":1}', "yes, no"), strict=True):
+        expect(lane(page, letter).locator(".tags")).to_contain_text(words)
+
+
 def test_a_number_is_varied_from_one_value_to_another(page: Page) -> None:
     page.click("#vary")
     expect(page.get_by_role("dialog")).to_be_visible()

@@ -50,10 +50,17 @@ export function LaneCard({ lane, letter, varied, twin, marks, onValues }) {
 
 /** @param {{name: string, value: any}} properties */
 function Tag({ name, value }) {
-  const words = value === undefined ? "model’s" : String(value);
+  const words = inWords(value);
   const label = LABELS.get(name) ?? name.replaceAll("_", " ");
   const short = words.length > MOST_LETTERS ? `${words.slice(0, MOST_LETTERS)}…` : words;
   return html`<span class=${`tag ${KINDS.get(name) ?? "info"}`} title=${`${name}: ${words}`}>${label} ${short}</span>`;
+}
+
+/** @param {any} value of a field of the request */
+function inWords(value) {
+  if (value === undefined) return "model’s";
+  if (Array.isArray(value)) return value.map((each) => each?.function?.name ?? each).join(", ");
+  return typeof value === "object" ? JSON.stringify(value?.json_schema?.schema ?? value) : String(value);
 }
 
 /** @param {{lane: Lane, letter: string, marks: import("./marks.js").Marks}} properties */
