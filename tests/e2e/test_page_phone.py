@@ -94,3 +94,14 @@ def test_what_the_bar_has_no_place_for_is_written_as_large_as_any_menu(page: Pag
     expect(menu.get_by_role("menuitem").first).to_have_text("Agents")
     size = "(each) => getComputedStyle(each).fontSize"
     assert menu.get_by_role("menuitem").first.evaluate(size) == menu.evaluate(size) == "13px"
+
+
+@pytest.mark.parametrize("width", [740, 1024])
+def test_a_wide_page_for_fingers_does_not_say_that_enter_sends(
+    browser: Browser, story_server: Server, width: int
+) -> None:
+    with browser.new_context(viewport={"width": width, "height": 740}, has_touch=True, is_mobile=True) as context:
+        page = open_page(context, story_server.port)
+        expect(page.locator(".composer .hint")).to_be_hidden()
+        ask(page, "One")
+        expect(page.locator("#prompt")).to_have_value("One\n")
