@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Request, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.playground import CHROMIUM, NO_SOCKET, Start, answered, ask, held, open_page, paced
+from tests.e2e.playground import CHROMIUM, NO_SOCKET, Start, answered, ask, ended, grown, held, open_page, paced
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -184,3 +184,60 @@ def test_where_no_message_chooses_its_model_a_pinned_one_is_loaded_first(
     page.click("#vary")
     expect(page.get_by_role("radio", name="Seeds")).to_be_visible()
     expect(page.get_by_role("radio", name="Models")).to_have_count(0)
+
+
+@pytest.mark.parametrize("pair", [("--switch-allow-implicit", "false")], indirect=True)
+def test_nothing_is_asked_in_any_other_way_of_a_model_that_must_be_loaded_first(
+    context: BrowserContext, pair: Server
+) -> None:
+    context.add_init_script(NO_SOCKET)
+    page = open_page(context, pair.port)
+    sent: list[tuple[str, str]] = []
+
+    def note(request: Request) -> None:
+        if request.url.endswith("/v1/chat/completions"):
+            body: Any = request.post_data_json
+            sent.append((body.get("model", ""), body["messages"][-1]["content"]))
+
+    page.on("request", note)
+    notice = page.locator(".composer .ending")
+    ask(page, "Say exactly: One.")
+    answered(page)
+    pin(page, "beta")
+    page.keyboard.press("Escape")
+    expect(notice).to_contain_text("beta must be loaded first")
+    page.click(".turn.answer .again")
+    page.click(".turn.user .edit")
+    page.fill(".turn.user textarea", "Say exactly: Other.")
+    page.click(".turn.user .main")
+    expect(page.locator(".turn.user .ending")).to_contain_text("beta must be loaded first")
+    page.get_by_role("button", name="Cancel").click()
+    page.click("#load-first")
+    expect(notice).to_have_count(0)
+    page.click(".turn.answer .again")
+    expect(page.locator(".turn.answer .branches")).to_contain_text("2 / 2")
+    assert answered(page) == ["One."]
+    # The answer that was there stood all the while, and another one was asked for once.
+    assert sent == [("", "Say exactly: One."), ("beta", "Say exactly: One.")]
+    # The same request once more asks the model that it asked, whatever the chat is pinned to by now.
+    pin(page, "alpha")
+    page.click("#load-pinned")
+    expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+    expect(page.locator("#model")).not_to_contain_text("not loaded")
+    page.click(".turn.answer .same")
+    expect(notice).to_contain_text("beta must be loaded first")
+    with held(pair):
+        ask(page, "A story")
+        grown(page)
+        expect(notice).to_have_count(0)
+        ask(page, "Say exactly: Queued.")
+        expect(page.locator(".queue li")).to_have_count(1)
+        pin(page, "beta")
+        page.keyboard.press("Escape")
+    with ended(pair):
+        expect(page.locator(".queue")).to_contain_text("Sent when beta is loaded")
+        expect(page.locator("#send-waiting")).to_have_count(0)
+    # It goes by itself then.
+    page.click("#load-first")
+    assert answered(page, 3)[-1] == "Queued."
+    assert sent[2:] == [("alpha", "A story"), ("beta", "Say exactly: Queued.")]

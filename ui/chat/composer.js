@@ -8,7 +8,7 @@ import { Icon } from "../shell/icons.js";
 import { attach, attached, clear, MAX_PASTED_LENGTH, PASTED, problemWith, read, show } from "../state/attachments.js";
 import { here, open, runOfOpen, stop } from "../state/chats.js";
 import { draftOf, keepDraft } from "../state/place.js";
-import { missing } from "../state/respondent.js";
+import { missing, only } from "../state/respondent.js";
 import { change, failure } from "../state/server.js";
 import { excess, refusal } from "../state/session.js";
 import { waiting } from "../state/waiting.js";
@@ -64,7 +64,7 @@ export function Composer() {
   useEffect(() => fit(area.current), [text]);
   // Another model, or without the picture: what was said of it is past.
   useEffect(() => setProblem(""), [obstacle]);
-  useEffect(() => void (refusal.value = ""), [id, open.value.settings]);
+  useEffect(() => void (refusal.value = ""), [id, open.value.settings, only.value]);
   const type = (/** @type {string} */ typed) => {
     setText(typed);
     typedLast.set(id, typed);
@@ -91,7 +91,7 @@ export function Composer() {
       await send(text.trim(), isNow, await read(files), from);
       clear(id);
       unsent.delete(id);
-      setProblem("");
+      setProblem((refusal.value = ""));
       keepDraft(id, typedLast.get(id) ?? "");
       if (isTouch.matches) area.current?.blur();
     } catch (error) {

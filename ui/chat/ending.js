@@ -28,9 +28,9 @@ export function wayOn(turn) {
   const { finish, text, reasoning, request } = turn.record;
   const state = turn.state.value;
   if (!request) return null;
-  if (state === "DONE") return finish === "length" && !isFull(turn) ? { kind: "go-on", label: "Continue", act: () => goOn(turn, respondent.value?.max_model_len) } : null;
+  if (state === "DONE") return finish === "length" && !isFull(turn) ? { kind: "go-on", label: "Continue", act: () => sending(() => goOn(turn, respondent.value?.max_model_len)) } : null;
   const isCut = state === "FAILED" || state === "CUT" || state === "STOPPED";
-  return isCut && (text || reasoning) ? { kind: "resume", label: "Resume exactly", act: () => resume(turn) } : null;
+  return isCut && (text || reasoning) ? { kind: "resume", label: "Resume exactly", act: () => sending(() => resume(turn)) } : null;
 }
 
 /** Whether the context has no room for another token: it would be refused. @param {import("../state/turn.js").Turn} turn */

@@ -5,15 +5,16 @@ import { html } from "../parts/html.js";
 import { isSending } from "../parts/sending.js";
 import { Icon } from "../shell/icons.js";
 import { open, runOfOpen } from "../state/chats.js";
-import { hasNoModel } from "../state/server.js";
-import { isConnected } from "../state/session.js";
 import { urge } from "../state/outbox.js";
+import { missing, pinnedModel } from "../state/respondent.js";
+import { isConnected } from "../state/session.js";
+import { canAsk } from "../state/talk.js";
 import { drop, hold, release, rewrite, waiting } from "../state/waiting.js";
 
 export function Queue() {
   const own = waiting.value.filter((record) => record.conversation === open.value.id);
-  const isFree = isConnected.value && !hasNoModel.value && !runOfOpen();
-  const why = isFree ? "Not sent yet" : runOfOpen() ? "Sent when this answer ends" : `Sent when ${isConnected.value ? "a model is here" : "the server is back"}`;
+  const isFree = canAsk(pinnedModel.value) && !runOfOpen();
+  const why = isFree ? "Not sent yet" : runOfOpen() ? "Sent when this answer ends" : `Sent when ${isConnected.value ? `${missing.value || "a model"} is loaded` : "the server is back"}`;
   return html`<section class="queue" aria-label="Messages that wait">
     <p class="about">${why} ${isFree && html`<button type="button" class="link" id="send-waiting" onClick=${urge}>Send ${own.length === 1 ? "it" : own.length} now</button>`}</p>
     <ul>${own.map((record) => html`<${Chip} key=${record.id} record=${record} />`)}</ul>

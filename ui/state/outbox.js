@@ -4,6 +4,7 @@ import * as stored from "../store/turns.js";
 import { effect } from "../vendor/signals-core.js";
 import { begin } from "./adding.js";
 import { here, open, placeOf } from "./chats.js";
+import { only } from "./respondent.js";
 import { runIn, running } from "./running.js";
 import { announce, isConnected, keeping, lostAt } from "./session.js";
 import { answer, ask, canAsk, requestOf, withFiles } from "./talk.js";
@@ -29,6 +30,7 @@ export function start() {
     const isBack = wasLost && isConnected.value;
     wasLost = !isConnected.value;
     // Each may have begun or ended what they wait for.
+    only.value;
     const isFree = (/** @type {string} */ chat) => running.value && !runIn(chat) && !held.value.has(chat);
     const next = canAsk() ? [...chats].filter(isFree) : [];
     // Out of the effect, that it follows what is read above and nothing more.
@@ -80,7 +82,7 @@ async function flush(chat) {
     const place = await placeOf(chat);
     const last = place?.head ? place.turns.get(place.head) : undefined;
     const record = waiting.value.find((each) => each.conversation === chat);
-    const isHeld = !canAsk() || runIn(chat) || held.value.has(chat);
+    const isHeld = !canAsk(place?.conversation.settings.model) || runIn(chat) || held.value.has(chat);
     // Who says more where nothing answers wants what was said before it to go too.
     const isUrged = urged.has(chat) || waiting.value.some((each) => each.conversation === chat && each.isUrged);
     if (!place || !record || isHeld || (last && last.record.state !== "DONE" && !isUrged)) return;

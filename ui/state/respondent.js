@@ -14,12 +14,15 @@ export const respondent = computed(() =>
 /** Whether that model counts tokens too: a count has none loaded, so what serves counts for one that is not, and about. */
 export const isCounting = computed(() => respondent.value?.id === answering.value?.id);
 
+/** The one that is answered for, where no message has another one loaded. */
+export const only = computed(() => (canChoose.value ? undefined : (course.value.switching?.to ?? answering.value?.id)));
 /** The model of the open chat, where no message of it is answered before that is loaded; "" where one is, or has it loaded. */
-export const missing = computed(() => {
-  const pinned = pinnedModel.value;
-  const isHere = models.value.some(({ id }) => id === pinned);
-  return isHere && !canChoose.value && pinned !== (course.value.switching?.to ?? answering.value?.id) ? pinned : "";
-});
+export const missing = computed(() => (isMissing(pinnedModel.value) ? pinnedModel.value : ""));
+
+/** Whether a message to that model would be refused until it is loaded. @param {string} [model] */
+export function isMissing(model) {
+  return !canChoose.value && model !== only.value && models.value.some(({ id }) => id === model);
+}
 
 /** From now on requests of the open chat name that model; "" names none. @param {string} model */
 export function pinModel(model) {

@@ -6,6 +6,7 @@ import { here, placeOf } from "./chats.js";
 import { isWhole } from "./content.js";
 import { measure } from "./filling.js";
 import { newSeed } from "./ids.js";
+import { isMissing } from "./respondent.js";
 import { Run } from "./run.js";
 import { stopCallsOf, stopOf } from "./running.js";
 import { hasNoModel } from "./server.js";
@@ -33,7 +34,7 @@ export function again(turn, seed = newSeed()) {
   const before = pathTo(turns.value, turn.record.parent);
   const isSame = turn.record.seed === seed && turn.record.request;
   // Another seed than the one that is set, or it would be the same answer.
-  const request = isSame ? turn.record.request : { ...requestFor(before, seed), seed };
+  const request = allowed(isSame ? turn.record.request : { ...requestFor(before, seed), seed });
   stopBelow(turn);
   return answer([], turn.record.parent, request, here(), isSame ? turn.id : undefined);
 }
@@ -62,7 +63,7 @@ export async function noteOf({ id, record: { conversation } }, index, news) {
 export async function carryOn({ id, record: { conversation } }) {
   const place = await placeOf(conversation);
   if (!place || place.head !== id || below(place.turns, id).length) return;
-  await answer([], id, requestFor(pathTo(place.turns, id), newSeed(), place.conversation.settings), place);
+  await answer([], id, allowed(requestFor(pathTo(place.turns, id), newSeed(), place.conversation.settings)), place);
 }
 
 /** What the model should have said: a sibling that is history from here on. @param {Turn} turn @param {string} text */
@@ -73,6 +74,7 @@ export function correct(turn, text) {
 
 /** Goes on with an answer that was cut: the same request and seed, so the same text. @param {Turn} turn */
 export async function resume(turn) {
+  allowed(turn.record.request);
   // Its calls are made anew.
   stopOf([turn.id]);
   turn.advance("resume");
@@ -92,7 +94,7 @@ export async function goOn(turn, room = Infinity) {
   const before = { ...turn.record };
   const { request, usage } = before;
   const limit = (usage?.completion_tokens ?? request.max_completion_tokens) * RAISE;
-  turn.record.request = { ...request, max_completion_tokens: Math.min(limit, room - (usage?.prompt_tokens ?? 0)) };
+  turn.record.request = { ...allowed(request), max_completion_tokens: Math.min(limit, room - (usage?.prompt_tokens ?? 0)) };
   await resume(turn);
   const { state, failure, times } = turn.record;
   if (state !== "FAILED" || times.first !== null) return;
@@ -109,9 +111,15 @@ function stopBelow(turn) {
   stopOf(below(turns.value, turn.id).map(({ id }) => id));
 }
 
-/** Whether there is a server, and something on it that can answer. */
-export function canAsk() {
-  return isConnected.value && !hasNoModel.value;
+/** Whether there is a server, and something on it that can answer; that model, where one is named. @param {string} [model] */
+export function canAsk(model) {
+  return isConnected.value && !hasNoModel.value && !isMissing(model);
+}
+
+/** That request. Raises a SyntaxError where it would be refused until its model is loaded. @param {any} request */
+function allowed(request) {
+  if (isMissing(request.model)) throw new SyntaxError(`${request.model} must be loaded first.`);
+  return request;
 }
 
 /** @param {string} text @param {string | null} parent @param {import("../store/turns.js").Attachment[]} [attachments] @param {Place} [place] */
@@ -123,7 +131,7 @@ export function ask(text, parent, attachments = [], place = here()) {
 
 /** @param {Turn} question @param {Place} place */
 export function requestOf(question, { turns, conversation }) {
-  return requestFor([...pathTo(turns, question.record.parent), question], newSeed(), conversation.settings);
+  return allowed(requestFor([...pathTo(turns, question.record.parent), question], newSeed(), conversation.settings));
 }
 
 /**
