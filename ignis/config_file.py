@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ignis.config_fields import FAMILIES, FIELDS, GROUPS, Kind
+from ignis.config_flags import FOREIGN_FLAGS
 from ignis.config_slots import SLOTS, Given, Origin, Slot, Source
 from ignis.config_values import nearest, parse_path, rule, text_hint
 from ignis.errors import ConfigError
@@ -168,8 +169,15 @@ def _slot(key: str, where: str) -> Slot:
         if family and any(field.group == group and field.name == name for field in FIELDS):
             raise ConfigError(f"{where}{group}.{name} is the same for every family of models", param=key)
         key = key[:_MOST_SHOWN]
-        raise ConfigError(f"{where}unknown field {key}{nearest(key, SLOTS)}", param=key)
+        raise ConfigError(f"{where}unknown field {key}{_meant(key)}", param=key)
     return slot
+
+
+def _meant(key: str) -> str:
+    """As `nearest`, for a field: `server.port` is meant as `--server-port` is."""
+    flag = FOREIGN_FLAGS.get("--" + key.replace(".", "-").replace("_", "-"))
+    meant = next((own for own, slot in SLOTS.items() if slot.flag == flag), None)
+    return f"; did you mean {meant}?" if meant is not None else nearest(key, SLOTS)
 
 
 def _check_suffix(file: Path) -> None:

@@ -68,7 +68,6 @@ FOREIGN_FLAGS = {
     "--enable-prefix-caching": "--reuse-prompt",
     "--swap-space": "--reuse-kv-host-pool-bytes",
     "--webui": "--server-ui",
-    "--no-webui": "--server-ui",
     "--disable-log-requests": "--log-level",
     "--log-file": "--log-format",
     "--download-dir": "--download-path",
@@ -99,6 +98,7 @@ FOREIGN_WORDS = {
     **dict.fromkeys(("--lora", "--lora-modules", "--enable-lora"), _NOT_SERVED),
     **dict.fromkeys(("-s", "--seed"), "each request has its own, as seed"),
     **dict.fromkeys(("--chat-template", "--chat-template-file"), "a model's own is used"),
+    "--no-webui": "that is --server-ui false",
     "--revision": "the catalog pins it, and --download-catalog names one",
 }
 """Likewise, where no option of ours is that one."""

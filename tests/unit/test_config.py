@@ -174,7 +174,7 @@ def test_an_unknown_flag_names_the_nearest() -> None:
         ("--model-path", "--model-artifact"),
         ("-hf", "--download-catalog"),
         ("--cache-type-v", "--model-kv-format"),
-        ("--no-webui", "--server-ui"),
+        ("--webui", "--server-ui"),
         ("--api-key", "--server-api-key"),
     ],
 )
@@ -240,6 +240,7 @@ def test_every_foreign_flag_has_one_of_ours() -> None:
         ("--tensor-parallel-size", "a server takes one card, and --device chooses between it and the processor"),
         ("--dtype", "a model is computed as its files have it; of the cache alone it is --model-kv-format"),
         ("--enforce-eager", "there is nothing to choose here, leave it out"),
+        ("--no-webui", "that is --server-ui false"),
         ("-ngl", "all layers are on the card, or none with --device cpu"),
         (
             "--gpu-memory-utilization",
@@ -281,6 +282,8 @@ def test_variables_that_are_no_fields_are_known() -> None:
     [
         ("[servr]\nbind = 'x'\n", "unknown group servr; did you mean server?"),
         ("[server]\nbindd = 'x'\n", "unknown field server.bindd; did you mean server.bind?"),
+        ("[server]\nport = 9000\n", "unknown field server.port; did you mean server.bind?"),
+        ("[server]\nhost = '::'\n", "unknown field server.host; did you mean server.bind?"),
         ("server = 3\n", "server must be a group of fields, like [server]"),
         ("[server]\nbind = [1]\n", f"server.bind must be {BINDS}"),
         ("[server]\nbind = 7\n", "server.bind in"),
