@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.e2e.axe import findings
 from tests.e2e.playground import (
     CHROMIUM,
     LIMIT_MS,
@@ -196,6 +197,34 @@ def test_a_model_that_failed_says_why_and_is_tried_again(context: BrowserContext
     page.unroute_all(behavior="wait")
     page.click("#model-retry")
     expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+
+
+@pytest.mark.parametrize(("view", "button"), [("compare", "#run-all"), ("agents", "#run")])
+def test_a_view_without_a_model_asks_nothing_and_leads_to_one(
+    context: BrowserContext, story_server: Server, axe: str, view: str, button: str
+) -> None:
+    page = open_page(context, story_server.port)
+    page.route("**/v1/models", changed(lambda body: body.update(status="unloaded", data=[])))
+    page.reload()
+    expect(page.locator("#model")).to_contain_text("no model yet")
+    page.click(f".rail a[href='#/{view}']")
+    page.fill("#prompt", "Say hello")
+    expect(page.locator(button)).to_be_disabled()
+    expect(page.locator(".no-model")).to_be_visible()
+    assert findings(page, axe) == []
+    page.click(".no-model >> text=Server")
+    expect(page.locator("#view h1")).to_have_text("Server")
+    page.go_back()
+    expect(page.locator("#prompt")).to_have_value("Say hello")
+    page.click(".no-model >> text=Chat")
+    expect(page.locator(".first-model")).to_be_visible()
+    page.unroute_all(behavior="wait")
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+    page.click(f".rail a[href='#/{view}']")
+    expect(page.locator("#prompt")).to_have_value("Say hello")
+    expect(page.locator(button)).to_be_enabled()
+    expect(page.locator(".no-model")).to_have_count(0)
 
 
 def test_a_model_that_failed_after_it_served_is_said_to_have_failed_everywhere(

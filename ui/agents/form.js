@@ -5,9 +5,10 @@ import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { NumberBox } from "../parts/number.js";
 import { Icon } from "../shell/icons.js";
+import { NoModel } from "../shell/no-model.js";
 import { open, run, set, shelf, tasksIn, useExample } from "../state/agents.js";
 import { MAX_LANES } from "../state/series.js";
-import { problemIn } from "../state/range.js";
+import { obstacleTo } from "../state/range.js";
 import { answering, fields } from "../state/server.js";
 
 const PAUSE_MS = 250;
@@ -29,7 +30,7 @@ export function Form() {
   const numWaiting = series.lanes.value.filter((lane) => !lane.isRunning && lane.turn.value?.state.value !== "DONE").length;
   const numToRun = typed.length + numWaiting;
   const thinks = answering.value?.capabilities?.thinking;
-  const problem = problemIn(values) || (series.isElsewhere.value ? "Another tab runs this list" : "");
+  const problem = obstacleTo(values) || (series.isElsewhere.value ? "Another tab runs this list" : "");
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     if (numToRun && !problem) run();
@@ -39,6 +40,7 @@ export function Form() {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
   };
   return html`<form class="task-form" onSubmit=${submit} onKeyDown=${press}>
+    <${NoModel} />
     <div class="shared">
       <label class="title" for="task-system">System prompt of all tasks <${Count} text=${values.system ?? ""} /></label>
       <textarea class="field" id="task-system" rows="3" placeholder="None: the model’s own. What all tasks share is read once." value=${values.system ?? ""}

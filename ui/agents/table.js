@@ -5,7 +5,7 @@ import { liveRate, seconds, stateOf } from "../parts/lane-words.js";
 import { useTicks } from "../parts/ticks.js";
 import { Icon } from "../shell/icons.js";
 import { open, remove, resume, runOne } from "../state/agents.js";
-import { problemIn } from "../state/range.js";
+import { obstacleTo } from "../state/range.js";
 import { clock, rateOf } from "../state/turn.js";
 
 /** @typedef {import("../state/lane.js").Lane} Lane */
@@ -43,7 +43,7 @@ function Row({ lane, number, isChosen, onChoose }) {
   const end = isRunning ? clock() : (times?.last ?? null);
   const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0;
   const name = lane.prompt.value.split("\n", 1)[0];
-  const problem = problemIn(open.value.values.value);
+  const problem = obstacleTo(open.value.values.value);
   return html`<tr class=${isChosen ? "chosen" : ""} data-state=${turn?.state.value ?? "NEW"} onClick=${() => onChoose(lane.id)}>
     <th scope="row"><button type="button" class="name" aria-expanded=${isChosen} title=${lane.prompt.value}><span class="number">${number}</span><span class="words">${name}</span><span class="preview">${(record?.text ?? "").slice(0, PREVIEW_LENGTH)}</span></button></th>
     <td data-label="State"><span class=${`tag ${kind}`}>${words}</span><span class="about wait">${waitOf(lane)}</span></td>

@@ -7,7 +7,7 @@ import { Earlier } from "../shell/earlier.js";
 import { Icon } from "../shell/icons.js";
 import { ModelChip } from "../shell/model-chip.js";
 import { open, runAgain, shelf } from "../state/agents.js";
-import { problemIn } from "../state/range.js";
+import { obstacleTo } from "../state/range.js";
 import { route } from "../state/session.js";
 import { Detail } from "./detail.js";
 import { Form } from "./form.js";
@@ -42,7 +42,7 @@ export function AgentsView() {
     return () => document.removeEventListener("keydown", escape);
   }, [series]);
   const startNew = () => (shelf.startNew(), choose(null), go("agents"), document.getElementById("prompt")?.focus());
-  const isAllDone = lanes.length > 0 && !problemIn(series.values.value) && lanes.every((lane) => lane.turn.value && !lane.isRunning);
+  const isAllDone = lanes.length > 0 && !obstacleTo(series.values.value) && lanes.every((lane) => lane.turn.value && !lane.isRunning);
   return html`<div class=${`agents ${shown ? "with-detail" : ""}`}>
     <main class="tasks">
       <header class="bar">

@@ -12,7 +12,7 @@ import { Thoughts } from "../shell/thoughts.js";
 import { isStale, valuesOf } from "../state/asked.js";
 import { duplicate, open, removeLane, resume, runOne } from "../state/compare.js";
 import { OFFERED } from "../state/offered.js";
-import { problemIn } from "../state/range.js";
+import { obstacleTo } from "../state/range.js";
 import { MAX_LANES } from "../state/series.js";
 import { toChat } from "../state/to-chat.js";
 import { showAnswer } from "../text/live.js";
@@ -117,7 +117,7 @@ function LaneMenu({ lane, letter, onValues }) {
     setTimeout(() => setSaid(""), 1500);
   };
   const isRunning = lane.isRunning;
-  const problem = problemIn(valuesOf(series, lane));
+  const problem = obstacleTo(valuesOf(series, lane));
   const items = [
     isRunning
       ? { label: "Stop", act: () => lane.stop() }

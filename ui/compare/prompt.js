@@ -4,7 +4,9 @@ import { countTokens } from "../api/tokenize.js";
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { isSending } from "../parts/sending.js";
+import { NoModel } from "../shell/no-model.js";
 import { open, shelf } from "../state/compare.js";
+import { hasNoModel } from "../state/server.js";
 
 const PAUSE_MS = 250;
 
@@ -34,7 +36,7 @@ export function Prompt({ problem, onRun }) {
     <textarea id="prompt" ref=${area} rows="1" placeholder="One prompt for all lanes" autocomplete="off" value=${text}
       onInput=${(/** @type {any} */ event) => shelf.type(event.target.value)} onKeyDown=${press}></textarea>
     <p class="counts" id="prompt-counts"><span>${count === null ? "" : `${count.toLocaleString("en")} ${count === 1 ? "token" : "tokens"}`}</span><${Shared} /></p>
-    ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+    ${hasNoModel.value ? html`<${NoModel} />` : problem && html`<p class="problem" role="alert">${problem}</p>`}
   </div>`;
 }
 

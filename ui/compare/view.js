@@ -5,7 +5,7 @@ import { html } from "../parts/html.js";
 import { go, rename } from "../router.js";
 import { askTheSame, valuesOf, varied } from "../state/asked.js";
 import { open, runAll, shelf } from "../state/compare.js";
-import { problemIn } from "../state/range.js";
+import { obstacleTo } from "../state/range.js";
 import { route } from "../state/session.js";
 import { Bar } from "./bar.js";
 import { LaneCard } from "./lane.js";
@@ -39,7 +39,7 @@ export function CompareView() {
   const diffs = lanes.map((lane) => lane.isDiffShown.value).join();
   const states = lanes.map((lane) => lane.turn.value?.state.value).join();
   useEffect(() => marks.use(lanes), [lanes, diffs, states]);
-  const problem = lanes.map((lane) => problemIn(valuesOf(series, lane))).find(Boolean) ?? "";
+  const problem = lanes.map((lane) => obstacleTo(valuesOf(series, lane))).find(Boolean) ?? "";
   const run = () => {
     if (series.prompt.value.trim() && !series.isRunning.value && !problem) go("compare", runAll());
   };
