@@ -16,10 +16,14 @@ from ignis.errors import ConfigError, ConfigFieldNotPatchableError
 CHANGED = Origin(Source.CHANGED, "changed since the start, in no file")
 _AS_WRITTEN = frozenset({Kind.BINDS, Kind.ORIGINS, Kind.PATH, Kind.PATHS, Kind.POOL_SIZE, Kind.SIZE})
 """Kinds whose values have several spellings: a file gets the client's."""
+_BUDGET = ("vram.budget_bytes", "vram.headroom_bytes")
 _HELD_AGAINST = {
+    "model.decode_lanes": ("model.max_context", *_BUDGET),
+    "model.max_context": ("model.kv_format", *_BUDGET),
+    "model.prefill_chunk": ("model.max_context", *_BUDGET),
     "vram.budget_bytes": ("vram.allow_oversubscription",),
-    "vram.kv_pool_bytes": ("model.max_context", "model.kv_format", "vram.budget_bytes", "vram.headroom_bytes"),
-    "reuse.kv_host_pool_bytes": ("model.kv_format", "reuse.prompt"),
+    "vram.kv_pool_bytes": ("model.max_context", "model.kv_format", *_BUDGET),
+    "reuse.kv_host_pool_bytes": ("model.kv_format", "reuse.prompt", *_BUDGET),
 }
 """Of a load that cannot be: what else could be changed than the field that is named."""
 

@@ -283,5 +283,6 @@ def _raise_failure(reload: Reload, patch: Patch) -> None:
         raise ReloadFailedError(
             "the model could not be loaded with this, and the old configuration is in effect again: "
             f"{without_folders(reason)}",
-            named or (loads[0] if len(loads) == 1 else None),
+            # Of one change it is that one, whatever else could be lower for it.
+            loads[0] if len(loads) == 1 else named,
         ) from cause

@@ -126,6 +126,15 @@ _KNOBS = {
     "kv_ram": "lower reuse.kv_host_pool_bytes",
 }
 """What makes a line smaller, beside a larger budget."""
+_FIELDS = {
+    "workspace": "model.prefill_chunk",
+    "sampling": "model.decode_lanes",
+    "lane_state": "model.decode_lanes",
+    "decode_graph": "model.decode_lanes",
+    "kv_ram": "reuse.kv_host_pool_bytes",
+    "kv_pool": "model.max_context",
+}
+"""The first that makes a line smaller. What else does is known where it is asked who can have said it."""
 _FIRST_LINES = ("cuda_context", "weights", "embedding", "mapped_files")
 """What no field makes smaller: it is the budget that they do not fit in."""
 
@@ -144,7 +153,7 @@ def plan_load(
 
     Raises:
         LoadPlanError: the budget is not there, or it cannot hold one full context. The message names the line of the
-            plan and the field to change; `param` that one field without which the rest would not be looked at.
+            plan and the field to change; `param` that one field where none of another line would do instead.
     """
     trained = checkpoint.shape.context_tokens
     max_context = min(settings.max_context or trained, trained)
@@ -238,22 +247,25 @@ def _budget(settings: EngineSettings, device: DeviceInfo) -> Budget:
 
 def _room(least: Footprint, device: DeviceInfo, budget: Budget, max_context: int) -> int:
     """Returns how many pages the budget has beside the other lines: those of one context at least."""
-    left = budget.size_bytes
+    left = most = budget.size_bytes
     for name, size_bytes in fixed_lines(least, device).items():
         if size_bytes > left:
             raise LoadPlanError(
                 f"the plan's line {name} needs {shown_size(size_bytes)}, and {shown_size(left)} of "
                 f"{_told(budget)} are left for it; {_KNOBS.get(name, 'take a smaller model')}, or {_more(budget)}",
-                _param(budget) if name in _FIRST_LINES else None,
+                # A line that is too large by itself is mended by no other's field.
+                _param(budget) if name in _FIRST_LINES else _FIELDS[name] if size_bytes > most else None,
             )
         left -= size_bytes
+        most -= size_bytes if name in _FIRST_LINES else 0
     room = left // least.kv_page_bytes
     if room < pages_of(max_context):
         fits = room * PAGE_TOKENS
         mend = f"lower model.max_context to {fits}" if fits else "take a smaller model"
         raise LoadPlanError(
             f"the plan's line kv_pool needs {shown_size(least.kv_pool_bytes)} for one context of {max_context} tokens, "
-            f"and {shown_size(left)} of {_told(budget)} are left for it; {mend}, or {_more(budget)}"
+            f"and {shown_size(left)} of {_told(budget)} are left for it; {mend}, or {_more(budget)}",
+            _FIELDS["kv_pool"] if least.kv_pool_bytes > most else None,
         )
     return room
 

@@ -180,6 +180,22 @@ def test_what_a_client_may_have_written_ends_no_start_and_a_client_can_mend_it(
     ended.stop()
 
 
+@pytest.mark.parametrize(
+    ("flag", "line"),
+    [
+        ("--reuse-kv-host-pool-bytes=900G", "kv_ram"),
+        ("--vram-budget-bytes=700K", "workspace"),
+    ],
+)
+def test_a_flag_whose_line_no_other_field_of_the_file_makes_room_for_ends_the_start(
+    start_server: Any, file: Path, small: Path, flag: str, line: str
+) -> None:
+    file.write_text("[model]\ndecode_lanes = 2\n")
+    ended = start_server("--config", str(file), flag, model=small)
+    assert ended.process.wait(60) > 0 and f"the plan's line {line} needs" in ended.log_text()
+    ended.stop()
+
+
 def test_under_load_every_request_has_an_answer_or_a_typed_end(start_server: Any, file: Path) -> None:
     ends: Counter[str] = Counter()
     lost: list[Any] = []

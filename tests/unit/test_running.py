@@ -133,6 +133,11 @@ async def test_a_reload_that_fails_leaves_nothing_behind_and_says_why(bench: Ben
     assert bench.engine.num_lanes == 8 and bench.engine.state.value == "serving"
 
 
+async def test_a_reload_that_fails_of_one_field_is_told_of_that_one(bench: Bench) -> None:
+    error = await bench.refused(vram={"budget_bytes": 1500})
+    assert error.param == "vram.budget_bytes" and "lower model.prefill_chunk or model.max_context" in error.message
+
+
 async def test_a_value_taken_out_is_the_default_again(bench: Bench) -> None:
     await bench.patch(model={"decode_share": None})
     assert bench.running.config.model.decode_share == 25
@@ -487,3 +492,12 @@ async def test_what_the_file_says_can_have_been_a_client_s_and_what_the_start_wa
     pool = ("--vram-kv-pool-bytes", "64tok")
     assert not changeable(*pool, text="[model]\ndecode_lanes = 2\n", key="vram.kv_pool_bytes")
     assert changeable(*pool, text="[model]\nmax_context = 512\n", key="vram.kv_pool_bytes")
+    # So are a line of the plan and the budget.
+    host = ("--reuse-kv-host-pool-bytes", "900G")
+    assert not changeable(*host, text="[model]\ndecode_lanes = 2\n", key="reuse.kv_host_pool_bytes")
+    assert changeable(*host, text="[vram]\nbudget_bytes = '1G'\n", key="reuse.kv_host_pool_bytes")
+    assert not changeable("--vram-budget-bytes", "1M", text="[reuse]\nprompt = false\n", key="model.prefill_chunk")
+    assert changeable("--vram-budget-bytes", "1M", text="[model]\nmax_context = 512\n", key="model.prefill_chunk")
+    assert not changeable(*host, text="[model]\nprefill_chunk = 64\n", key="model.decode_lanes")
+    assert changeable(text="[vram]\nheadroom_bytes = 1\n", key="model.decode_lanes")
+    assert changeable(text="[vram]\nheadroom_bytes = 1\n", key="model.max_context")

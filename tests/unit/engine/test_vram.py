@@ -151,6 +151,14 @@ def test_a_pool_past_the_memory_is_refused_with_the_knob() -> None:
         ("vram.budget_bytes", 10000, {"budget_bytes": 10001}),
         ("vram.headroom_bytes", 10500, {"headroom_bytes": 10499}),
         (None, HOST_FIXED + 10000, {"headroom_bytes": 9999}),
+        # Each beyond all that the weights leave, and short of it by what the lines before it take.
+        ("model.prefill_chunk", 1 << 34, {"budget_bytes": 1400 + 1279}),
+        (None, 1 << 34, {"budget_bytes": 1400 + 1279 + 159}),
+        ("model.decode_lanes", 1 << 34, {"budget_bytes": 1400 + 1280 + 159, "decode_lanes": 80}),
+        ("reuse.kv_host_pool_bytes", 1 << 34, {"budget_bytes": HOST_FIXED, "kv_host_bytes": 64 * 100}),
+        (None, 1 << 34, {"budget_bytes": HOST_FIXED, "kv_host_bytes": 640}),
+        (None, 1 << 34, {"budget_bytes": HOST_FIXED + 639}),
+        ("model.max_context", 1 << 34, {"budget_bytes": 1400 + 600, "prefill_chunk": 8, "decode_lanes": 1}),
         ("reuse.kv_host_pool_bytes", 1 << 34, {"kv_host_bytes": 63}),
     ],
 )
