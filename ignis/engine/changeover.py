@@ -185,9 +185,13 @@ class Changeover:
         engine = self._engine
         if engine.state is EngineState.SERVING:
             engine.leave()
-        with trio.move_on_after(self._gate.settings.drain_timeout_s):
-            while self._gate.is_used and is_wanted():
-                await self._course.wait_change()
+        self._course.drained_since_s = self._course.clock()
+        try:
+            with trio.move_on_after(self._gate.settings.drain_timeout_s):
+                while self._gate.is_used and is_wanted():
+                    await self._course.wait_change()
+        finally:
+            self._course.drained_since_s = None
         if engine.state is not EngineState.DRAINING and is_wanted():
             return True
         if engine.state is EngineState.LEAVING:

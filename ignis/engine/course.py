@@ -142,6 +142,8 @@ class Course:
         """The server's first model, while it is not here yet. Others may serve meanwhile."""
         self.leaving: LocalModel | None = None
         """What is being unloaded with nothing to follow: its memory is not back yet."""
+        self.drained_since_s: float | None = None
+        """While what runs may end, for a load or an unload: since when."""
         self.rested_at_s = 0.0
         """Of the one at home, where it failed: when the next request has it tried anew."""
         self._num_failures = 0
@@ -239,7 +241,9 @@ class Course:
         seconds = self.seconds_to_land(drain_timeout_s)
         if self.coming is None or self.asked is not None:
             # What serves goes first, or what will serve then.
-            seconds += min(self._engine.seconds_to_end(), drain_timeout_s)
+            since_s = self.drained_since_s if self.asked is None else None
+            drained_s = 0.0 if since_s is None else self.clock() - since_s
+            seconds += min(self._engine.seconds_to_end(), max(drain_timeout_s - drained_s, 0.0))
         target = None if self.asked is None else self.home if self.asked.reload is not None else self.asked.target
         return seconds if target is None else seconds + self.load_estimate_s(target)
 

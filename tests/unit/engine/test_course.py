@@ -3,7 +3,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-from ignis.engine.course import Course, LastLoad
+from ignis.engine.course import Asked, Course, LastLoad
 from ignis.engine.switching import SwitchPhase, SwitchWatch
 from ignis.models.local import LocalModel
 from tests.fakes.engine import byte_model
@@ -31,6 +31,20 @@ def test_a_drain_that_goes_on_brings_the_next_model_nearer(tmp_path: Path) -> No
     now += 1
     told.append(course.seconds_to_land(DRAIN_TIMEOUT_S))
     assert told == [23.0, 23.0, 8.0, 3.0, 2.0]
+
+
+def test_of_an_unload_what_was_drained_is_counted_and_of_what_comes_after_nothing() -> None:
+    now = 100.0
+    engine = SimpleNamespace(seconds_to_end=lambda: 60.0, load_status=None)
+    course = Course(engine, lambda: now)  # type: ignore[arg-type]
+    told = [course.seconds_to_turn(DRAIN_TIMEOUT_S)]
+    course.drained_since_s = now
+    for _ in range(2):
+        now += 15
+        told.append(course.seconds_to_turn(DRAIN_TIMEOUT_S))
+    course.asked = Asked(None)
+    told.append(course.seconds_to_turn(DRAIN_TIMEOUT_S))
+    assert told == [20.0, 5.0, 0.0, 20.0]
 
 
 def test_what_is_loaded_back_takes_a_load_of_its_own(tmp_path: Path) -> None:

@@ -431,6 +431,18 @@ async def test_whoever_has_to_come_back_is_told_when(bench: Bench, monkeypatch: 
     loads[path] = replace(loads[path], seconds=20.5)
     await bench.keeper.ask_switch("b")
     assert told() == 21
+    assert await bench.answer(None) == "b"
+    # An unload waits no longer than the drain has left.
+    await bench.keeper.gate.enter("b", AT_EASE)
+    monkeypatch.setattr(type(bench.engine), "seconds_to_end", lambda _engine: 7.0)
+    bench.keeper.ask_unload()
+    await until(lambda: bench.engine.state is EngineState.LEAVING)
+    assert bench.keeper.course.drained_since_s is not None and told() in (3, 4)
+    bench.keeper.course.drained_since_s -= 2.5
+    assert told() in (1, 2)
+    bench.keeper.gate.leave()
+    await until(lambda: bench.keeper.course.status is ModelStatus.UNLOADED)
+    assert bench.keeper.course.drained_since_s is None
 
 
 @pytest.mark.parametrize("is_idle", [False, True])
