@@ -71,6 +71,38 @@ def test_each_key_of_the_page_does_what_the_sheet_says(page: Page) -> None:
     expect(page.locator("dialog")).to_have_count(0)
 
 
+def test_tab_stops_at_one_row_of_the_list_and_arrows_reach_the_others(page: Page) -> None:
+    page.evaluate(
+        """async () => {
+          const { save } = await import("/ui/store/conversations.js");
+          const about = { head: null, settings: {}, created: 1, preview: "", v: 1 };
+          for (const at of [0, 1, 2, 3])
+            await save({ ...about, id: `chat-${at}`, title: `Chat ${at}`, updated: Date.now() - at * 1000 });
+        }"""
+    )
+    page.reload()
+    listening(page)
+    rows = page.locator(".list li")
+    expect(rows).to_have_count(4)
+    page.focus("#new-chat")
+    page.keyboard.press("Tab")
+    expect(rows.nth(0).locator("a")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(rows.nth(2).locator("a")).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    for part in ("a", ".pin", ".drop"):
+        expect(rows.nth(1).locator(part)).to_be_focused()
+        page.keyboard.press("Tab")
+    expect(page.locator(".list li :focus")).to_have_count(0)
+    # Back at the row that was left, not at the first.
+    page.keyboard.press("Shift+Tab")
+    expect(rows.nth(1).locator(".drop")).to_be_focused()
+    page.fill("#search-chats", "Chat")
+    expect(page.locator(".list section h2")).to_have_text(["Titles"])
+    expect(rows.locator("a[tabindex='0']")).to_have_count(1)
+
+
 def test_the_first_stop_of_each_view_leads_past_the_rail(page: Page) -> None:
     skip = page.locator(".skip")
     assert page.evaluate("document.querySelector('a, button, input, [tabindex]').className") == "skip"

@@ -6,8 +6,11 @@ import { count } from "../parts/format.js";
 import { halt, readTitles, search, searched, titles } from "../state/search.js";
 import { reach } from "./acts.js";
 
-/** @param {{words: string, row: import("../vendor/preact.js").ComponentType<any>}} properties row: what shows a chat of the list */
-export function Found({ words, row }) {
+/**
+ * @param {{words: string, row: import("../vendor/preact.js").ComponentType<any>, stopOf: (chats: import("../state/chats.js").Conversation[]) => unknown}} properties
+ *   row: what shows a chat of the list; stopOf: the one at which Tab stops
+ */
+export function Found({ words, row, stopOf }) {
   useEffect(() => {
     search(words);
     readTitles();
@@ -16,7 +19,7 @@ export function Found({ words, row }) {
   const { chats, hits, numRead, isDone } = searched.value;
   const named = new Map(titles.value.map(({ id, title }) => [id, title]));
   const state = isDone ? (hits.length || chats.length ? "" : "No chat has that in its title or text.") : `Reading… ${count(numRead)} turns so far`;
-  return html`${chats.length > 0 && html`<section><h2>Titles</h2><ul>${chats.map((chat) => html`<${row} key=${chat.id} chat=${chat} isBusy=${false} />`)}</ul></section>`}
+  return html`${chats.length > 0 && html`<section><h2>Titles</h2><ul>${chats.map((chat) => html`<${row} key=${chat.id} chat=${chat} isStop=${chat === stopOf(chats)} isBusy=${false} />`)}</ul></section>`}
     ${hits.length > 0 &&
     html`<section class="hits"><h2>Texts</h2><ul>${hits.map(
       ({ turn, conversation, role, before, match, after }) => html`<li key=${turn}>

@@ -17,6 +17,12 @@ const DAY_MS = 86_400_000;
 
 export function List() {
   const [wanted, setWanted] = useState("");
+  /** Of all rows Tab stops at one alone: the one that had the focus last. */
+  const [left, leave] = useState("");
+  const focused = (/** @type {any} */ { target }) => leave(target.closest("li")?.querySelector("a").hash.slice("#/chat/".length) ?? left);
+  const stopOf = (/** @type {import("../state/chats.js").Conversation[]} */ chats) => chats.find(({ id }) => id === left) ?? chats.find(({ id }) => id === open.value.id) ?? chats[0];
+  const days = byDay(wanted.trim() ? [] : list.value);
+  const stop = stopOf(days.flatMap(([, chats]) => chats));
   const busy = new Set([...running.value.values()].map((run) => run.turn.record.conversation));
   return html`<aside class="list" aria-label="Chats">
     <div class="tools">
@@ -26,11 +32,11 @@ export function List() {
       </label>
       <button type="button" class="new button main" id="new-chat" aria-label="New chat" title="New chat" onClick=${startNew}><${Icon} name="plus" /></button>
     </div>
-    <div class="scroll">
-      ${wanted.trim() && html`<${Found} words=${wanted} row=${Row} />`}
-      ${byDay(wanted.trim() ? [] : list.value).map(
+    <div class="scroll" onfocusin=${focused}>
+      ${wanted.trim() && html`<${Found} words=${wanted} row=${Row} stopOf=${stopOf} />`}
+      ${days.map(
         ([day, chats]) => html`<section key=${day}><h2>${day}</h2><ul>
-          ${chats.map((chat) => html`<${Row} key=${chat.id} chat=${chat} isBusy=${busy.has(chat.id)} />`)}
+          ${chats.map((chat) => html`<${Row} key=${chat.id} chat=${chat} isStop=${chat === stop} isBusy=${busy.has(chat.id)} />`)}
         </ul></section>`,
       )}
       ${!wanted.trim() && hasMore.value && html`<button type="button" class="link more-chats" onClick=${more}>Show more</button>`}
@@ -45,9 +51,10 @@ function startNew() {
   document.getElementById("prompt")?.focus();
 }
 
-/** @param {{chat: import("../state/chats.js").Conversation, isBusy: boolean}} properties */
-function Row({ chat, isBusy }) {
+/** @param {{chat: import("../state/chats.js").Conversation, isStop: boolean, isBusy: boolean}} properties */
+function Row({ chat, isStop, isBusy }) {
   const isOpen = open.value.id === chat.id;
+  const tab = isStop ? 0 : -1;
   const waits = waiting.value.some((record) => record.conversation === chat.id);
   const drop = async (/** @type {Event} */ event) => {
     const link = /** @type {HTMLElement} */ (event.currentTarget).closest("li")?.querySelector("a");
@@ -72,13 +79,13 @@ function Row({ chat, isBusy }) {
     follow(() => focusRow((row) => row.hash === `#/chat/${chat.id}`, isOfButton ? ".pin" : "a"));
   };
   return html`<li class=${`${isOpen ? "open" : ""} ${chat.pinned ? "pinned" : ""}`}>
-    <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "true" : undefined}>
+    <a tabindex=${tab} href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "true" : undefined}>
       ${(isBusy || waits) && html`<span class="dot" data-state=${isBusy ? "loading" : "unloaded"} role="img" aria-label=${isBusy ? "answering" : "a message waits"}></span>`}
       <span class="name">${chat.title}</span>
       <time>${when(chat.updated)}</time>
     </a>
-    <button type="button" class="icon-button pin" aria-pressed=${Boolean(chat.pinned)} aria-label=${`Pin ${chat.title}`} title=${chat.pinned ? "Unpin" : "Pin"} onClick=${togglePin}><${Icon} name="pin" /></button>
-    <button type="button" class="icon-button drop" aria-label=${`Delete ${chat.title}`} title="Delete" onClick=${drop}><${Icon} name="bin" /></button>
+    <button type="button" tabindex=${tab} class="icon-button pin" aria-pressed=${Boolean(chat.pinned)} aria-label=${`Pin ${chat.title}`} title=${chat.pinned ? "Unpin" : "Pin"} onClick=${togglePin}><${Icon} name="pin" /></button>
+    <button type="button" tabindex=${tab} class="icon-button drop" aria-label=${`Delete ${chat.title}`} title="Delete" onClick=${drop}><${Icon} name="bin" /></button>
   </li>`;
 }
 

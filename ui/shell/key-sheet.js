@@ -13,7 +13,7 @@ const GROUPS = [
     [[CONTROL, "Shift", "O"], "new chat"],
     [[CONTROL, "Shift", "F"], "search all chats"],
     [["Alt", "1", "…", "5"], "views, in the order of the rail"],
-    [["J", "or", "K"], "next, previous in a list"],
+    [["J", "or", "K"], "next, previous in a list, as ↓ and ↑"],
     [["P"], "pin a chat of the list, or no longer"],
     [["?"], "this list"],
     [["Esc"], "close, else stop, else leave the field"],

@@ -64,6 +64,8 @@ function act(event, views) {
   if (altKey && !shiftKey && !event.ctrlKey && number && views[Number(number) - 1]) return go(views[Number(number) - 1]), true;
   if (hasControl || event.ctrlKey || altKey || target.matches(FIELDS)) return false;
   if ((key === "End" || key === "Home") && !shiftKey && (target === document.body || target.closest(".transcript"))) return scroll(key === "End");
+  const down = { ArrowDown: 1, ArrowUp: -1 }[key];
+  if (down && !shiftKey && target.closest(LISTS)) return step(target, down);
   if (!look.value.hasLetters) return false;
   if (key === "?") return open("keys");
   if (key === "/") return toPrompt();
