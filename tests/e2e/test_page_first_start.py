@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -108,6 +109,9 @@ def test_a_download_shows_its_progress_and_a_message_may_wait_for_it(
         page = opened(context, server)
         expect(page.locator(".first-model progress")).to_be_visible()
         expect(page.locator(".first-model")).to_contain_text("49 MB of 98 MB")
+        for view in ("compare", "chat"):
+            page.click(f".rail a[href='#/{view}']")
+            expect(page.locator(f".{view} #model")).to_contain_text(re.compile(r"downloading (49|50) %"))
         ask(page, "Say exactly: At last.")
         release.set()
         assert answered(page) == ["At last."]

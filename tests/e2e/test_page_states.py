@@ -67,6 +67,7 @@ def test_a_switch_is_said_where_the_message_is_held(context: BrowserContext, sle
         ask(page, "Say exactly: Other.")
         expect(page.locator(".turn .waiting")).to_contain_text(f"Switching to {other}")
         expect(page.locator(".turn .waiting .about")).to_have_text(re.compile(r"^\d+ s$"))
+        expect(page.locator("#model")).to_contain_text(re.compile(rf"switching to {other}( \d+ %)?, \d+ s"))
     assert answered(page) == ["Other."]
     expect(page.locator("#model-name")).to_have_text(other)
 

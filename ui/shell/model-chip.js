@@ -2,8 +2,9 @@
 
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
+import { patient } from "../parts/later.js";
 import { missing, pinModel, pinnedModel, respondent } from "../state/respondent.js";
-import { change, course, failure, loaded, models, reload, status } from "../state/server.js";
+import { change, course, failure, hasNoModel, loaded, models, reload, status } from "../state/server.js";
 import { Icon } from "./icons.js";
 
 const WORDS = {
@@ -55,7 +56,8 @@ export function ModelChip({ isOfChat = false }) {
   const known = pinned ? respondent.value : serving;
   const isElsewhere = serving !== undefined && known?.id !== serving.id && !BUSY.has(status.value);
   const state = isElsewhere ? "unloaded" : status.value;
-  const word = isElsewhere ? "not loaded" : inWords();
+  const share = useDownload();
+  const word = isElsewhere ? "not loaded" : share || inWords();
   return html`<div class="chip" ref=${root} onKeyDown=${close}>
     <button type="button" id="model" data-state=${state} aria-expanded=${isOpen} aria-haspopup="true" title=${known?.id} onClick=${() => setOpen(!isOpen)}>
       <span class="dot" data-state=${state} aria-hidden="true"></span>
@@ -104,12 +106,25 @@ function whereabouts(pinned) {
   return isLoaded ? "" : `: your next message loads it${estimate ? `, in about ${Math.ceil(estimate)} s` : ""}`;
 }
 
+/** How far the first model has come, in words; "" where none comes. */
+function useDownload() {
+  const [known, setKnown] = useState(/** @type {typeof import("../state/downloads.js") | null} */ (null));
+  const isWanted = hasNoModel.value;
+  useEffect(() => {
+    if (isWanted) patient(() => import("../state/downloads.js")).then(setKnown);
+  }, [isWanted]);
+  useEffect(() => (isWanted ? known?.look() : undefined), [isWanted, known]);
+  const coming = isWanted && known && [...known.downloads.value.values()].find(({ state }) => state === "running");
+  return coming ? `downloading ${Math.floor((100 * coming.done_bytes) / coming.total_bytes)} %` : "";
+}
+
 /** The state of the model where it is not simply there. */
 function inWords() {
   const { switching, loading } = course.value;
   const isKnown = status.value in WORDS;
   if (!models.value.length && isKnown && !["", "away", "locked"].includes(status.value)) return "no model yet";
-  const share = BUSY.has(status.value) && loading?.total_bytes ? ` ${Math.round((100 * loading.done_bytes) / loading.total_bytes)} %` : "";
-  if (status.value === "switching" && switching) return `switching to ${switching.to}${share}`;
-  return isKnown ? WORDS[/** @type {keyof typeof WORDS} */ (status.value)] + share : undefined;
+  const share = loading?.total_bytes ? ` ${Math.round((100 * loading.done_bytes) / loading.total_bytes)} %` : "";
+  const progress = BUSY.has(status.value) && loading ? `${share}, ${Math.floor(loading.seconds)} s` : "";
+  if (status.value === "switching" && switching) return `switching to ${switching.to}${progress}`;
+  return isKnown ? WORDS[/** @type {keyof typeof WORDS} */ (status.value)] + progress : undefined;
 }
