@@ -87,12 +87,26 @@ test("files that no page wrote are refused, and say where", () => {
 });
 
 test("what is longer than any server or person writes it is refused, and says where", () => {
-  for (const name of ["model", "effort", "format", "toolChoice"]) {
-    const text = file({ conversations: [chat({ settings: { [name]: "a".repeat(200_000) } })] });
-    const words = new RegExp(`^conversations\\[0\\]\\.settings\\.${name} should be text of at most \\d+ letters, and is "a{10}`);
-    assert.throws(() => read(text), (error) => error instanceof Refused && words.test(error.message) && error.message.length < 200);
-  }
+  const text = file({ conversations: [chat({ settings: { model: "a".repeat(200_000) } })] });
+  const words = /^conversations\[0\]\.settings\.model should be text of at most \d+ letters, and is "a{10}/;
+  assert.throws(() => read(text), (error) => error instanceof Refused && words.test(error.message) && error.message.length < 200);
   assert.equal(read(file({ conversations: [chat({ settings: { system: "a".repeat(200_000) } })] })).conversations[0].settings.system.length, 200_000);
+});
+
+test("a setting that is one of a few words is none but these", () => {
+  const withSetting = (name, word) => file({ conversations: [chat({ settings: { tools: "", [name]: word } })] });
+  const cases = {
+    effort: ["none minimal low medium high xhigh max", "high ", "High", ""],
+    format: ["json schema regex grammar choice", "weird", "text"],
+    toolChoice: ["required none", "weather", "auto", {}],
+  };
+  for (const [name, [known, ...unknown]] of Object.entries(cases)) {
+    for (const word of known.split(" ")) assert.equal(read(withSetting(name, word)).conversations[0].settings[name], word);
+    for (const word of [...unknown, "a".repeat(200_000)]) {
+      const words = `conversations[0].settings.${name} should be ${known.split(" ").join(" or ")}, and is ${JSON.stringify(word).slice(0, 40)}.`;
+      assert.throws(() => read(withSetting(name, word)), (error) => error instanceof Refused && error.message === words);
+    }
+  }
 });
 
 test("fields that the page does not know stay outside", () => {

@@ -1,6 +1,7 @@
 """The Playground's modules: what Node can run of them, the types of all, and what no module of it may contain."""
 
 import gzip
+import json
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ignis.chat.thinking import Effort
 from tests.e2e.npm import install, run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +51,11 @@ def test_modules_import_only_from_layers_below() -> None:
 
 def test_a_file_is_one_part_and_no_longer_than_one_reads_at_once() -> None:
     assert not [file.name for file in modules() if len(file.read_text().splitlines()) > MAX_LINES]
+
+
+def test_a_file_of_chats_may_say_each_effort() -> None:
+    words = re.search(r'"effort", new Set\((\[.*?\])', (UI / "store" / "incoming.js").read_text())
+    assert words and json.loads(words[1]) == [effort.value for effort in Effort]
 
 
 def test_signals_are_made_where_state_is() -> None:

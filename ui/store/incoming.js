@@ -23,6 +23,12 @@ const PICTURE = /^data:image\/(png|jpeg|webp|gif);base64,[A-Za-z0-9+/=]*$/;
 /** What a turn of a file can be: what was under way there is cut here, and what waited for a server stays there. */
 const STATES = new Set(["DONE", "STOPPED", "FAILED", "CUT"]);
 const ROLES = new Set(["user", "assistant"]);
+/** What a setting can say that is one of a few. @type {[string, Set<string>][]} */
+const WORDS = [
+  ["effort", new Set(["none", "minimal", "low", "medium", "high", "xhigh", "max"])],
+  ["format", new Set(["json", "schema", "regex", "grammar", "choice"])],
+  ["toolChoice", new Set(["required", "none"])],
+];
 
 /**
  * @param {string} text @param {Set<string>} parameters the fields that a chat may set for its requests
@@ -89,8 +95,9 @@ function conversationOf(fields, parameters) {
 function settingsOf(fields, parameters) {
   /** @type {Record<string, any>} */
   const settings = {};
-  const most = { model: MAX_NAME, effort: MAX_WORD, format: MAX_WORD, toolChoice: MAX_WORD, system: Infinity, schema: Infinity, tools: Infinity };
+  const most = { model: MAX_NAME, system: Infinity, schema: Infinity, tools: Infinity };
   for (const [name, length] of Object.entries(most)) if (fields.has(name)) settings[name] = fields.text(name, undefined, length);
+  for (const [name, words] of WORDS) if (fields.has(name)) settings[name] = fields.oneOf(name, words);
   for (const name of ["logprobs", "ownTools"]) if (fields.has(name)) settings[name] = fields.flag(name);
   const sampling = Object.entries(fields.inner("sampling").value).filter(([name, value]) => parameters.has(name) && isValue(value));
   if (sampling.length) settings.sampling = Object.fromEntries(sampling);
