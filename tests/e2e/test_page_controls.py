@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
 from tests.e2e.browser import SHIFTED, SHIFTS, comes_to
-from tests.e2e.playground import CHROMIUM, NO_SOCKET, ask, changed, grown, held, open_page
+from tests.e2e.playground import CHROMIUM, NO_SOCKET, answered, ask, changed, grown, held, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -124,6 +124,14 @@ def test_what_was_chosen_for_another_model_is_shown_and_taken_back(
     page.get_by_role("menuitemradio", name="Model\u2019s").click()
     expect(page.get_by_role("radio", name="High")).to_have_count(0)
     assert "reasoning_effort" not in asked(page, "Say exactly: One.")
+
+
+def test_where_tools_are_off_no_request_has_any(context: BrowserContext, story_server: Server) -> None:
+    page = prepared(context, story_server, tools=True)
+    page.evaluate("async () => (await import('/ui/state/settings.js')).set({ ownTools: true })")
+    expect(page.locator("#composer-tools")).to_have_text("Tools off")
+    assert "tools" not in asked(page, "Say exactly: One.")
+    answered(page)
 
 
 @pytest.mark.parametrize("text", [100, 130])

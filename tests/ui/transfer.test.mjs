@@ -109,6 +109,12 @@ test("a setting that is one of a few words is none but these", () => {
   }
 });
 
+test("where tools are off, nothing of them is set", () => {
+  const settingsOf = (settings) => read(file({ conversations: [chat({ settings })] })).conversations[0].settings;
+  assert.deepEqual(settingsOf({ ownTools: true, toolChoice: "required" }), {});
+  assert.deepEqual(settingsOf({ tools: "", ownTools: true }), { tools: "", ownTools: true });
+});
+
 test("fields that the page does not know stay outside", () => {
   const hostile = file({
     conversations: [{ ...chat(), extra: 1, settings: { sampling: { temperature: 1, messages: [], model: "x" }, other: 2 } }],

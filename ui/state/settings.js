@@ -54,7 +54,7 @@ export function requestFor(path, seed, said = settings.value) {
   if (format === "regex") request.guided_regex = regexOf(schema);
   if (format === "grammar") request.guided_grammar = grammarOf(schema);
   if (format === "choice") request.guided_choice = choicesOf(schema);
-  const functions = ownTools ? withOwn(toolsOf(tools)) : toolsOf(tools);
+  const functions = ownTools && said.tools !== undefined ? withOwn(toolsOf(tools)) : toolsOf(tools);
   if (functions.length) Object.assign(request, { tools: functions, ...(toolChoice ? { tool_choice: toolChoice } : {}) });
   return request;
 }

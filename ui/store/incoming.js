@@ -99,6 +99,8 @@ function settingsOf(fields, parameters) {
   for (const [name, length] of Object.entries(most)) if (fields.has(name)) settings[name] = fields.text(name, undefined, length);
   for (const [name, words] of WORDS) if (fields.has(name)) settings[name] = fields.oneOf(name, words);
   for (const name of ["logprobs", "ownTools"]) if (fields.has(name)) settings[name] = fields.flag(name);
+  // Where tools are off, nothing of them is set.
+  if (settings.tools === undefined) delete settings.ownTools, delete settings.toolChoice;
   const sampling = Object.entries(fields.inner("sampling").value).filter(([name, value]) => parameters.has(name) && isValue(value));
   if (sampling.length) settings.sampling = Object.fromEntries(sampling);
   return settings;
