@@ -215,7 +215,7 @@ FILES = {
                 ],
                 title=MARKUP,
                 preview=MARKUP,
-                settings={"system": MARKUP, "format": MARKUP[:40], "schema": MARKUP, "sampling": {MARKUP: MARKUP}},
+                settings={"system": MARKUP, "format": "json", "schema": MARKUP, "sampling": {MARKUP: MARKUP}},
             ),
         ),
         "",
