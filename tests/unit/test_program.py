@@ -60,7 +60,7 @@ def test_the_executable_is_named_as_it_was_called_and_not_where_it_was_unpacked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    monkeypatch.setattr(sys, "argv", ["/root/.cache/ignis/0123/ignis-server/ignis-server"])
+    monkeypatch.setattr(sys, "argv", ["/home/me/.cache/ignis/0123/ignis-server/ignis-server"])
     monkeypatch.setenv("IGNIS_SELF", "dist/ignis-server")
     assert program.typed() == "dist/ignis-server"
     assert "source <(dist/ignis-server completion bash)" in usage()
