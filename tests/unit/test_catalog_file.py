@@ -82,6 +82,13 @@ def test_a_member_of_a_wheel_is_an_entry_too(tmp_path: Path) -> None:
     )
 
 
+def test_each_built_in_entry_says_what_it_is() -> None:
+    for entry in load_catalog().models.values():
+        facts = (entry.title, entry.licence, entry.architecture, entry.format, entry.parameters, entry.context_tokens)
+        assert all(facts) and entry.needs_bytes, entry.id
+        assert entry.needs_bytes > sum(file.size_bytes for file in entry.files), entry.id
+
+
 def test_all_that_is_said_of_a_model_is_kept(tmp_path: Path) -> None:
     facts = {
         "title": "Tiny",
