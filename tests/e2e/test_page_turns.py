@@ -4,14 +4,19 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from ignis.models.registry import open_checkpoint
 from tests.e2e.axe import findings
 from tests.e2e.browser import CHROMIUM, opened_page
+from tests.e2e.playground import held, paced
+from tests.e2e.retemplated import with_template
 from tests.e2e.server import Server
+from tests.e2e.test_thinking import THINKING
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 
@@ -81,14 +86,43 @@ def test_thoughts_are_one_line_that_says_what_became_of_them(page: Page) -> None
     usage = {"completion_tokens": 500, "prompt_tokens": 9, "completion_tokens_details": details}
     keep(page, {"text": "Rain.", "reasoning": "First. " * 400, "usage": usage, "forcedAt": 412})
     line = page.locator(".thinking > button")
-    expect(line).to_contain_text("Thought for 3.4 s")
-    expect(line).to_contain_text("412 tokens · ended at its limit · 30 tokens of a loop taken back")
+    expect(line).to_contain_text("Thought for 3.4 s · 412 tokens · ended at its limit · 30 tokens of a loop taken back")
     assert page.locator(".thoughts").count() == 0
     line.click()
     box = page.locator(".thoughts")
     expect(box).to_have_text("First. " * 400)
     height, window = box.bounding_box(), page.viewport_size
     assert height and window and height["height"] <= 0.4 * window["height"] + 1
+
+
+@pytest.fixture(scope="module")
+def thinker(start_server: Any, real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Thinks aloud, sixty tokens a second."""
+    checkpoint = open_checkpoint(real_model)
+    template = checkpoint.chat_template or ""
+    checkpoint.close()
+    path = with_template(real_model, template, THINKING, tmp_path_factory.mktemp("thinker") / "thinker.gguf")
+    with start_server(command=paced(60), model=path) as running:
+        running.wait_ready()
+        yield running
+
+
+def test_tokens_of_thoughts_are_counted_while_they_come(browser: Browser, thinker: Server) -> None:
+    with opened_page(browser, f"http://127.0.0.1:{thinker.port}") as page:
+        with held(thinker, 40):
+            page.fill("#prompt", "Say exactly: " + "A thought. " * 40 + "</think>Rain.")
+            page.press("#prompt", "Enter")
+            line = page.locator(".thinking > button")
+            expect(line).to_have_text(re.compile(r"Thinking \d+\.\d s · 40 tokens"))
+            page.keyboard.press("Escape")
+            expect(page.locator(".ending")).to_contain_text("Stopped by you")
+            expect(line).to_have_text(re.compile(r"Thought for \d+\.\d s · 40 tokens"))
+        page.reload()
+        expect(line).to_have_text(re.compile(r"Thought for \d+\.\d s · 40 tokens"))
+        page.click(".turn.answer .again")
+        expect(page.locator(".turn.answer .prose")).to_have_text("Rain.")
+        # The server's own count.
+        expect(line).to_have_text(re.compile(r"Thought for \d+\.\d s · 12\d tokens"))
 
 
 PIXEL = bytes.fromhex(

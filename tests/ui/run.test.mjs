@@ -89,7 +89,7 @@ test("a stop keeps what came", async () => {
   await ended;
   run.end();
   assert.deepEqual([turn.record.state, turn.record.text, turn.record.failure], ["STOPPED", "One two ", null]);
-  assert.deepEqual(turn.record.usage, { prompt_tokens: 0, completion_tokens: 2, isCounted: 1 });
+  assert.deepEqual(turn.record.usage, { prompt_tokens: 0, completion_tokens: 2, completion_tokens_details: { reasoning_tokens: 0 }, isCounted: 1 });
   assert.equal(announcement.value.text, "Stopped");
 });
 

@@ -17,16 +17,17 @@ export function Thoughts({ turn }) {
   if (!reasoning) return null;
   // One that is asked for once more has thought for no time yet.
   const seconds = times.first === null ? "" : `${(((times.text ?? times.thought ?? times.first) - times.first) / 1000).toFixed(1)} s`;
-  const { reasoning_tokens: count, rewound_tokens: rewound } = usage?.completion_tokens_details ?? {};
+  // The server's count comes with the end.
+  const { reasoning_tokens: count = turn.numThoughts, rewound_tokens: rewound } = usage?.completion_tokens_details ?? {};
   const said = [
-    count ? `${count.toLocaleString("en")} tokens` : "",
+    seconds,
+    count ? `${count.toLocaleString("en")} ${count === 1 ? "token" : "tokens"}` : "",
     forcedAt === undefined || forcedAt === null ? "" : "ended at its limit",
     rewound ? `${rewound.toLocaleString("en")} tokens of a loop taken back` : "",
   ];
   return html`<div class="thinking">
     <button type="button" class="button" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
-      <${Icon} name="thought" />${state === "THINKING" ? "Thinking" : seconds ? "Thought for" : "Thought"} ${seconds}
-      <span class="about">${said.filter(Boolean).join(" · ")}</span>
+      <${Icon} name="thought" />${state === "THINKING" ? "Thinking" : seconds ? "Thought for" : "Thought"} ${said.filter(Boolean).join(" · ")}
       <${Icon} name=${isOpen ? "down" : "right"} />
     </button>
     ${isOpen && html`<${Box} turn=${turn} />`}

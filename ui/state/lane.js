@@ -181,7 +181,7 @@ export class Lane {
         times.first ??= now;
         times.last = now;
         if (event.kind === "text") times.text ??= now;
-        else times.thought = now;
+        else (turn.numThoughts += 1), (times.thought = now);
         record[event.kind] += news;
       }
       turn.advance(event.kind);

@@ -126,7 +126,7 @@ export class Run {
     this.end();
     this.turn = this.#fork(turn, text, reasoning);
     this.turn.become({ state });
-    Object.assign(this.turn, { numPrompt: turn.numPrompt, numTokens: turn.numTokens });
+    Object.assign(this.turn, { numPrompt: turn.numPrompt, numTokens: turn.numTokens, numThoughts: turn.numThoughts });
     enter(this);
     this.#spreading = new Spreading(this.turn, () => this.stop());
   }
@@ -142,6 +142,7 @@ export class Run {
     if (event.kind === "reasoning") {
       record.reasoning += event.text;
       times.thought = now;
+      this.turn.numThoughts += 1;
     } else if (event.kind === "text") {
       times.text ??= now;
       record.text += event.text;
@@ -155,9 +156,9 @@ export class Run {
   /** @param {unknown} error */
   #fail(error) {
     const { turn } = this;
-    const { numPrompt, numTokens } = turn;
+    const { numPrompt, numTokens, numThoughts } = turn;
     // The counts of a server come with the end of an answer only.
-    if (numTokens) turn.record.usage ??= { prompt_tokens: numPrompt, completion_tokens: numTokens, isCounted: 1 };
+    if (numTokens) turn.record.usage ??= { prompt_tokens: numPrompt, completion_tokens: numTokens, completion_tokens_details: { reasoning_tokens: numThoughts }, isCounted: 1 };
     if (isAbort(error)) return turn.advance("stop");
     if (!(error instanceof ApiError)) {
       turn.record.failure = `This page failed: ${error instanceof Error ? error.message : error}`;

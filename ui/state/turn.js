@@ -38,6 +38,8 @@ export class Turn {
   /** While it runs: tokens of its prompt, 0 until they are counted, and of what came, a piece for a token. */
   numPrompt = 0;
   numTokens = 0;
+  /** How many of them are thoughts. */
+  numThoughts = 0;
   /** How many results its calls were given on this page. */
   results = signal(0);
   /** How often it went on after its end. */
@@ -70,7 +72,11 @@ export class Turn {
     if (!next) throw new Error(`a turn that is ${this.record.state} cannot take ${event}`);
     this.record.state = next;
     this.state.value = next;
-    if (event === "resume") this.resumptions.value += 1;
+    if (event === "resume") {
+      // All of it comes once more.
+      this.numThoughts = 0;
+      this.resumptions.value += 1;
+    }
   }
 
   /** An answer that was under way when its page died is cut. */
