@@ -59,6 +59,17 @@ def test_how_much_is_thought_is_chosen_beside_the_message_and_is_the_panels(page
     page.keyboard.press("Escape")
     expect(menu).to_be_hidden()
     expect(control).to_be_focused()
+    # One that is pressed before the menu has the focus too.
+    focused = """(button) => {
+      button.click();
+      button.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+      return document.activeElement === button;
+    }"""
+    assert control.evaluate(focused)
+    expect(menu.get_by_role("menuitemradio", checked=True)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(control).to_be_focused()
     assert asked(page, "Say exactly: One.")["reasoning_effort"] == "high"
     page.get_by_role("radio", name="Off").check()
     expect(control).to_have_text("Off")

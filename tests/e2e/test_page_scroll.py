@@ -101,7 +101,8 @@ def test_nothing_shifts_over_a_whole_session(context: BrowserContext, story_serv
     for tab in ("turn", "raw", "settings"):
         page.click(f"#tab-{tab}")
     shifts = page.evaluate(SHIFTED)
-    assert sum(value for value, _ in shifts) < 0.0005, shifts
+    # A count grows by a digit, and a table's columns as its rows come: by how much, the fonts decide.
+    assert sum(value for value, _ in shifts) < 0.002, shifts
 
 
 def test_nothing_shifts_while_an_answer_of_two_sheets_streams_and_the_view_follows(

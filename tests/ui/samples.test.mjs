@@ -1,9 +1,12 @@
 // The metrics text, and what the monitor makes of the samples.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { test } from "node:test";
 
-import { parse, readKey } from "../../ui/api/exposition.js";
+import { ApiError } from "../../ui/api/errors.js";
+import { parse, readKey, readMetrics } from "../../ui/api/exposition.js";
 import { bytes, duration, span } from "../../ui/parts/format.js";
 import { addMeasures, DERIVED, fromCache } from "../../ui/state/measures.js";
 import { quantile, Ring } from "../../ui/state/ring.js";
@@ -33,6 +36,16 @@ test("the text is read as scrapers read it", () => {
   assert.deepEqual({ ...readKey(key).labels }, { state: 'a b } " \\ c\n', x: "1" });
   assert.deepEqual(readKey("plain"), { name: "plain", labels: {} });
   assert.equal(readKey('x{__proto__="y"}').labels["__proto__"], "y");
+});
+
+test("a text that comes to no end is no answer", async (t) => {
+  const server = createServer((_, response) => response.write("# TYPE a counter\n")).listen(0, "127.0.0.1");
+  t.after(() => (server.closeAllConnections(), server.close()));
+  await once(server, "listening");
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  const { fetch } = globalThis;
+  t.mock.method(globalThis, "fetch", (path, options) => fetch(`http://127.0.0.1:${port}${path}`, options));
+  await assert.rejects(readMetrics(AbortSignal.timeout(100), true), (error) => error instanceof ApiError && error.isLost);
 });
 
 test("the oldest sample gives way to the newest", () => {

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ignis.api.ui import as_sent
 from ignis.chat.thinking import Effort
 from tests.e2e.npm import install, run
 
@@ -76,8 +77,11 @@ def test_what_needs_no_browser_holds_in_node() -> None:
     assert f"# pass {written}\n" in done.stdout
 
 
-def test_the_modules_have_their_types(pytestconfig: pytest.Config, tmp_path: Path) -> None:
-    libraries = [
+@pytest.fixture(scope="module")
+def libraries(pytestconfig: pytest.Config) -> Path:
+    """The compiler, and the types of what the page uses."""
+    return install(
+        pytestconfig.cache.mkdir("ui_types"),
         "typescript@7.0.2",
         "preact@11.2.0",
         "@preact/signals-core@1.14.5",
@@ -87,13 +91,40 @@ def test_the_modules_have_their_types(pytestconfig: pytest.Config, tmp_path: Pat
         "katex@0.19.1",
         "uplot@1.6.32",
         "@highlightjs/cdn-assets@11.12.0",
-    ]
-    found = install(pytestconfig.cache.mkdir("ui_types"), *libraries)
-    # A copy, so that the checkout keeps no node_modules.
-    copy = tmp_path / "ui"
-    shutil.copytree(UI, copy, ignore=shutil.ignore_patterns("node_modules", "fonts"))
-    (copy / "node_modules").symlink_to(found)
-    run([str(found / ".bin" / "tsc"), "-p", str(copy)], dict(os.environ), copy)
+    )
+
+
+def copied(libraries: Path, folder: Path) -> Path:
+    """A copy of the page's modules, so that the checkout keeps no node_modules."""
+    shutil.copytree(UI, folder, ignore=shutil.ignore_patterns("node_modules", "fonts"))
+    (folder / "node_modules").symlink_to(libraries)
+    return folder
+
+
+def compiled(libraries: Path, folder: Path) -> dict[Path, str]:
+    """Each module without any comment, as the compiler writes it; whether types are right is no matter here."""
+    written = folder.with_suffix(".out")
+    words = ["-p", ".", "--noEmit", "false", "--removeComments", "--outDir", str(written)]
+    subprocess.run([libraries / ".bin" / "tsc", *words], cwd=folder, capture_output=True, check=False, timeout=120)
+    return {file.relative_to(written): file.read_text() for file in written.rglob("*.js")}
+
+
+def test_the_modules_have_their_types(libraries: Path, tmp_path: Path) -> None:
+    copy = copied(libraries, tmp_path / "ui")
+    run([str(libraries / ".bin" / "tsc"), "-p", str(copy)], dict(os.environ), copy)
+
+
+def test_a_module_without_its_comments_is_the_same_program(libraries: Path, tmp_path: Path) -> None:
+    whole, sent = (copied(libraries, tmp_path / name) for name in ("whole", "sent"))
+    for file in modules():
+        place = file.relative_to(UI)
+        content = as_sent(place.as_posix(), file.read_bytes())
+        assert content.count(b"\n") == file.read_bytes().count(b"\n")
+        assert not re.search(rb"^\s*(//|/\*\*?\s*$)", content, re.MULTILINE), place
+        (sent / place).write_bytes(content)
+    programs = compiled(libraries, whole)
+    assert len(programs) == len(modules())
+    assert compiled(libraries, sent) == programs
 
 
 def imports(file: Path) -> set[Path]:
@@ -121,5 +152,9 @@ def test_no_library_names_a_map_that_is_not_here() -> None:
 
 def test_all_assets_together_are_under_600_kb() -> None:
     files = [file for file in UI.rglob("*") if file.suffix in {".js", ".css", ".html", ".svg", ".woff2"}]
-    own = [file for file in files if "node_modules" not in file.parts]
-    assert sum(len(gzip.compress(file.read_bytes())) for file in own) < 600_000
+    sent = [
+        as_sent(file.relative_to(UI).as_posix(), file.read_bytes())
+        for file in files
+        if "node_modules" not in file.parts
+    ]
+    assert sum(len(gzip.compress(content)) for content in sent) < 600_000

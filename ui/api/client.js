@@ -41,7 +41,7 @@ class Client {
    * @returns {Promise<any>}
    */
   async get(path, signal) {
-    return (await this.open(path, { signal })).json();
+    return read((await this.open(path, { signal })).json());
   }
 
   /**
@@ -49,7 +49,7 @@ class Client {
    * @returns {Promise<any>}
    */
   async post(path, body, signal) {
-    return (await this.openPost(path, body, signal)).json();
+    return read((await this.openPost(path, body, signal)).json());
   }
 
   /** @param {string} path @param {unknown} body @param {AbortSignal} [signal] */
@@ -64,7 +64,12 @@ class Client {
    */
   async patch(path, body, more = {}) {
     const headers = { "Content-Type": "application/json", ...more };
-    return (await this.open(path, { method: "PATCH", headers, body: JSON.stringify(body) })).json();
+    return read((await this.open(path, { method: "PATCH", headers, body: JSON.stringify(body) })).json());
+  }
+
+  /** As open, with all of the body. @param {string} path @param {AbortSignal} [signal] @param {boolean} [isAside] */
+  async text(path, signal, isAside) {
+    return read((await this.open(path, { signal }, isAside)).text());
   }
 
   /**
@@ -93,6 +98,16 @@ class Client {
   /** A stream broke off: as good as no answer. */
   lost() {
     this.#onContact(false);
+  }
+}
+
+/** A body that breaks off, or takes longer than its signal waits, is no answer. @template T @param {Promise<T>} body */
+async function read(body) {
+  try {
+    return await body;
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    throw new ApiError("The server's answer broke off", { code: "unreachable" });
   }
 }
 

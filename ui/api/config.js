@@ -32,8 +32,8 @@ export function readConfigOrigins() {
 }
 
 /** As a file would say it. @returns {Promise<string>} */
-export async function readConfigFile() {
-  return (await client.open("/v1/config?format=toml")).text();
+export function readConfigFile() {
+  return client.text("/v1/config?format=toml");
 }
 
 /** All of it or nothing; returns once it is in effect. @param {Record<string, any>} changes @returns {Promise<Applied>} */

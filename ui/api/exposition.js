@@ -17,8 +17,7 @@ const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
  * @param {AbortSignal} signal @param {boolean} isAside as Client.open has it
  */
 export async function readMetrics(signal, isAside) {
-  const response = await client.open("/ui/metrics", { signal }, isAside);
-  return parse(await response.text());
+  return parse(await client.text("/ui/metrics", signal, isAside));
 }
 
 /**

@@ -27,13 +27,17 @@ export function Menu({ id, label, face, items, kind = "icon-button", title = lab
     if (event.key === "Tab") list.current?.hidePopover();
     step(event, choices(list.current));
   };
+  // Until the focus is in it, a moment after it was opened, Escape is still the menu's.
+  const hold = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Escape" && list.current?.matches(":popover-open")) event.stopPropagation();
+  };
   const pick = (/** @type {Item} */ item) => {
     list.current?.hidePopover();
     button.current?.focus();
     item.act();
   };
   return html`<button type="button" class=${kind} id=${id} ref=${button} aria-label=${label} title=${title} aria-haspopup="menu" aria-expanded=${isOpen}
-      popovertarget=${`${id}-menu`}>${face}</button>
+      popovertarget=${`${id}-menu`} onKeyDown=${hold}>${face}</button>
     <div class="menu afloat" id=${`${id}-menu`} ref=${list} popover="auto" role="menu" aria-label=${label} onToggle=${toggle} onKeyDown=${keys}>
       ${items.map(
         (item) => html`<button type="button" key=${item.label} class=${`row ${item.isBad ? "bad" : ""} ${item.isApart ? "apart" : ""}`} tabindex="-1"

@@ -139,6 +139,16 @@ async def test_a_server_that_started_again_knows_the_files_of_an_open_page(folde
     assert (await get(Page("/ui/", folder), script)).body == b"export {}"
 
 
+async def test_comments_of_the_pages_own_modules_stay_with_their_source(folder: Path) -> None:
+    text = "/**\n * Why.\n */\nexport const a = 1; // what\n  // More.\n"
+    (folder / "app.js").write_text(text)
+    (folder / "vendor" / "library.js").write_text(text)
+    page = Page("/ui/", folder)
+    _, script = await places(page)
+    assert (await get(page, script)).body == b"\n\n\nexport const a = 1; // what\n\n"
+    assert (await get(page, script.replace("app.js", "vendor/library.js"))).body == text.encode()
+
+
 async def test_an_open_page_gets_no_file_of_another_version(folder: Path) -> None:
     page = Page("/ui/", folder)
     _, script = await places(page)
