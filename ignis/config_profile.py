@@ -30,12 +30,15 @@ def read_profile(
         driver: where the card's driver tells of the cards.
 
     Raises:
-        ConfigError: there is none of that name, or it names what is unknown.
+        ConfigError: there is none of that name, the name is no text, or it names what is unknown.
     """
     if name == AUTO and AUTO not in own:
         name = profile_of_card(driver)
     if name is None:
         return None, {}
+    if name != name.encode(errors="replace").decode():
+        # Whoever asks where the values came from could not be told.
+        raise ConfigError(f"profile {name!r} is not taken: its name is not UTF-8", "profile")
     document = own.get(name, PROFILES.get(name))
     if document is None:
         known = [AUTO, *own, *(profile for profile in PROFILES if profile not in own)]

@@ -342,6 +342,17 @@ def test_what_else_is_no_text_is_refused_with_it(tmp_path: Path) -> None:
     assert bad not in refusal("--server-api-key", bad) and "\\udcff" not in refusal("--server-api-key", bad)
 
 
+def test_a_profile_whose_name_is_no_text_is_not_taken(tmp_path: Path) -> None:
+    bad = os.fsdecode(b"\xff")
+    file = tmp_path / "ignis.config.json"
+    said = f"profile {bad!r} is not taken: its name is not UTF-8"
+    file.write_text(json.dumps({"profiles": {bad: {"model": {"decode_lanes": 2}}}}))
+    assert refusal("--profile", bad, folder=tmp_path) == said
+    assert refusal(environ={"IGNIS_PROFILE": bad}, folder=tmp_path) == said
+    file.write_text(json.dumps({"profile": bad, "profiles": {bad: {"model": {"decode_lanes": 2}}}}))
+    assert refusal(folder=tmp_path) == said
+
+
 def test_a_home_that_cannot_be_looked_into_holds_no_file(tmp_path: Path) -> None:
     assert load_config((), {"HOME": "/" + "x" * 5000}, tmp_path).file is None
 
