@@ -31,6 +31,13 @@ def is_later_part(path: Path) -> bool:
     return match is not None and int(match[2]) != 1
 
 
+def first_part(path: Path) -> Path:
+    """Of the split checkpoint that a part is of."""
+    match = _PART.fullmatch(path.name)
+    assert match is not None
+    return path.with_name(f"{match[1]}-{1:05}-of-{match[3]}.gguf")
+
+
 def series(path: Path) -> tuple[str, str]:
     """What the names of one checkpoint's files have in common; one stem may be a whole one's and a split one's."""
     match = _PART.fullmatch(path.name)

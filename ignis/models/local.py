@@ -8,6 +8,7 @@ by its place below that folder, `sub/model.gguf` or `sub/model/`, by which all o
 deep, or comes after too much else, is not listed, but told.
 """
 
+import difflib
 import errno
 import os
 import re
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from ignis.errors import ModelNotFoundError
 from ignis.models.files import shown
-from ignis.models.gguf_parts import PROJECTOR, checkpoint_stem, is_later_part, series
+from ignis.models.gguf_parts import PROJECTOR, checkpoint_stem, first_part, is_later_part, series
 from ignis.models.hf_folder import CONFIG, INDEX, WEIGHTS
 
 _DEPTH = 4
@@ -25,6 +26,9 @@ _DEPTH = 4
 _MAX_ENTRIES = 10_000
 """After so many no further folder is looked into; one is always read whole."""
 _MAX_TOLD = 5
+_CLOSE = 0.8
+"""Of difflib's ratio: a slip of a name, and not another one of the same family."""
+_MAX_COMPARED, _MAX_COMPARED_CHARACTERS = 1000, 200
 _GGUF, _SAFETENSORS = ".gguf", ".safetensors"
 _SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
 """As an index's shards are called."""
@@ -124,7 +128,7 @@ class LocalModels:
     @property
     def unreadable(self) -> Sequence[str]:
         """What was left out when last looked: folders that cannot be read, lie too deep or come after too much else,
-        and models whose name is no text; from the models' folder's own name on."""
+        and models whose name is no text or ends in capitals; from the models' folder's own name on."""
         above = self._folder.absolute().parent
         names = (str(folder.absolute().relative_to(above)) for folder in self._unreadable)
         return tuple(readable(name) for name in names)
@@ -151,7 +155,7 @@ class LocalModels:
                 raise ModelNotFoundError(f"the model {shown(name)} is not known here; of that folder {_told(inside)}")
             self._check_whole(name)
             names = [other.name for other in there]
-            raise ModelNotFoundError(f"the model {shown(name)} is not known here; {_told(names)}")
+            raise ModelNotFoundError(f"the model {shown(name)} is not known here; {_told(names)}{_meant(name, names)}")
         if not os.path.exists(model.path):
             raise ModelNotFoundError(f"the model {shown(name)} is known here, but {shown(model.path.name)} is gone")
         real = _real(model.path)
@@ -180,24 +184,37 @@ class LocalModels:
         return stem == name and model.path.is_relative_to(self._folder)
 
     def _check_whole(self, name: str) -> None:
-        """Raises ModelNotFoundError where a folder of that name would be a model, if it had all files."""
-        for path in self._folders():
-            files = {entry.name for entry in _listed(path)} if path.name == name else set()
-            has_weights = any(file.endswith(_SAFETENSORS) for file in files)
-            if CONFIG in files or has_weights:
-                lacks = f"no {_SAFETENSORS} file" if CONFIG in files else f"no {CONFIG}"
+        """Raises ModelNotFoundError where a file or folder of that name would be a model, if it were called as it
+        should be, or had all files."""
+        for folder, entries in self._folders():
+            names = {entry.name for entry in entries}
+            is_named = folder.name == name and folder != self._folder
+            if is_named and (CONFIG in names or any(file.endswith(_SAFETENSORS) for file in names)):
+                lacks = f"no {_SAFETENSORS} file" if CONFIG in names else f"no {CONFIG}"
                 raise ModelNotFoundError(f"the model {shown(name)} is not whole: its folder has {lacks}")
+            for path in (folder / file for file in sorted(names)):
+                if _has_other_case(path.name) and (is_named or name in (path.stem, path.name)):
+                    raise ModelNotFoundError(
+                        f"the model {shown(name)} is not known here: {shown(path.name)} has to end in {_GGUF}"
+                    )
+                if is_later_part(path) and (is_named or name in (checkpoint_stem(path), path.name)):
+                    first = first_part(path).name
+                    if first not in names:
+                        raise ModelNotFoundError(f"the model {shown(name)} is not whole: {shown(first)} is missing")
 
-    def _folders(self) -> Iterator[Path]:
-        """Every folder that models are looked for in, and may be one."""
+    def _folders(self) -> Iterator[tuple[Path, list[os.DirEntry[str]]]]:
+        """Every folder that models are looked for in, or may be one, with what it holds."""
         level, num_seen = [self._folder], 0
-        for _ in range(_DEPTH):
-            entries = [(folder, entry) for folder in level for entry in _listed(folder)]
-            level = sorted(folder / entry.name for folder, entry in entries if _is_looked_into(entry))
-            yield from level
-            num_seen += len(entries)
+        for _ in range(_DEPTH + 1):
+            below: list[Path] = []
+            for folder in level:
+                entries = _listed(folder)
+                yield folder, entries
+                num_seen += len(entries)
+                below += (folder / entry.name for entry in entries if _is_looked_into(entry))
             if num_seen > _MAX_ENTRIES:
                 return
+            level = sorted(below)
 
     def _known(self, in_folder: Iterable[LocalModel]) -> tuple[dict[str, LocalModel], dict[str, Claim]]:
         """The models by name, and the names that are none's."""
@@ -242,6 +259,8 @@ class LocalModels:
                     if _is_model_file(entry):
                         if not is_later_part(path):
                             found.append(LocalModel(checkpoint_stem(path), path))
+                    elif _has_other_case(entry.name) and _is_file(entry):
+                        unreadable[path] = OSError(errno.EINVAL, f"its name has to end in {_GGUF}")
                     elif _is_looked_into(entry) and not _leads_round(entry, folder):
                         below[path] = _sorted(path, unreadable)
                         if _is_checkpoint(below[path]):
@@ -316,6 +335,13 @@ def _told(names: Sequence[str]) -> str:
     return f"{shown(', '.join(names[:_MAX_TOLD]))}{more} {'is' if len(names) == 1 else 'are'}"
 
 
+def _meant(name: str, names: Sequence[str]) -> str:
+    """Asks whether one of them was meant, where it is spelled nearly so, in capitals for one."""
+    by_lower = {other.lower(): other for other in reversed(names[:_MAX_COMPARED])}
+    close = difflib.get_close_matches(name[:_MAX_COMPARED_CHARACTERS].lower(), by_lower, n=1, cutoff=_CLOSE)
+    return f"; did you mean {shown(by_lower[close[0]])}?" if close else ""
+
+
 def _is_checkpoint(entries: Iterable[os.DirEntry[str]]) -> bool:
     names = {entry.name for entry in entries}
     return CONFIG in names and any(name.endswith(_SAFETENSORS) for name in names)
@@ -323,6 +349,11 @@ def _is_checkpoint(entries: Iterable[os.DirEntry[str]]) -> bool:
 
 def _is_model_file(entry: os.DirEntry[str]) -> bool:
     return entry.name.endswith(_GGUF) and not entry.name.startswith(PROJECTOR) and _is_file(entry)
+
+
+def _has_other_case(name: str) -> bool:
+    """Whether it would be a model's file, were its ending not in capitals."""
+    return name.lower().endswith(_GGUF) and not name.endswith(_GGUF) and not name.lower().startswith(PROJECTOR)
 
 
 def _is_looked_into(entry: os.DirEntry[str]) -> bool:

@@ -255,6 +255,49 @@ def test_a_folder_of_several_models_is_told_by_what_is_in_it(tmp_path: Path) -> 
         LocalModels(tmp_path).find("many")
 
 
+def test_a_split_file_without_its_first_part_is_told(tmp_path: Path) -> None:
+    for file in ("owner/z-00002-of-00003.gguf", "owner/z-00003-of-00003.gguf", "y-00001-of-00002.gguf", "m.gguf"):
+        touch(tmp_path / file)
+    touch(tmp_path / "y-00002-of-00002.gguf")
+    models = LocalModels(tmp_path)
+    for name in ("z", "owner", "z-00003-of-00003.gguf"):
+        with pytest.raises(ModelNotFoundError, match=rf"{name} is not whole: z-00001-of-00003\.gguf is missing$"):
+            models.find(name)
+    with pytest.raises(ModelNotFoundError, match=r"y-00002-of-00002\.gguf is not known here; m, y are$"):
+        models.find("y-00002-of-00002.gguf")
+
+
+def test_a_file_whose_ending_is_in_capitals_is_told(tmp_path: Path) -> None:
+    told: list[str] = []
+    for file in ("m.gguf", "owner/X.GGUF", "owner/mmproj-X.GGUF"):
+        touch(tmp_path / "models" / file)
+    models = LocalModels(tmp_path / "models", on_unreadable=lambda _path, error: told.append(str(error.strerror)))
+    assert (names(models), models.unreadable) == (["m"], ("models/owner/X.GGUF",))
+    assert told == ["its name has to end in .gguf"]
+    for name in ("X", "X.GGUF", "owner"):
+        with pytest.raises(ModelNotFoundError, match=rf"{name} is not known here: X\.GGUF has to end in \.gguf$"):
+            models.find(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("QWEN3-4b-q4_k", "; did you mean Qwen3-4B-Q4_K?"),
+        ("Qwen3-4B-Q4K", "; did you mean Qwen3-4B-Q4_K?"),
+        ("SMALL", "; did you mean small?"),
+        ("smal", "; did you mean small?"),
+        ("gpt-4", ""),
+        ("x" * 100_000, ""),
+    ],
+)
+def test_a_name_that_is_nearly_one_is_asked_about(tmp_path: Path, name: str, meant: str) -> None:
+    for file in ("Qwen3-4B-Q4_K.gguf", "small.gguf"):
+        touch(tmp_path / file)
+    with pytest.raises(ModelNotFoundError) as refused:
+        LocalModels(tmp_path).find(name)
+    assert refused.value.message.endswith(f" is not known here; Qwen3-4B-Q4_K, small are{meant}")
+
+
 def test_a_link_that_leads_round_is_not_followed_for_ever(tmp_path: Path) -> None:
     touch(tmp_path / "m.gguf")
     (tmp_path / "again").symlink_to(tmp_path)
