@@ -19,7 +19,7 @@ from ignis.config_values import rule
 from ignis.download import WantedFile
 from ignis.errors import ConfigError
 from ignis.hub import HubFile, is_repository
-from ignis.pinned import known_to_differ, verified
+from ignis.pinned import known_to_differ, verified, was_right
 from ignis.regular_file import read_regular
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -116,6 +116,10 @@ class CatalogModel:
         if num_whole == len(self.files):
             return Presence.COMPLETE
         return Presence.PARTIAL if num_whole or is_begun else Presence.ABSENT
+
+    def is_verified(self, models: Path) -> bool:
+        """Whether all of it is on the disk, and was hashed as it is now, and right. Hashes nothing."""
+        return all(was_right(file, self.folder(models)) for file in self.files)
 
     def foreign(self, models: Path) -> str:
         """Says which file has the name of one and is another; nothing where `presence` knows of none."""

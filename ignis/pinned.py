@@ -98,6 +98,16 @@ def known_to_differ(wanted: PinnedFile, folder: Path) -> str | None:
     return other if found in (None, wanted.sha256) else f"has SHA-256 {found}, not {wanted.sha256}"
 
 
+def was_right(wanted: PinnedFile, folder: Path) -> bool:
+    """Whether it is there, and was hashed as it is now, and right. Hashes nothing."""
+    path = folder / wanted.name
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return differs(wanted, status) is None and _Stamp.of(path, status).read() == wanted.sha256
+
+
 def forget(wanted: PinnedFile, folder: Path) -> None:
     """Has the file hashed anew when somebody next asks for it."""
     stamp = folder / f"{wanted.name}.verified"

@@ -53,6 +53,7 @@ class CatalogRoutes:
                 title=entry.title,
                 size_bytes=entry.size_bytes,
                 presence=entry.presence(self._downloads.folder).value,
+                is_verified=entry.is_verified(self._downloads.folder),
                 origin=entry.origin,
                 is_default=entry.id == catalog.default,
                 licence=entry.licence,

@@ -159,6 +159,9 @@ class CatalogEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
             )
         ),
     ]
+    is_verified: Annotated[
+        bool, msgspec.Meta(description="All of it is here, and was hashed and right since it was last written.")
+    ]
     origin: Annotated[str, msgspec.Meta(description="Repository and revision, or package and version.")]
     is_default: Annotated[bool, msgspec.Meta(description="Served when the configuration names none.")]
     licence: str = ""
@@ -230,7 +233,8 @@ class ModelList(msgspec.Struct, kw_only=True, omit_defaults=True):
         msgspec.Meta(
             description=(
                 "What is not listed, from the last part of `download.path` on: folders that the server may not read, "
-                "that lie too deep or come after too much else, and models whose name is no text. The log says which."
+                "that lie too deep or come after too much else, and models whose name is no text or ends in "
+                "`.GGUF`. The log says which."
             )
         ),
     ] = ()

@@ -148,6 +148,24 @@ async def test_the_catalog_says_what_is_here(mirror: Mirror, tmp_path: Path) -> 
         assert "download" not in row
 
 
+async def test_what_nobody_has_hashed_is_not_verified(mirror: Mirror, tmp_path: Path) -> None:
+    async with running(mirror, tmp_path) as rig:
+        path = tmp_path / "models" / "one.gguf"
+        assert (await row_of(rig))["is_verified"] is False
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(bytes(len(CONTENT)))
+        # Its size is right, and that is all that anybody knows.
+        row = await row_of(rig)
+        assert (row["presence"], row["is_verified"]) == ("complete", False)
+        path.unlink()
+        await rig.answer("POST", DOWNLOAD, {"model": "one"})
+        await over(rig)
+        row = await row_of(rig)
+        assert (row["presence"], row["is_verified"]) == ("complete", True)
+        path.write_bytes(bytes(len(CONTENT)))
+        assert (await row_of(rig))["is_verified"] is False
+
+
 async def test_a_download_brings_the_model_among_those_that_serve(mirror: Mirror, tmp_path: Path) -> None:
     async with running(mirror, tmp_path) as rig:
         answer = await rig.answer("POST", DOWNLOAD, {"model": "one"})
