@@ -284,6 +284,14 @@ def test_on_a_phone_units_stand_at_their_numbers_and_figures_in_rows(browser: Br
     page.context.close()
 
 
+def test_on_a_phone_held_sideways_each_chart_has_the_whole_width(page: Page) -> None:
+    page.set_viewport_size({"width": 740, "height": 360})
+    widths = """() => new Set([...document.querySelectorAll(".figures, .chart-card")]
+      .map((card) => card.getBoundingClientRect().width)).size"""
+    expect(page.locator(".chart-card")).to_have_count(9)
+    comes_to(lambda: page.evaluate(widths), 1)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 360])
 def test_axe_finds_nothing_and_nothing_moves(
