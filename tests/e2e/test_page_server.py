@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Dialog, Locator, Page, Route, expect
 
+from ignis.version import VERSION
 from tests.e2e.axe import findings
 from tests.e2e.browser import CHROMIUM, comes_to, opened_page, wait_until
-from tests.e2e.playground import paced
+from tests.e2e.playground import changed, paced
 from tests.e2e.server import Server
 from tests.e2e.small_folder import write_small_folder
 from tests.fakes.mirror import Handler, Mirror, serving
@@ -167,6 +168,23 @@ def test_a_download_that_fails_says_why(page: Page) -> None:
     expect(row(page, "bent")).to_contain_text("failed", timeout=SLOW_MS)
     row(page, "bent").get_by_role("button", name="Why?").click()
     expect(page.locator(".models .why")).to_contain_text("SHA-256")
+
+
+def test_one_on_the_disk_that_no_load_could_hold_says_so_and_why(page: Page) -> None:
+    giant = {"id": "giant", "object": "model", "created": 1, "loaded": False, "size_bytes": 10**15}
+    page.route("**/v1/models", changed(lambda body: body["data"].append(giant)))
+    page.reload()
+    expect(row(page, "giant").locator(".tag")).to_have_text("does not fit")
+    row(page, "giant").get_by_role("button", name="Why?").click()
+    expect(page.locator(".models .why")).to_have_text(
+        re.compile(r"A load takes at least 1000 TB, and this device has [\d.]+ .B in all\.")
+    )
+    expect(page.get_by_role("button", name="Switch to giant")).to_be_enabled()
+    page.unroute_all(behavior="ignoreErrors")
+
+
+def test_the_bar_names_the_version_that_answers(page: Page) -> None:
+    expect(page.locator(".bar .device")).to_have_text(re.compile(rf"^ignis {re.escape(VERSION)} · .+"))
 
 
 def test_what_went_wrong_leaves_the_first_model_in_sight(page: Page) -> None:

@@ -6,7 +6,7 @@ import { Fence } from "../shell/fence.js";
 import { ModelChip } from "../shell/model-chip.js";
 import { edits } from "../state/config.js";
 import { collect } from "../state/samples.js";
-import { loaded, status } from "../state/server.js";
+import { loaded, status, version } from "../state/server.js";
 import { hasKey, route } from "../state/session.js";
 import { Config } from "./config.js";
 import { Log } from "./log.js";
@@ -27,7 +27,7 @@ export function ServerView() {
       <h1 tabindex="-1">Server</h1>
       <span class="where"><span class="dot" data-state=${state} aria-hidden="true"></span>${location.host}<span class="quiet">${hasKey.value ? "with a key" : "no key"}</span></span>
       <span class="rest"></span>
-      <span class="quiet device">${loaded.value?.device ?? ""}</span>
+      <span class="quiet device">${[version.value && `ignis ${version.value}`, loaded.value?.device].filter(Boolean).join(" · ")}</span>
       <${ModelChip} />
     </header>
     <nav class="pages" aria-label="Parts of the server">

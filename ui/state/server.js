@@ -20,6 +20,8 @@ export const failure = signal("");
 export const course = signal(/** @type {import("../api/models.js").Course} */ ({}));
 /** Whether another server than the one that this page came from answers now. */
 export const isReplaced = signal(false);
+/** Of the program that answers. */
+export const version = signal("");
 /** Whether that is so, whatever a person was told of it: it has not the files of this page. */
 export const isOutdated = signal(false);
 /** When the next attempt comes while there is no server, in ms since 1970. */
@@ -136,6 +138,7 @@ async function ask(aborted) {
     canChoose.value = answer.can_choose;
     if (answer.build && answer.build !== build) isReplaced.value = build !== "";
     build = answer.build || build;
+    version.value = build.split("+")[0];
     ownBuild ||= build;
     isOutdated.value = build !== ownBuild;
     if (!fields.value.size) fields.value = await (await import("../api/openapi.js")).readFields();
