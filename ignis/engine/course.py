@@ -222,8 +222,12 @@ class Course:
             return f"the model {watch.to} could not be loaded, and {coming.name} is being loaded back"
         return f"the model {coming.name} is being loaded"
 
-    def seconds_to_land(self, drain_timeout_s: float) -> float:
-        """Until what is coming serves, as far as one can tell."""
+    def seconds_to_land(self, end_s: float, drain_timeout_s: float) -> float:
+        """Until what is coming serves, as far as one can tell.
+
+        Args:
+            end_s: until what runs has ended, if a drain waits for so long.
+        """
         if self.coming is None:
             return 0.0
         watch, load_s = self.watch, self.load_estimate_s(self.coming)
@@ -233,17 +237,18 @@ class Course:
         phase_age_s = watch.age_s - sum(watch.seconds.values())
         if SwitchPhase.DRAIN not in watch.seconds:
             drained_s = phase_age_s if SwitchPhase.PREPARE in watch.seconds else 0.0
-            return load_s + min(self._engine.seconds_to_end(), max(drain_timeout_s - drained_s, 0.0))
+            return load_s + min(end_s, max(drain_timeout_s - drained_s, 0.0))
         return load_s - phase_age_s
 
-    def seconds_to_turn(self, drain_timeout_s: float) -> float:
-        """Until the order that is before the next one is done, as far as one can tell."""
-        seconds = self.seconds_to_land(drain_timeout_s)
+    def seconds_to_turn(self, end_s: float, drain_timeout_s: float) -> float:
+        """Until the order that is before the next one is done, as far as one can tell; by `end_s` as
+        `seconds_to_land`."""
+        seconds = self.seconds_to_land(end_s, drain_timeout_s)
         if self.coming is None or self.asked is not None:
             # What serves goes first, or what will serve then.
             since_s = self.drained_since_s if self.asked is None else None
             drained_s = 0.0 if since_s is None else self.clock() - since_s
-            seconds += min(self._engine.seconds_to_end(), max(drain_timeout_s - drained_s, 0.0))
+            seconds += min(end_s, max(drain_timeout_s - drained_s, 0.0))
         target = None if self.asked is None else self.home if self.asked.reload is not None else self.asked.target
         return seconds if target is None else seconds + self.load_estimate_s(target)
 

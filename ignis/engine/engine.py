@@ -208,6 +208,10 @@ class Engine:
         """An estimate of when everything in flight has ended, by the rate of late; 0 where nothing is."""
         return self._flights.seconds_to_end()
 
+    def most_seconds_to_end(self) -> float:
+        """As `seconds_to_end`, where each draws all that it may; infinite where no rate is known yet."""
+        return self._flights.most_seconds_to_end()
+
     @property
     def loaded(self) -> Loaded | None:
         """The load of the model that serves; None where none does."""

@@ -53,6 +53,14 @@ class Estimate:
         left = (min(cap - drawn, max(self._left_tokens(drawn, cap), drawn / 2)) for drawn, cap in lanes)
         return (self._token_s or 0.0) * max(left, default=0)
 
+    def most_seconds_to_end(self, lanes: Iterable[tuple[int, int]]) -> float:
+        """Seconds until the last of the lanes is free though each draws all that it may; 0 where none is taken,
+        infinite where no rate is known yet."""
+        left = max((cap - drawn for drawn, cap in lanes), default=0)
+        if not left:
+            return 0.0
+        return math.inf if self._token_s is None else left * self._token_s
+
     def _left_tokens(self, drawn: int, cap: int) -> float:
         usual = cap if self._answer_tokens is None else self._answer_tokens
         return min(cap - drawn, max(usual - drawn, usual / 2))

@@ -108,6 +108,10 @@ class Flights:
         """An estimate of when all have ended, by the rate of late; 0 where there is none."""
         return self._estimate.seconds_to_end(self._left())
 
+    def most_seconds_to_end(self) -> float:
+        """As `seconds_to_end`, where each draws all that it may; infinite where no rate is known yet."""
+        return self._estimate.most_seconds_to_end(self._left())
+
     def oldest_waiting_s(self) -> float:
         """How long the one has waited for its admission that waits longest; 0 where none does."""
         waiting = (flight.accepted_at_s for flight in self._flights.values() if flight.lane is None)

@@ -202,10 +202,9 @@ class Gate:
         end_at = math.inf if patience.timeout_s is None else now + patience.timeout_s
         long_at = now + patience.long_s if patience.on_long is not None else math.inf
         turn_at = now + self.settings.max_wait_s
-        if (
-            self._is_out_of_turn(target)
-            and self._course.seconds_to_land(self.settings.drain_timeout_s) > self.settings.max_wait_s
-        ):
+        # Whoever may be served in time is held, by the usual length of what runs.
+        land_s = self._course.seconds_to_land(self._engine.seconds_to_end(), self.settings.drain_timeout_s)
+        if self._is_out_of_turn(target) and land_s > self.settings.max_wait_s:
             raise self._too_far()
         held = self.wishes.add(target, awaited)
         self._course.note_change()
@@ -246,7 +245,7 @@ class Gate:
 
     def _too_far(self) -> ModelSwitchingError:
         assert self._course.coming is not None
-        seconds = self._course.seconds_to_land(self.settings.drain_timeout_s)
+        seconds = self._course.seconds_to_land(self._engine.most_seconds_to_end(), self.settings.drain_timeout_s)
         return ModelSwitchingError(
             f"{self._course.doing}, and others wait for their turn",
             "model",

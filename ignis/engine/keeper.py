@@ -224,7 +224,9 @@ class ModelKeeper:
             raise not_serving(EngineState.DRAINING, "")
         asked = self.course.asked
         if asked is not None or self.course.is_asked:
-            seconds = self.course.seconds_to_turn(self.gate.settings.drain_timeout_s)
+            # Nobody knows how long an answer will be: who came back by the usual length would be told the same again.
+            end_s = self._engine.most_seconds_to_end()
+            seconds = self.course.seconds_to_turn(end_s, self.gate.settings.drain_timeout_s)
             told = self.course.doing if asked is None else asked.told
             raise SwitchInProgressError(told, param, retry_after_s(seconds))
 

@@ -123,6 +123,9 @@ class ScriptedEngine:
     def seconds_to_end(self) -> float:
         return 0.0
 
+    def most_seconds_to_end(self) -> float:
+        return 0.0
+
     async def check_need(self, name: str, need_bytes: int, settings: EngineSettings) -> None:
         await trio.lowlevel.checkpoint()
         if need_bytes > (settings.budget_bytes or self.most_bytes):

@@ -1,5 +1,7 @@
 """When a lane is probably free."""
 
+import math
+
 from ignis.engine.estimate import Estimate
 
 
@@ -32,6 +34,13 @@ def test_the_last_to_end_has_half_as_long_to_go_as_it_went_and_no_more_than_its_
     estimate = measured(0.1, [200])
     ends = [estimate.seconds_to_end([(4, 5), *lanes]) for lanes in ([(50, 9000)], [(5000, 9000)], [(8900, 9000)], [])]
     assert [round(end, 3) for end in ends] == [15.0, 250.0, 10.0, 0.1]
+
+
+def test_at_the_latest_each_draws_its_cap() -> None:
+    lanes = [(4, 5), (50, 90), (8990, 9000)]
+    assert round(measured(0.1, [20]).most_seconds_to_end(lanes), 3) == 4.0
+    assert Estimate().most_seconds_to_end(lanes) == math.inf
+    assert Estimate().most_seconds_to_end([]) == 0
 
 
 def test_it_is_between_a_second_and_a_minute() -> None:

@@ -416,14 +416,14 @@ async def test_whoever_has_to_come_back_is_told_when(bench: Bench, monkeypatch: 
     # An answer is waited for, as long as it may take.
     use = await bench.keeper.gate.enter("b", AT_EASE)
     assert use.model.name == "b"
-    monkeypatch.setattr(type(bench.engine), "seconds_to_end", lambda _engine: 7.0)
+    monkeypatch.setattr(type(bench.engine), "most_seconds_to_end", lambda _engine: 7.0)
     await bench.keeper.ask_switch("c")
     assert told() == 10
     await until(lambda: bench.engine.state is EngineState.LEAVING)
     assert told() in (9, 10)
     bench.keeper.gate.settings = replace(SETTINGS, drain_timeout_s=4)
     assert told() in (6, 7)
-    monkeypatch.setattr(type(bench.engine), "seconds_to_end", lambda _engine: 0.0)
+    monkeypatch.setattr(type(bench.engine), "most_seconds_to_end", lambda _engine: 0.0)
     bench.keeper.gate.leave()
     assert await bench.answer(None) == "c"
     # What was loaded before takes as long as it did then.
@@ -434,7 +434,7 @@ async def test_whoever_has_to_come_back_is_told_when(bench: Bench, monkeypatch: 
     assert await bench.answer(None) == "b"
     # An unload waits no longer than the drain has left.
     await bench.keeper.gate.enter("b", AT_EASE)
-    monkeypatch.setattr(type(bench.engine), "seconds_to_end", lambda _engine: 7.0)
+    monkeypatch.setattr(type(bench.engine), "most_seconds_to_end", lambda _engine: 7.0)
     bench.keeper.ask_unload()
     await until(lambda: bench.engine.state is EngineState.LEAVING)
     assert bench.keeper.course.drained_since_s is not None and told() in (3, 4)
@@ -639,6 +639,25 @@ async def test_whoever_has_to_wait_too_long_for_its_turn_is_told_when_to_come_ba
     assert await bench.answer(None) == "b"
 
 
+async def test_who_may_be_served_in_time_waits_and_others_are_told_when_it_is_at_the_latest(
+    bench: Bench, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(bench.engine), "seconds_to_end", lambda _engine: 1.0)
+    monkeypatch.setattr(type(bench.engine), "most_seconds_to_end", lambda _engine: 100.0)
+    bench.keeper.gate.settings = replace(SETTINGS, max_wait_s=60, drain_timeout_s=200)
+    bench.leaf.hold()
+    bench.engine.submit([ask(max_tokens=100)])
+    await bench.keeper.ask_switch("b")
+    await until(lambda: bench.engine.state is EngineState.LEAVING)
+    nursery.start_soon(bench.answer, "c")
+    await until(lambda: len(bench.keeper.gate.wishes) == 1)
+    bench.keeper.gate.settings = replace(bench.keeper.gate.settings, max_wait_s=0)
+    with pytest.raises(ModelSwitchingError) as refused:
+        await bench.answer("c")
+    assert refused.value.retry_after_s is not None and refused.value.retry_after_s > 100
+    bench.leaf.release()
+
+
 @pytest.mark.parametrize("is_woken", [False, True])
 async def test_when_to_come_back_is_what_the_load_has_left(bench: Bench, nursery: trio.Nursery, is_woken: bool) -> None:
     """Of a load in the place of another model, and of one where nothing is loaded."""
@@ -664,7 +683,7 @@ async def test_when_to_come_back_is_what_the_load_has_left(bench: Bench, nursery
     if not is_woken:
         # The running answer has its time before that; nobody knows yet how fast it is.
         await until(lambda: bench.engine.state is EngineState.LEAVING)
-        assert await told() == math.ceil(40 + min(20, bench.engine.seconds_to_end()))
+        assert await told() == math.ceil(40 + min(20, bench.engine.most_seconds_to_end()))
         bench.leaf.release()
     assert await trio.to_thread.run_sync(bench.leaf.has_held.wait, 10)
     assert 39 <= await told() <= 40
