@@ -9,6 +9,7 @@ Pipelined requests wait in the wire's inbox and are answered in order. A client 
 gets its current answer and is then closed: it has to repeat the rest (RFC 9112 section 9.3.2).
 """
 
+import math
 import ssl
 from collections.abc import Awaitable, Callable
 
@@ -219,11 +220,12 @@ class Connection:
                 self._cut(exchange)
                 return False
             if exchange.is_last or self._wire.has_dropped:
-                await self._wire.finish()
+                with trio.move_on_after(_LAST_LINGER_S if exchange.was_given_up else math.inf):
+                    await self._wire.finish()
                 return False
             await self._wire.flush()
             await exchange.skip_body()
-        except (RequestError, ClientLeft, ClientStalled, trio.BrokenResourceError):
+        except (RequestError, DrainingError, ClientLeft, ClientStalled, trio.BrokenResourceError):
             # The answer is out, or nobody is there to read it; the connection cannot be kept.
             return False
         return True

@@ -97,6 +97,10 @@ class HttpExchange:
         self._limits = limits
         self._tasks = tasks
         self._decide_last = is_last
+        self.was_given_up = False
+        """Whether the server stopped, and waited no longer for the rest of the body."""
+        self._waits_for_body = True
+        self._body_wait = trio.CancelScope()
         self._body_was_read = False
         self._body_started_at = trio.current_time()
         self._body_bytes = len(first_part)
@@ -146,6 +150,9 @@ class HttpExchange:
         except ClientLeft:
             self.cut(Cut.CLIENT_LEFT)
             await self._abandon()
+        except DrainingError:
+            self.cut(Cut.DRAINED)
+            await self._abandon()
         if len(body) > limit_bytes:
             raise RequestTooLargeError(f"the body is longer than the {limit_bytes} bytes that are taken")
         return await coding.decode(bytes(body), limit_bytes) if is_gzip else bytes(body)
@@ -156,6 +163,7 @@ class HttpExchange:
         Raises:
             RequestError: it is malformed, or does not come in time.
             ClientLeft: it does not come at all.
+            DrainingError: the server stops, and waits no longer for it.
         """
         while not self._reader.is_body_complete:
             await self._next_part()
@@ -165,10 +173,15 @@ class HttpExchange:
             trio.current_time() + self._limits.body_timeout_s,
             self._body_started_at + self._limits.body_timeout_s + self._body_bytes / self._limits.body_bytes_s,
         )
-        with trio.move_on_at(deadline) as patience:
+        with trio.move_on_at(deadline) as self._body_wait:
+            if not self._waits_for_body:
+                self._body_wait.cancel()
             data = await self._wire.receive()
-        if patience.cancelled_caught:
+        if self._body_wait.cancelled_caught:
             self._reader.give_up()
+            if not self._waits_for_body:
+                self.was_given_up = True
+                raise DrainingError("the server shut down before the request body had come")
             raise SlowRequestError("the request body did not come in time")
         if not data:
             raise ClientLeft
@@ -274,6 +287,11 @@ class HttpExchange:
             self.cut(Cut.DRAINED)
         if self.socket is not None:
             self.socket.drain()
+
+    def give_up_body(self) -> None:
+        """Waits for the rest of the body no longer, from now on."""
+        self._waits_for_body = False
+        self._body_wait.cancel()
 
     def cut(self, reason: Cut) -> None:
         """Cancels the handler. The first reason is kept."""

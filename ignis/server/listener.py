@@ -123,7 +123,7 @@ class Server:
         with trio.move_on_after(self.limits.drain_timeout_s):
             await self._wait_empty()
         for roster in self._rosters:
-            roster.give_up_heads()
+            roster.give_up_requests()
         self._give_up()
         with trio.move_on_after(_LAST_WORD_S):
             await self._wait_empty()

@@ -46,7 +46,7 @@ class Roster:
         """Each with its grace once the server stops, in seconds."""
         self._heads: set[trio.CancelScope] = set()
         """Of connections where a request has begun to come."""
-        self._waits_for_heads = True
+        self._waits_for_requests = True
         self._left = trio.lowlevel.ParkingLot()
 
     @property
@@ -71,6 +71,8 @@ class Roster:
         self.running.add(exchange)
         if self.is_draining:
             exchange.drain()
+        if not self._waits_for_requests:
+            exchange.give_up_body()
 
     def discard(self, exchange: HttpExchange) -> None:
         """Forgets an exchange that is over."""
@@ -101,18 +103,20 @@ class Roster:
     def read_head(self, scope: trio.CancelScope) -> Iterator[None]:
         """Notes that a request has begun to come; the scope is cancelled when it is waited for no longer."""
         self._heads.add(scope)
-        if not self._waits_for_heads:
+        if not self._waits_for_requests:
             scope.cancel()
         try:
             yield
         finally:
             self._heads.discard(scope)
 
-    def give_up_heads(self) -> None:
-        """Waits for the rest of no request's head any more, nor for those that begin to come."""
-        self._waits_for_heads = False
+    def give_up_requests(self) -> None:
+        """Waits for the rest of no request any more, nor for those that begin to come."""
+        self._waits_for_requests = False
         for scope in self._heads:
             scope.cancel()
+        for exchange in self.running:
+            exchange.give_up_body()
 
     def make_room(self) -> bool:
         """Tells the connection that has been idle longest to go. False: none is idle."""

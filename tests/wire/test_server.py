@@ -325,6 +325,35 @@ async def test_half_a_request_holds_a_drain_up_to_its_limit_and_is_told(
     assert it.events("ignis.http.fault") == []
 
 
+async def test_half_a_body_holds_a_drain_up_to_its_limit_and_is_told(autojump_clock: trio.testing.MockClock) -> None:
+    limits = server_limits(drain_timeout_s=5, body_timeout_s=30)
+    async with (
+        running(limits) as it,
+        await it.connect() as half,
+        await it.connect() as late,
+        await it.connect() as answered,
+    ):
+        for stream in (half, late):
+            await stream.send_all(b"POST /count HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\na")
+        # Its answer does not wait for a body.
+        await answered.send_all(b"POST /hello HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\na")
+        assert (await answered.receive_some()).startswith(b"HTTP/1.1 200 ")
+        await wait_until(lambda: it.server.statistics().num_exchanges == 3)
+        it.server.drain()
+        started_at = trio.current_time()
+        await trio.sleep(3)
+        # Whoever sends the rest in time is answered.
+        await late.send_all(b"bc")
+        assert (await read_all(late)).startswith(b"HTTP/1.1 200 ")
+        told = await read_all(half)
+        assert told.startswith(b"HTTP/1.1 503 ") and b'"server_draining"' in told
+        assert await read_all(answered) == b""
+        assert 5 <= trio.current_time() - started_at < 5.1
+        await trio.sleep(0.3)
+        assert it.server.statistics().num_connections == 0
+    assert it.events("ignis.http.fault") == []
+
+
 async def test_an_answer_during_a_drain_says_that_it_is_the_last() -> None:
     async with running() as it, await it.connect() as stream:
         await stream.send_all(b"POST /count HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\n")
