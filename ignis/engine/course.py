@@ -105,7 +105,7 @@ class LastLoad:
     facts: ModelFacts
     seconds: float
     """From its files being open until it served, the warm-up included."""
-    modified_unix_s: int
+    changed_ns: int
     size_bytes: int
     """Of its files then: others may lie there since."""
 
@@ -194,8 +194,7 @@ class Course:
         last = self.loads.get(model.path)
         return (
             last
-            if last is not None
-            and (last.modified_unix_s, last.size_bytes) == (model.modified_unix_s(), model.size_bytes())
+            if last is not None and (last.changed_ns, last.size_bytes) == (model.changed_ns(), model.size_bytes())
             else None
         )
 

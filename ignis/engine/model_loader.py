@@ -89,9 +89,7 @@ class ModelLoader:
             raise
         course, local = self._course, opened.local
         loaded = replace(loaded, duration_s=course.clock() - begun_at_s)
-        course.loads[local.path] = LastLoad(
-            model.facts(), loaded.duration_s, local.modified_unix_s(), local.size_bytes()
-        )
+        course.loads[local.path] = LastLoad(model.facts(), loaded.duration_s, local.changed_ns(), local.size_bytes())
         course.note_loaded(opened, model)
         self._record.loaded(model, loaded)
         self._on_loaded(model, loaded)

@@ -35,8 +35,8 @@ _SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
 
 
 OnUnreadable = Callable[[Path, OSError], None]
-Seen = tuple[int, int, str]
-"""What `measured` has found of a model: its size_bytes, modified_unix_s and format."""
+Seen = tuple[int, int, str, int]
+"""What `measured` has found of a model: its size_bytes, modified_unix_s, format and changed_ns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,14 @@ class LocalModel:
             return int(self.path.stat().st_mtime)
         except OSError:
             return 0
+
+    def changed_ns(self) -> int:
+        """When the latest of its files was written, a folder's others beside the weights too: what was read of them
+        then may be another now."""
+        if self.seen is not None:
+            return self.seen[3]
+        inside = [] if self.path.suffix == _GGUF else _listed(self.path)
+        return max(_written_ns(self.path), max(map(_written_ns, inside), default=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +298,8 @@ def measured(models: Iterable[LocalModel]) -> list[LocalModel]:
             size_bytes = sizes[folder].get(series(model.path), 0)
         else:
             size_bytes = model.size_bytes()
-        found.append(replace(model, seen=(size_bytes, model.modified_unix_s(), model.format)))
+        seen = size_bytes, model.modified_unix_s(), model.format, model.changed_ns()
+        found.append(replace(model, seen=seen))
     return found
 
 
@@ -421,6 +430,13 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 def _size_bytes(entry: os.DirEntry[str]) -> int:
     try:
         return entry.stat().st_size
+    except OSError:
+        return 0
+
+
+def _written_ns(file: Path | os.DirEntry[str]) -> int:
+    try:
+        return file.stat().st_mtime_ns
     except OSError:
         return 0
 

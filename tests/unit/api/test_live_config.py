@@ -119,7 +119,7 @@ async def test_what_a_sleeping_model_could_not_be_woken_with_is_refused_as_of_on
         if is_asleep:
             assert course.model is not None
             course.home = home
-            course.loads[home.path] = LastLoad(course.model.facts(), 1.0, home.modified_unix_s(), home.size_bytes())
+            course.loads[home.path] = LastLoad(course.model.facts(), 1.0, home.changed_ns(), home.size_bytes())
             course.model, rig.engine.state = None, EngineState.UNLOADED
         async with trio.open_nursery() as nursery:
             nursery.start_soon(rig.running.run)

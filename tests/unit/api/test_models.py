@@ -89,20 +89,20 @@ async def test_what_a_load_found_out_stays_known_until_another_file_lies_there(t
     home = rig.keeper.models.find("tiny")
     model = byte_model(top_p=0.9)
     await rig.prompts.template(model)
-    rig.keeper.course.loads[home.path] = LastLoad(model.facts(), 2.5, home.modified_unix_s(), home.size_bytes())
+    rig.keeper.course.loads[home.path] = LastLoad(model.facts(), 2.5, home.changed_ns(), home.size_bytes())
     rig.prompts.forget()
     entry = (await rig.answer("GET", "/v1/models")).json()["data"][0]
     names = ("max_model_len", "num_parameters", "device", "load_seconds", "capabilities", "defaults", "format")
     assert {name: entry[name] for name in names} == {name: awake[name] for name in names} | {"load_seconds": 2.5}
     assert (entry["loaded"], entry["load_estimate_seconds"], entry["defaults"]["top_p"]) == (False, 2.5, 0.9)
-    modified_s = home.modified_unix_s()
+    changed_ns = home.changed_ns()
     os.utime(home.path, (1, 1))
     assert "capabilities" not in (await rig.answer("GET", "/v1/models/tiny")).json()
     # In a folder, whose own time says nothing of its files.
-    os.utime(home.path, (modified_s, modified_s))
+    os.utime(home.path, ns=(changed_ns, changed_ns))
     assert "capabilities" in (await rig.answer("GET", "/v1/models/tiny")).json()
     home.path.write_bytes(bytes(8))
-    os.utime(home.path, (modified_s, modified_s))
+    os.utime(home.path, ns=(changed_ns, changed_ns))
     assert "capabilities" not in (await rig.answer("GET", "/v1/models/tiny")).json()
 
 
@@ -135,7 +135,7 @@ async def test_each_model_tells_the_defaults_of_its_own_files_and_family(tmp_pat
         local = rig.keeper.models.find(name)
         model = replace(byte_model(name, template, top_p=0.9, temperature=0.2), architecture=family)
         await rig.prompts.template(model)
-        rig.keeper.course.loads[local.path] = LastLoad(model.facts(), 2.5, local.modified_unix_s(), 7)
+        rig.keeper.course.loads[local.path] = LastLoad(model.facts(), 2.5, local.changed_ns(), 7)
     found = {entry["id"]: entry["defaults"] for entry in (await rig.answer("GET", "/v1/models")).json()["data"]}
     names = ("temperature", "top_p", "top_k", "max_completion_tokens", "thinking_budget")
     assert {id: tuple(own.get(name) for name in names) for id, own in found.items()} == {
@@ -167,7 +167,7 @@ async def test_a_sleeping_model_has_the_context_that_is_asked_for_now(tmp_path: 
     rig = asleep(tmp_path)
     home = rig.keeper.models.find("tiny")
     facts = byte_model().facts()
-    rig.keeper.course.loads[home.path] = LastLoad(facts, 2.5, home.modified_unix_s(), home.size_bytes())
+    rig.keeper.course.loads[home.path] = LastLoad(facts, 2.5, home.changed_ns(), home.size_bytes())
     rig.keeper.course.home = None
     # Where there is none to load anew it is the next load's at once.
     assert rig.keeper.ask_reload(LoadSettings(engine_settings(max_context=asked))).over.is_set()

@@ -665,7 +665,7 @@ async def test_when_to_come_back_is_what_the_load_has_left(bench: Bench, nursery
     course, path = bench.keeper.course, bench.folder / "b.gguf"
     model = course.model
     assert model is not None
-    course.loads[path] = LastLoad(model.facts(), 40.0, int(path.stat().st_mtime), path.stat().st_size)
+    course.loads[path] = LastLoad(model.facts(), 40.0, path.stat().st_mtime_ns, path.stat().st_size)
 
     async def told() -> int:
         with pytest.raises(ModelSwitchingError) as refused:
@@ -693,7 +693,7 @@ async def test_when_to_come_back_is_what_the_load_has_left(bench: Bench, nursery
         # Later than it was thought.
         bench.later_s += 100
         assert await told() == 1
-    course.loads[path] = LastLoad(model.facts(), 4000.0, int(path.stat().st_mtime), path.stat().st_size)
+    course.loads[path] = LastLoad(model.facts(), 4000.0, path.stat().st_mtime_ns, path.stat().st_size)
     assert await told() == 600
     bench.leaf.is_load_held = False
 

@@ -1,5 +1,6 @@
 """What is read of models that were never loaded: each file once, and not for ever."""
 
+import json
 import os
 from pathlib import Path
 
@@ -46,6 +47,34 @@ def test_a_file_is_read_once_for_each_of_its_states(tmp_path: Path, opened: list
     assert survey.known(changed) is None
     survey.read([changed, bad], 60)
     assert opened == ["good", "bad", "good"] and survey.known(changed) is None
+
+
+def test_a_folder_that_was_seen_before_it_was_whole_is_read_again(tmp_path: Path, opened: list[str]) -> None:
+    survey, (model,) = Survey(), models(tmp_path, "good")
+    folder = model.path
+    tokenizer = (folder / "tokenizer.json").rename(tmp_path / "tokenizer.json")
+
+    def looked() -> object:
+        # All within one second.
+        (found,) = models(tmp_path, "good")
+        survey.read([found], 60)
+        return survey.known(found)
+
+    def times(name: str, second: int, nanosecond: int) -> None:
+        os.utime(folder / name, ns=(0, second * 10**9 + nanosecond))
+
+    times("", 2**31, 1)
+    assert looked() is None
+    tokenizer.rename(folder / "tokenizer.json")
+    times("", 2**31, 2)
+    before = looked()
+    assert before is not None and looked() is before
+    # Written in place, so that its folder's own time stays.
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 128}))
+    times("config.json", 2**31 + 1, 0)
+    after = looked()
+    assert (before.max_context, after.max_context) == (256, 128)  # type: ignore[attr-defined]
 
 
 def test_what_takes_too_long_is_left_to_the_next_look(tmp_path: Path, opened: list[str]) -> None:
