@@ -258,7 +258,8 @@ class RunningConfig:
         except (ConfigError, OSError) as error:
             self._log.emit("ignis.config.not_written", path=str(file), error=error)
             reason = error.message if isinstance(error, ConfigError) else f"it could not be written: {error.strerror}"
-            return Persisted(reason=f"{file.name}: {without_folders(reason)}"), self.next_config
+            told = without_folders(reason)
+            return Persisted(reason=told if file.name in told else f"{file.name}: {told}"), self.next_config
         return Persisted(path=str(file)), next_config
 
 

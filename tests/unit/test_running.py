@@ -412,7 +412,12 @@ async def test_what_the_operator_has_written_meanwhile_is_kept(bench: Bench) -> 
     assert bench.running.config.model.max_context == 0 and bench.running.next_config.model.max_context == 128
     bench.file.write_text("[model\n")
     patch = await bench.patch(switch={"max_wait": 10})
-    assert "cannot be read" in (patch.persisted.reason or "") and bench.file.read_text() == "[model\n"
+    reason = patch.persisted.reason or ""
+    assert reason.startswith("the configuration file ignis.config.toml cannot be read: ")
+    assert bench.file.read_text() == "[model\n"
+    bench.file.write_text("[model]\nnope = 1\n")
+    patch = await bench.patch(switch={"max_wait": 10})
+    assert (patch.persisted.reason or "").startswith("ignis.config.toml: unknown field model.nope")
 
 
 async def test_what_could_not_be_honoured_is_refused_before_anything_is_done(bench: Bench) -> None:
