@@ -12,8 +12,9 @@ NAME = "ignis-server"
 
 def typed() -> str:
     """Returns what starts it in a shell of this folder and environment, quoted: `ignis-server`,
-    `.venv/bin/ignis-server`, `python3 -m ignis`. It can be sent and printed: what is no text in a path is `?`."""
-    return _typed().encode("utf-8", "replace").decode()
+    `.venv/bin/ignis-server`, `python3 -m ignis`. It can be sent and printed: what is no text in a path, or would move a
+    terminal's cursor, is `?`."""
+    return "".join(letter if letter.isprintable() else "?" for letter in _typed())
 
 
 def _typed() -> str:
@@ -21,10 +22,19 @@ def _typed() -> str:
     if getattr(sys, "frozen", False):
         # The single-file executable runs from where it was unpacked to.
         return _shortest(os.environ.get("IGNIS_SELF") or script)
-    if Path(script) == Path(__file__).with_name("__main__.py"):
+    if _is_module(script):
         python, *rest = sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1]
         return f"{_shortest(python)} {shlex.join(rest)}"
     return _shortest(script) if _real_name(script) == NAME else NAME
+
+
+def _is_module(script: str) -> bool:
+    """Whether Python was told to run the package: by -m, or by the path of its folder or of its `__main__.py`."""
+    main = Path(__file__).with_name("__main__.py")
+    try:
+        return Path(os.path.realpath(script)) in (main.resolve(), main.parent.resolve())
+    except OSError:
+        return False
 
 
 def _real_name(script: str) -> str:

@@ -43,6 +43,11 @@ def test_a_module_is_named_with_its_python(folder: Path) -> None:
     )
 
 
+def test_a_package_that_was_run_by_its_path_is_named_so(folder: Path) -> None:
+    for path in ("ignis", "ignis/__main__.py"):
+        assert told(folder, "python3", path, cwd=ROOT, path=f"{Path(sys.executable).parent}:") == f"python3 {path}"
+
+
 def test_a_command_is_named_by_the_path_that_it_was_started_by(folder: Path) -> None:
     command = str(folder / "in it" / "ignis-server")
     assert told(folder, "in it/ignis-server") == "'in it/ignis-server'"
@@ -80,6 +85,8 @@ def test_a_path_that_is_no_text_is_told_as_one(monkeypatch: pytest.MonkeyPatch) 
     # It is part of what clients read of a model that may not be fetched.
     monkeypatch.setattr(sys, "argv", [os.fsdecode(b"/opt/\xff/ignis-server")])
     assert program.typed() == "'/opt/?/ignis-server'"
+    monkeypatch.setattr(sys, "argv", ["/opt/\x1b[2J\n/ignis-server"])
+    assert program.typed() == "'/opt/?[2J?/ignis-server'"
 
 
 def test_another_programs_call_has_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
