@@ -88,6 +88,14 @@ def test_ctrl_c_while_the_program_is_imported_ends_it_as_ever(start: list[str], 
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
 
 
+def test_the_program_can_be_imported_by_any_thread(tmp_path: Path) -> None:
+    start = "threading.Thread(target=importlib.import_module, args=['ignis.__main__']).start()"
+    code = f"import importlib, threading; {start}"
+    command = [sys.executable, "-P", "-c", code]
+    ran = subprocess.run(command, env={"PYTHONPATH": str(ROOT)}, cwd=tmp_path, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
