@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.bench.bench_page import QUIET, SCROLL
 from tests.bench.long_chat import KEEP, long_text
-from tests.e2e.browser import CHROMIUM, SETTLED, opened_page
+from tests.e2e.browser import CHROMIUM, SETTLED, comes_to, opened_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -116,3 +116,22 @@ def test_the_end_of_a_chat_is_drawn_in_the_frame_that_first_shows_it(page: Page)
     page.reload()
     page.wait_for_function("() => performance.getEntriesByName('whole').length")
     assert page.evaluate(AT_ONCE)
+
+
+def test_a_chat_that_was_left_takes_no_memory_any_more(page: Page) -> None:
+    page.evaluate(KEEP, [long_text(20_000), 1])
+    page.reload()
+    page.locator(".list li a").click()
+    expect(page.locator("#log .katex").first).to_be_attached()
+    page.evaluate(BUILT)
+    page.evaluate(QUIET)
+    page.evaluate("() => { window.left = new WeakRef(document.querySelector('#log .prose')); }")
+    page.evaluate("location.hash = '#/monitor'")
+    expect(page.locator(".monitor .figures")).to_be_visible()
+    session = page.context.new_cdp_session(page)
+
+    def is_gone() -> bool:
+        session.send("HeapProfiler.collectGarbage")
+        return bool(page.evaluate("window.left.deref() === undefined"))
+
+    comes_to(is_gone, True)

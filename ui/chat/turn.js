@@ -35,7 +35,12 @@ export function AnswerTurn({ turn }) {
     if (turn.isRunning) draw(turn, view);
     else view.open(turn.record.text);
     place.current.replaceChildren(view.element);
-    return follow({ draw: () => draw(turn, view) });
+    const unfollow = follow({ draw: () => draw(turn, view) });
+    return () => {
+      unfollow();
+      // What a template keeps of itself is in one tree with it, and no long text stays for that.
+      view.element.remove();
+    };
   }, [turn, turn.resumptions.value, editing.value === turn.id]);
   // With its end the text is whole, in a tab behind others too, where no frame comes.
   useLayoutEffect(() => {
