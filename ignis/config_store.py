@@ -205,9 +205,11 @@ def _spelled(path: Sequence[str]) -> str:
 
 
 def _inline(value: Mapping[str, Any]) -> InlineTable:
-    inline = tomlkit.inline_table()
-    inline.update(value)
-    return inline
+    # Parsed, for the table looks through all that it holds at each value that is added.
+    entries = (f"{tomlkit.key(name).as_string()} = {tomlkit.item(entry).as_string()}" for name, entry in value.items())
+    parsed = tomlkit.parse(f"value = {{{', '.join(entries)}}}\n")["value"]
+    assert isinstance(parsed, InlineTable)
+    return parsed
 
 
 def merge_json(text: str, values: Mapping[str, Any]) -> str:

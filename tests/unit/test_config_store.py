@@ -1,5 +1,6 @@
 """A configuration file is changed where it has to be, and is the old one or the new one at any moment."""
 
+import cProfile
 import json
 import os
 import random
@@ -285,6 +286,16 @@ def _any_file(chance: random.Random) -> str:
     chance.shuffle(top)
     chance.shuffle(tables)
     return "\n\n".join(["# the first line", "\n".join(top), *tables, "# the last line"])
+
+
+def test_twice_as_many_named_models_take_twice_as_long_to_write() -> None:
+    def num_calls(num_models: int) -> int:
+        known = {f"m{number}": f"/models/{number}.gguf" for number in range(num_models)}
+        profile = cProfile.Profile()
+        profile.runcall(merge_toml, "[model]\nid = 'a'\n", {"switch.known_models": known})
+        return sum(entry.callcount for entry in profile.getstats())
+
+    assert num_calls(400) < 2.5 * num_calls(200)
 
 
 @given(st.integers(0, 2**32))
