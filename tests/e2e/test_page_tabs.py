@@ -4,13 +4,26 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.e2e.browser import comes_to
 from tests.e2e.playground import CHROMIUM, LIMIT_MS, answered, ask, grown, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+# Nothing else runs on the page until that is answered.
+BUSY = """() => void setTimeout(() => {
+  const request = new XMLHttpRequest();
+  request.open("GET", "/busy", false);
+  request.send();
+})"""
+SAID = "async () => (await import('/ui/state/tree.js')).path.value.at(-1).record.text"
+# How many requests of its own the page has under way.
+WRITERS = """async () => {
+  const { Run } = await import("/ui/state/run.js");
+  return [...(await import("/ui/state/running.js")).running.value.values()].filter((run) => run instanceof Run).length;
+}"""
 
 
 def beside(page: Page) -> Page:
@@ -57,6 +70,40 @@ def test_an_answer_whose_tab_was_too_busy_to_say_so_is_not_cut(context: BrowserC
     for page in (first, second):
         expect(page.locator(".ending")).to_contain_text("Stopped by you")
     comes_to(lambda: answered(second), answered(first))
+
+
+def test_of_two_tabs_that_have_one_answer_one_gives_it_up_and_nothing_is_lost(
+    context: BrowserContext, story_server: Server
+) -> None:
+    first = open_page(context, story_server.port)
+    ask(first, "A story")
+    grown(first)
+    second = beside(first)
+    grown(second)
+    expect(second.locator("#stop")).to_be_visible()
+    # Its main thread is busy for so long that the other tab takes the answer for cut, and asks for it anew.
+    asked: list[Route] = []
+    first.route("**/busy", lambda route: asked.append(route))
+    first.evaluate(BUSY)
+    second.get_by_role("button", name="Resume exactly").first.click()
+    expect(second.locator("#stop")).to_be_visible()
+    asked[0].fulfill(body="")
+    comes_to(lambda: first.evaluate(WRITERS), 0)
+    expect(first.locator("#stop")).to_be_visible()
+    assert second.evaluate(WRITERS) == 1
+    story_server.wait_metric("ignis_scheduler_requests", 1, state="running")
+    came = [len(first.evaluate(SAID)), len(second.evaluate(SAID))]
+    first.click("#stop")
+    for page in (first, second):
+        expect(page.locator(".ending")).to_contain_text("Stopped by you")
+    one = first.evaluate(SAID)
+    assert len(one) >= max(came)
+    comes_to(lambda: second.evaluate(SAID), one)
+    story_server.wait_metric("ignis_scheduler_requests", 0, state="running")
+    for page in (first, second):
+        page.reload()
+        expect(page.locator(".ending")).to_contain_text("Stopped by you")
+        assert page.evaluate(SAID) == one
 
 
 def test_a_tab_that_looks_on_sees_what_the_other_one_asks(context: BrowserContext, story_server: Server) -> None:

@@ -57,3 +57,18 @@ test("an answer that comes out otherwise is known from where it differs", () => 
   assert.deepEqual(replay.end(), { text: "one ", reasoning: "", word: 2 });
   assert.equal(replay.take("text", "more"), "more");
 });
+
+test("what another tab had of an answer is swallowed too, wherever the own one is", () => {
+  const whole = "one two three four five";
+  for (const before of ["", "one ", "one two three "]) {
+    for (let came = 0; came < 16; came += 1) {
+      const replay = new Replay(before, "");
+      const has = { text: before + replay.take("text", whole.slice(0, came)), reasoning: "" };
+      replay.learn(has, { text: "one two three four", reasoning: "" });
+      assert(replay.isUnderWay);
+      const fresh = [...whole.slice(came)].map((letter) => replay.take("text", letter)).join("");
+      assert.equal(fresh, " five", `${before}, ${came} came`);
+      assert(!replay.isUnderWay && !replay.hasDiffered);
+    }
+  }
+});

@@ -5,7 +5,7 @@ import { whenCleared } from "../store/database.js";
 import { hear, tell } from "../store/tabs.js";
 import * as stored from "../store/turns.js";
 import { batch, signal } from "../vendor/signals-core.js";
-import { blank, keepBlank, readPlace, revive, unblank, unkept } from "./place.js";
+import { attend, blank, keepBlank, readPlace, revive, unblank, unkept } from "./place.js";
 import { runIn, running, stopOf } from "./running.js";
 import { keeping, storageProblem } from "./session.js";
 import { deepest, head, path, siblingsOf, turns } from "./tree.js";
@@ -164,7 +164,9 @@ export function join(added, newHead) {
 }
 
 /** What another tab did. @param {import("../store/tabs.js").Message} message */
-export function take({ kind, chat, records, turns: ids, messages }) {
+export function take(message) {
+  const { kind, chat, records, turns: ids, messages } = message;
+  if (kind === "grew" || kind === "ended") attend(message);
   if (kind === "many") takeAll(messages);
   if (kind === "gone") forget(chat);
   if (kind === "less") without(ids);

@@ -12,17 +12,23 @@ import { isRunningState } from "./turn.js";
 const CLAIM_MS = 300;
 const SILENCE_MS = 2000;
 
-/** Follows a turn that was found under way, or whose calls are open; where nobody has it, an answer without its end is cut. @param {Turn} turn */
-export async function adopt(turn) {
+/**
+ * Follows a turn that was found under way, or whose calls are open; where nobody has it, an answer without its end is cut.
+ * @param {Turn} turn @param {boolean} [wasOurs] whether it was under way here, until another tab took it
+ */
+export async function adopt(turn, wasOurs = false) {
   const record = await claimed(turn.id);
   turn.isSought.value = false;
   // Meanwhile it may have been told of already.
-  if (running.value.has(turn.id)) return;
+  if (!wasOurs && running.value.has(turn.id)) return;
+  const { isRunning } = turn;
   if (record) new Mirror(turn).start(record);
-  else if (turn.isRunning) {
+  else if (isRunning || wasOurs) {
     await cut(turn);
-    attend(turn);
+    if (wasOurs) leave(turn.id);
   }
+  // What shows it had come to its end.
+  if (!isRunning && (turn.isRunning || wasOurs)) turn.resumptions.value += 1;
 }
 
 class Mirror {
@@ -56,8 +62,11 @@ class Mirror {
 
   /** @param {import("../store/tabs.js").Message} message */
   #hear(message) {
-    this.#heardAt = performance.now();
     const { record } = this.turn;
+    const told = message.record ?? message.rest;
+    // From a tab that is about to hear that another one has it.
+    if (told && stored.isAbove(record, told)) return;
+    this.#heardAt = performance.now();
     if (message.kind === "ended" || message.kind === "mine") this.turn.become(message.record);
     else if (message.kind === "grew") {
       // Something was missed: asked for whole.
@@ -72,10 +81,8 @@ class Mirror {
 
   async #check() {
     if (performance.now() - this.#heardAt < SILENCE_MS || (await claimed(this.turn.id))) return;
-    const { isRunning } = this.turn;
-    if (isRunning) await cut(this.turn);
+    if (this.turn.isRunning) await cut(this.turn);
     this.#end();
-    if (isRunning) attend(this.turn);
   }
 
   #end() {
@@ -99,27 +106,18 @@ export function claimed(turn) {
   });
 }
 
-/** With all that was kept of its text. @param {Turn} turn */
+/** With all that was kept of its text, or came here. @param {Turn} turn */
 async function cut(turn) {
+  const own = turn.record;
   const join = (/** @type {TurnRecord} */ record, /** @type {import("../store/turns.js").Piece[]} */ pieces) => {
+    const isOpen = isRunningState(record.state);
     // Another tab may have been first.
-    return isRunningState(record.state) ? { ...stored.joined(record, pieces), state: "CUT" } : record;
+    if (record.state === "DONE" || (!isOpen && !stored.isAbove(record, own))) return record;
+    if (own.state === "DONE") return { ...own, hand: record.hand };
+    const kept = isOpen ? { ...stored.joined(record, pieces), state: "CUT" } : record;
+    const { text, reasoning } = own.text.startsWith(kept.text) && own.reasoning.startsWith(kept.reasoning) ? own : kept;
+    return { ...kept, text, reasoning };
   };
   const record = await keeping(() => stored.amend(turn.id, join));
   turn.become(record ?? { state: "CUT" });
-}
-
-/** A tab that was busy says late that it has a turn, which then was not cut. @param {Turn} turn */
-function attend(turn) {
-  const unhear = hear(({ kind, turn: id, record }) => {
-    if (id !== turn.id || !["mine", "grew", "ended"].includes(kind)) return;
-    // It goes on here, or is followed already.
-    if (running.value.has(id)) return void unhear();
-    if (kind === "grew") return tell({ kind: "who", turn: id });
-    unhear();
-    if (kind === "mine") new Mirror(turn).start(record);
-    else turn.become(record);
-    // What shows it had come to its end.
-    turn.resumptions.value += 1;
-  });
 }

@@ -6,7 +6,7 @@ import * as stored from "../store/turns.js";
 import { newId } from "./ids.js";
 import { running } from "./running.js";
 import { keeping, keepWord, keptWord } from "./session.js";
-import { deepest } from "./tree.js";
+import { deepest, turns } from "./tree.js";
 import { Turn } from "./turn.js";
 import { hold, OLD_MS, waiting } from "./waiting.js";
 
@@ -50,11 +50,25 @@ export function revive(record) {
   const turn = new Turn(record);
   // What an answer calls for may be about to begin in the tab that it came to.
   const isOpen = record.state === "DONE" && record.tools.some(({ result, list }) => result === undefined && !list);
-  if (turn.isRunning || isOpen) {
-    turn.isSought.value = true;
-    import("./mirror.js").then(({ adopt }) => adopt(turn));
-  }
+  if (turn.isRunning || isOpen) seek(turn);
   return turn;
+}
+
+/** A turn that is no more under way here, and in another tab is: that was busy for long, or it goes on there. @param {import("../store/tabs.js").Message} message */
+export function attend({ turn: id, record, rest = record }) {
+  const turn = turns.value.get(id);
+  if (!turn || turn.isSought.value || running.value.has(id) || stored.isAbove(turn.record, rest)) return;
+  if (record) {
+    turn.become(record);
+    // What shows it had come to its end.
+    turn.resumptions.value += 1;
+  } else seek(turn);
+}
+
+/** @param {Turn} turn */
+function seek(turn) {
+  turn.isSought.value = true;
+  import("./mirror.js").then(({ adopt }) => adopt(turn));
 }
 
 /** A chat that nothing was said in yet; in one tab it is always the same, so that its draft outlives a reload. @returns {Conversation} */

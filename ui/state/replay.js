@@ -32,6 +32,14 @@ export class Replay {
     return text;
   }
 
+  /** More is known of it than what has come. @param {{text: string, reasoning: string}} has what there is of it so far @param {{text: string, reasoning: string}} known */
+  learn(has, known) {
+    for (const channel of /** @type {("text" | "reasoning")[]} */ (["text", "reasoning"])) {
+      if (this.#at[channel] >= this.#known[channel].length) this.#at[channel] = has[channel].length;
+    }
+    this.#known = known;
+  }
+
   /** From here on all is new. Returns what came as it is known, and the number of the word with which it is another one. */
   end() {
     const text = this.#known.text.slice(0, this.#at.text);

@@ -18,6 +18,8 @@ const ANNOUNCED_LENGTH = 200;
 
 export class Run {
   turn;
+  /** Whether another tab has the turn by now. */
+  isGiven = false;
   #abort = new AbortController();
   #spreading;
   #replay;
@@ -35,10 +37,10 @@ export class Run {
     turn.numTokens = 0;
     this.#fork = fork;
     this.#replay = new Replay(turn.record.text, turn.record.reasoning);
-    this.#spreading = new Spreading(turn, () => this.stop());
+    this.#spreading = new Spreading(turn, this);
   }
 
-  /** Returns once the turn has ended and is kept; what went wrong is in the turn. */
+  /** Returns once the turn has ended and is kept, or another tab has it; what went wrong is in the turn. */
   async start() {
     enter(this);
     announce("Answering");
@@ -49,12 +51,12 @@ export class Run {
         return this.#read();
       });
     } catch (error) {
-      this.#fail(error);
+      if (!this.isGiven) this.#fail(error);
     }
     const { turn } = this;
     turn.isCatchingUp.value = false;
     turn.queue.value = null;
-    await this.#spreading.finish();
+    if (this.isGiven || (await this.#spreading.finish())) return this.#leaveToOther();
     this.#announceEnd();
   }
 
@@ -68,6 +70,20 @@ export class Run {
 
   stop() {
     this.#abort.abort();
+  }
+
+  /** Another tab asked for the answer anew, as this one said nothing for long: that one goes on. */
+  give() {
+    this.isGiven = true;
+    this.#abort.abort();
+  }
+
+  /** A tab that gives it up had more of it: the same comes here once more. @param {string} text @param {string} reasoning */
+  learn(text, reasoning) {
+    const { record } = this.turn;
+    if (!text.startsWith(record.text) || !reasoning.startsWith(record.reasoning)) return;
+    this.#replay.learn(record, { text, reasoning });
+    Object.assign(record, { text, reasoning });
   }
 
   // --- Internal
@@ -114,6 +130,13 @@ export class Run {
     this.turn.advance("done");
   }
 
+  /** Shown from now on as the tab tells it that has it. */
+  async #leaveToOther() {
+    this.isGiven = true;
+    this.#spreading.give();
+    await (await import("./mirror.js")).adopt(this.turn, true);
+  }
+
   /** The answer is another one than the turn has: that stays as it was, and a sibling goes on. */
   #leave() {
     const { turn } = this;
@@ -128,7 +151,7 @@ export class Run {
     this.turn.become({ state });
     Object.assign(this.turn, { numPrompt: turn.numPrompt, numTokens: turn.numTokens, numThoughts: turn.numThoughts });
     enter(this);
-    this.#spreading = new Spreading(this.turn, () => this.stop());
+    this.#spreading = new Spreading(this.turn, this);
   }
 
   /** @param {Extract<import("../api/generate.js").GenerationEvent, {kind: "text" | "reasoning" | "tool"}>} event @param {number} now */

@@ -78,7 +78,9 @@ export async function resume(turn) {
   // Its calls are made anew.
   stopOf([turn.id]);
   turn.advance("resume");
-  Object.assign(turn.record, { failure: null, finish: null, usage: null, timings: null, tools: [], logprobs: undefined });
+  // Whoever has it after all has it no more; two that ask at once do not tie.
+  const hand = Math.floor(turn.record.hand ?? 0) + 1 + Math.random();
+  Object.assign(turn.record, { hand, failure: null, finish: null, usage: null, timings: null, tools: [], logprobs: undefined });
   turn.record.times = timesFromNow();
   const ended = launch(turn);
   await save(turn);
@@ -152,6 +154,7 @@ async function launch(turn) {
   measure(turn);
   const run = new Run(turn, fork);
   await run.start();
+  if (run.isGiven) return;
   try {
     if (!run.turn.record.tools.length) return;
     const { doAll } = await import("./own-tools.js");

@@ -30,8 +30,7 @@ export async function readTurns(conversation) {
 /** As a file has it, with what came meanwhile. @param {TurnRecord} turn @param {import("./turns.js").Piece[]} [pieces] @returns {TurnRecord} */
 export function cut(turn, pieces = []) {
   if (isEnded(turn)) return turn;
-  const joined = (/** @type {"text" | "reasoning"} */ channel) => turn[channel] + pieces.map((piece) => piece[channel]).join("");
-  return { ...turn, text: joined("text"), reasoning: joined("reasoning"), state: "CUT" };
+  return { ...stored.joined(turn, pieces), state: "CUT" };
 }
 
 /**

@@ -12,9 +12,9 @@ import { forget } from "./drafts.js";
  *   reasoning: string, tools: ToolCall[], state: string, request: any, model: string,
  *   seed: number | null, finish: string | null, failure: string | null, usage: any, timings: any,
  *   times: {sent: number, thought: number | null, first: number | null, text: number | null, last: number | null},
- *   isEdited: boolean, logprobs?: TokenChoice[], attachments?: Attachment[], forcedAt?: number | null, sameAs?: string, isUrged?: boolean, received?: any, isBySocket?: boolean, created: number, v: 1}} TurnRecord
- *   isUrged: one that waits goes out whatever became of the answer before it
- * @typedef {{turn: string, n: number, reasoning: string, text: string}} Piece
+ *   isEdited: boolean, logprobs?: TokenChoice[], attachments?: Attachment[], forcedAt?: number | null, sameAs?: string, isUrged?: boolean, received?: any, isBySocket?: boolean, hand?: number, created: number, v: 1}} TurnRecord
+ *   isUrged: one that waits goes out whatever became of the answer before it; hand: which tab's request writes it: of two, that of the higher one
+ * @typedef {{turn: string, n: number, hand?: number, reasoning: string, text: string}} Piece
  */
 
 /** @param {string} conversation @returns {Promise<TurnRecord[]>} */
@@ -46,9 +46,9 @@ export async function readWhole(conversation, isInPieces) {
   return Promise.all(records.map((record) => (isInPieces(record) ? whole(record) : record)));
 }
 
-/** A turn with the texts of its pieces. @param {TurnRecord} turn @param {Piece[]} pieces @returns {TurnRecord} */
+/** A turn with the texts of its pieces; a hand that has it no more wrote none of it. @param {TurnRecord} turn @param {Piece[]} pieces @returns {TurnRecord} */
 export function joined(turn, pieces) {
-  const whole = (/** @type {"text" | "reasoning"} */ channel) => turn[channel] + pieces.map((piece) => piece[channel]).join("");
+  const whole = (/** @type {"text" | "reasoning"} */ channel) => turn[channel] + pieces.map((piece) => (piece.hand === turn.hand ? piece[channel] : "")).join("");
   return { ...turn, text: whole("text"), reasoning: whole("reasoning") };
 }
 
@@ -63,7 +63,8 @@ export function savePiece(piece) {
 }
 
 /**
- * Changes a turn by what is kept of it and of its pieces, which then are gone; nothing else comes between. Returns it.
+ * Changes a turn by what is kept of it and of its pieces, which then are gone; nothing else comes between. Returns it. Where the
+ * change gives back what it was given, all stays.
  * @param {string} id @param {(turn: TurnRecord, pieces: Piece[]) => TurnRecord} change
  */
 export async function amend(id, change) {
@@ -72,6 +73,7 @@ export async function amend(id, change) {
   const record = await database.result(turns.get(id));
   if (!record) return void pieces.delete(piecesOf(id));
   const changed = change(record, await database.result(pieces.getAll(piecesOf(id))));
+  if (changed === record) return changed;
   turns.put(changed);
   pieces.delete(piecesOf(id));
   return /** @type {TurnRecord} */ (changed);
@@ -89,9 +91,19 @@ export function remove(ids) {
   });
 }
 
-/** The end of an answer: its text whole, its pieces gone. One that was removed meanwhile stays so. @param {TurnRecord} turn */
-export function finish(turn) {
-  return amend(turn.id, () => turn);
+/**
+ * The end of an answer: its text whole, its pieces gone. One that was removed meanwhile stays so, and so does one that
+ * a higher hand writes by now. Returns whether one does.
+ * @param {TurnRecord} turn
+ */
+export async function finish(turn) {
+  const kept = await amend(turn.id, (record) => (isAbove(record, turn) ? record : turn));
+  return Boolean(kept && kept !== turn);
+}
+
+/** Whether another hand than that one has the turn. @param {Pick<TurnRecord, "hand">} one @param {Pick<TurnRecord, "hand">} other */
+export function isAbove({ hand: one = 0 }, { hand: other = 0 }) {
+  return one > other;
 }
 
 /** @param {string} turn */
