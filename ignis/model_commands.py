@@ -17,7 +17,7 @@ from ignis.fetching import fetch_model
 from ignis.halt import Halt
 from ignis.models.local import LocalModel, LocalModels, measured, readable
 from ignis.on_disk import named_models, whole_models
-from ignis.pinned import forget, remove
+from ignis.pinned import check_idle, forget, remove
 from ignis.progress import ProgressReport
 from ignis.terminal import complain
 from ignis.units import shown_file_size
@@ -139,10 +139,12 @@ def _remove(words: list[str]) -> int:
             if other.folder(config.download.path) == entry.folder(config.download.path)
         }
         folder = entry.folder(config.download.path)
-        for file in entry.files:
-            if file.name not in kept:
-                for path in remove(file, folder):
-                    print(path)
+        own = [file for file in entry.files if file.name not in kept]
+        for file in own:
+            check_idle(file, folder)
+        for file in own:
+            for path in remove(file, folder):
+                print(path)
         if folder != config.download.path:
             with contextlib.suppress(OSError):
                 # Not where something else lies in it.

@@ -137,6 +137,21 @@ def tidy(wanted: PinnedFile, folder: Path) -> None:
                     part.unlink()
 
 
+def check_idle(wanted: PinnedFile, folder: Path) -> None:
+    """Raises ModelFileError while somebody fetches the file: what came would have no name at the end."""
+    for part in (folder / f"{wanted.name}{end}" for end in _PARTS):
+        is_held = False
+        with contextlib.suppress(OSError):
+            if kind_of(part.lstat().st_mode) is None:
+                with part.open("rb") as file:
+                    try:
+                        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    except BlockingIOError:
+                        is_held = True
+        if is_held:
+            raise ModelFileError(f"{wanted.name} is being fetched: its download has to be stopped first")
+
+
 def remove(wanted: PinnedFile, folder: Path) -> list[Path]:
     """Removes the file where it is of the wanted size, and what a download left beside it; returns what is gone.
 

@@ -20,7 +20,7 @@ from ignis.halt import Halt, StoppedError
 from ignis.hub import HubFile
 from ignis.models.local import LocalModels
 from ignis.on_disk import verified_models
-from ignis.pinned import PinnedFile, remove, verified
+from ignis.pinned import PinnedFile, locked, remove, verified
 from tests.fakes.mirror import Handler, Mirror, reply, serving
 
 FILES = {"config.json": b"{}", "tokenizer.json": bytes(5000), "a.safetensors": bytes(range(256)) * 4096}
@@ -305,6 +305,23 @@ def test_a_model_is_removed_with_all_that_is_its_own(
     (tmp_path / "models" / ONE).write_bytes(b"foreign")
     assert main(["model", "remove", "one", *options]) == 0
     assert (tmp_path / "models" / ONE).read_bytes() == b"foreign"
+
+
+def test_a_model_that_is_being_fetched_is_not_removed(
+    mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = flags(mirror, tmp_path)
+    assert main(["model", "download", "folder", *options]) == 0
+    folder = tmp_path / "models" / "folder"
+    part = (folder / "b.safetensors").rename(folder / "b.safetensors.part")
+    capsys.readouterr()
+    with locked(part, Halt()):
+        assert main(["model", "remove", "folder", *options]) == 1
+    said = "b.safetensors is being fetched: its download has to be stopped first"
+    assert capsys.readouterr().err == f"ignis-server: {said}\n"
+    assert (folder / "config.json").exists() and part.exists()
+    assert main(["model", "remove", "folder", *options]) == 0
+    assert not folder.exists()
 
 
 # --- several files
