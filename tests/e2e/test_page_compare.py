@@ -1,5 +1,6 @@
 """Compare in a browser: one prompt in up to eight lanes, and where each differs from the first."""
 
+import json
 import re
 import shutil
 import signal
@@ -19,7 +20,8 @@ from tests.e2e.server import Server
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 
 PROMPT = "Tell me about the sea, " + "the harbour and the boats in it, " * 12 + "in a few words."
-PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+PHONE_WIDTH = 360
+PHONE = {"viewport": {"width": PHONE_WIDTH, "height": 740}, "has_touch": True, "is_mobile": True}
 # Texts of what is marked under that name.
 MARKED = "(name) => [...(CSS.highlights.get(name) ?? [])].map((range) => range.toString())"
 # The text of each, block by block; what is skipped in drawing has no inner text.
@@ -77,6 +79,35 @@ def vary_seeds(page: Page, count: int) -> None:
     page.fill("#vary-count", str(count))
     page.click("#vary-make")
     expect(page.locator(".lane")).to_have_count(count)
+
+
+def vary_field(page: Page, name: str) -> None:
+    """Opens Vary at that field of the panel."""
+    assert page.viewport_size
+    if page.viewport_size["width"] > PHONE_WIDTH:
+        page.click("#vary")
+    else:
+        page.click("#compare-more")
+        page.click("#compare-more-menu >> text=Vary")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.check("[name=vary-kind][value=field]", force=True)
+    page.select_option("#vary-name", name)
+
+
+def done(page: Page) -> None:
+    page.click("dialog >> text=Done")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def listened(page: Page) -> list[Any]:
+    """The bodies of what the lanes ask from now on: of the socket, and of HTTP."""
+    bodies: list[Any] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda data: bodies.append(json.loads(data))))
+    page.on(
+        "request",
+        lambda asked: bodies.append(asked.post_data_json) if asked.url.endswith("/v1/chat/completions") else None,
+    )
+    return bodies
 
 
 def run(page: Page, prompt: str = PROMPT) -> None:
@@ -356,7 +387,7 @@ def test_a_choice_of_the_panel_is_varied_as_a_number_is(page: Page) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
     page.check("[name=vary-kind][value=field]", force=True)
     page.select_option("#vary-name", "ignore_eos")
-    expect(page.locator("#vary-says")).to_have_text("true, false.")
+    expect(page.locator("#vary-says")).to_have_text("yes, no.")
     page.get_by_label("Yes", exact=True).uncheck()
     page.get_by_label("No", exact=True).uncheck()
     expect(page.locator("#vary-says")).to_have_text("Choose at least one")
@@ -364,11 +395,266 @@ def test_a_choice_of_the_panel_is_varied_as_a_number_is(page: Page) -> None:
     page.get_by_label("Yes", exact=True).check()
     page.get_by_label("No", exact=True).check()
     page.click("#vary-make")
-    expect(page.locator(".lane .tags")).to_have_text(["ignore eos true", "ignore eos false"])
+    expect(page.locator(".lane .tags")).to_have_text(["ignore the end yes", "ignore the end no"])
     cap(page, 16)
     run(page, "Say hello")
     ended(page)
     expect(page.locator(".lane[data-state=DONE]")).to_have_count(2)
+
+
+def test_texts_of_the_system_prompt_are_varied_by_keyboard_a_lane_each(page: Page) -> None:
+    bodies = listened(page)
+    vary_field(page, "system")
+    expect(page.locator("#vary-says")).to_have_text("Write texts that differ")
+    expect(page.locator("#vary-make")).to_be_disabled()
+    page.focus("#vary-text-1")
+    page.keyboard.type("Be brief")
+    expect(page.locator("#vary-says")).to_have_text("none; Be brief.")
+    page.keyboard.press("Tab")
+    for text in ("Be slow", "Too much"):
+        expect(page.locator("#vary-add")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator("textarea:focus")).to_have_value("")
+        page.keyboard.type(text)
+        page.keyboard.press("Tab")
+        expect(page.locator(":focus")).to_have_attribute("aria-label", re.compile("Remove [CD]"))
+        page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#vary-text-0")).to_be_focused()
+    expect(page.locator("#vary-says")).to_have_text("none; Be brief; Be slow.")
+    page.click("#vary-make")
+    tags = ["system none", "system Be brief", "system Be slow"]
+    expect(page.locator(".lane .tags")).to_have_text(tags)
+    cap(page, 4)
+    run(page, "Say hello")
+    ended(page)
+    systems = [[said["content"] for said in body["input"] if said["role"] == "system"] for body in bodies]
+    assert sorted(systems) == [[], ["Be brief"], ["Be slow"]]
+    page.reload()
+    expect(page.locator(".lane .tags")).to_have_text(tags)
+    choose(page, "B", "Values…")
+    expect(page.locator("#value-system")).to_have_value("Be brief")
+    page.get_by_role("button", name="System prompt: as all").press("Enter")
+    expect(page.locator("#value-system")).to_be_focused()
+    expect(page.locator("#value-system")).to_have_value("")
+    done(page)
+    expect(lane(page, "B").locator(".tags")).to_have_text(re.compile("system none *same as A"))
+
+
+def test_forms_of_the_answer_are_varied_and_hold_it(page: Page) -> None:
+    bodies = listened(page)
+    vary_field(page, "response_format")
+    expect(page.locator("#vary-says")).to_have_text("text; JSON.")
+    for form, text in (("Schema", '{"type": "boolean"'), ("Choice", "yes\nno")):
+        page.get_by_label(form, exact=True).check()
+        page.fill(f"#vary-{form.lower()}", text)
+    expect(page.locator("#vary-schema-problem")).to_contain_text("The schema is no JSON")
+    expect(page.locator("#vary-make")).to_be_disabled()
+    page.fill("#vary-schema", '{"type": "boolean"}')
+    expect(page.locator("#vary-says")).to_have_text('text; JSON; schema {"type":"boolean"}; choice yes, no.')
+    page.click("#vary-make")
+    tags = ["output text", "output JSON", 'schema {"type":"boolean"}', "choice yes, no"]
+    expect(page.locator(".lane .tags")).to_have_text(tags)
+    cap(page, 8)
+    run(page, "Is the sea wet?")
+    ended(page)
+    assert lane(page, "C").locator(".prose").inner_text() in ("true", "false")
+    assert lane(page, "D").locator(".prose").inner_text() in ("yes", "no")
+    schema = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "boolean"}}}
+    held_to = [{name: body[name] for name in ("response_format", "guided_choice") if name in body} for body in bodies]
+    expected: list[Any] = [{}, {"response_format": {"type": "json_object"}}, {"response_format": schema}]
+    assert sorted(map(str, held_to)) == sorted(map(str, [*expected, {"guided_choice": ["yes", "no"]}]))
+    page.reload()
+    expect(page.locator(".lane .tags")).to_have_text(tags)
+    choose(page, "D", "Values…")
+    expect(page.locator("#value-output")).to_have_value("choice")
+    expect(page.locator("#value-form")).to_have_value("yes\nno")
+    page.select_option("#value-output", "")
+    expect(page.locator("#value-form")).to_have_count(0)
+    done(page)
+    expect(lane(page, "D").locator(".tags")).to_have_text(re.compile("output text *same as A"))
+
+
+def test_a_form_of_one_lane_takes_the_place_of_the_one_of_all(page: Page) -> None:
+    bodies = listened(page)
+    page.click("#values")
+    page.select_option("#value-output", "choice")
+    page.fill("#value-form", "yes\nno")
+    done(page)
+    choose(page, "B", "Values…")
+    expect(page.locator("#value-output")).to_have_value("")
+    page.select_option("#value-output", "json")
+    done(page)
+    expect(page.locator(".lane .tags")).to_have_text([re.compile("choice yes, no"), re.compile("output JSON")])
+    cap(page, 8)
+    run(page, "Is the sea wet?")
+    ended(page)
+    json_only = {"type": "json_object"}
+    held_to = [(body.get("response_format"), body.get("guided_choice")) for body in bodies]
+    assert sorted(held_to, key=str) == sorted([(None, ["yes", "no"]), (json_only, None)], key=str)
+
+
+def test_what_is_written_wrong_in_a_lane_is_kept_said_and_not_sent(page: Page) -> None:
+    page.fill("#prompt", "Say hello")
+    choose(page, "B", "Values…")
+    page.select_option("#value-output", "schema")
+    page.fill("#value-form", '{"type": ')
+    page.select_option("#value-tools", "list")
+    page.fill("#value-functions", "[]")
+    page.press("#value-functions", "Tab")
+    expect(page.locator("#value-form-problem")).to_contain_text("The schema is no JSON")
+    done(page)
+    expect(page.locator(".shared-prompt .problem")).to_contain_text("The schema is no JSON")
+    expect(page.locator("#run-all")).to_be_disabled()
+    choose(page, "B", "Values…")
+    expect(page.locator("#value-form")).to_have_value('{"type": ')
+    page.fill("#value-form", '{"type": "null"}')
+    page.fill("#value-functions", '{"name": "weather"}')
+    done(page)
+    expect(page.locator(".shared-prompt .problem")).to_contain_text("The tools are no list")
+    choose(page, "B", "Values…")
+    page.select_option("#value-tools", "none")
+    done(page)
+    expect(page.locator("#run-all")).to_be_enabled()
+
+
+def test_what_an_answer_stops_at_is_varied(page: Page) -> None:
+    bodies = listened(page)
+    vary_field(page, "stop")
+    page.fill("#vary-text-1", "END\n###\n")
+    expect(page.locator("#vary-says")).to_have_text("nothing; END, ###.")
+    page.click("#vary-make")
+    tags = ["stop at nothing", "stop at END, ###"]
+    expect(page.locator(".lane .tags")).to_have_text(tags)
+    # What a lane stops at is its own, and so is that it stops at nothing.
+    page.click("#values")
+    page.click("summary")
+    page.fill("#value-stop", "all")
+    done(page)
+    expect(page.locator(".lane .tags")).to_have_text(tags)
+    cap(page, 4)
+    run(page, "Say hello")
+    ended(page)
+    assert sorted(body.get("stop", []) for body in bodies) == [[], ["END", "###"]]
+    page.reload()
+    expect(page.locator(".lane .tags")).to_have_text(tags)
+    for letter, typed in (("B", "END\n###"), ("A", "")):
+        choose(page, letter, "Values…")
+        expect(page.locator("#value-stop")).to_have_value(typed)
+        page.get_by_role("button", name="Stop at: as all").click()
+        expect(page.locator("#value-stop")).to_have_attribute("placeholder", "all")
+        expect(page.get_by_role("button", name="Stop at: as all")).to_have_count(0)
+        done(page)
+    expect(lane(page, "B").locator(".tags")).to_have_text("same as A")
+
+
+def test_lanes_are_made_with_tools_and_without(page: Page) -> None:
+    bodies = listened(page)
+    vary_field(page, "tools")
+    expect(page.locator("#vary-says")).to_have_text("Write what one of them has")
+    page.fill("#vary-list", '[{"name": "weather"}]')
+    expect(page.locator("#vary-says")).to_have_text("weather; none.")
+    page.click("#vary-make")
+    tags = ["tools weather", "tools none"]
+    expect(page.locator(".lane .tags")).to_have_text(tags)
+    # To have none is the lane's own, whatever all others have.
+    page.click("#values")
+    page.select_option("#value-tools", "list")
+    page.fill("#value-functions", '[{"name": "clock"}]')
+    page.select_option("#value-tool_choice", label="Auto")
+    done(page)
+    cap(page, 4)
+    run(page, "Say hello")
+    ended(page)
+    weather = {"type": "function", "function": {"name": "weather"}}
+    offered = [(body.get("tools"), body.get("tool_choice")) for body in bodies]
+    assert sorted(offered, key=str) == sorted([([weather], "auto"), (None, None)], key=str)
+    page.reload()
+    expect(page.locator(".lane .tags")).to_have_text(tags)
+    choose(page, "A", "Values…")
+    expect(page.locator("#value-tools")).to_have_value("list")
+    expect(page.locator("#value-functions")).to_have_value(re.compile("weather"))
+    page.select_option("#value-tools", "")
+    expect(page.locator("#value-functions")).to_have_count(0)
+    done(page)
+    expect(page.locator(".lane .tags")).to_have_text(["tools clock", "tools none"])
+
+
+def test_values_of_a_lane_are_all_that_it_asks_and_each_is_taken_back(page: Page) -> None:
+    values = {"thinking_budget": 64, "class": "agent", "parallel_tool_calls": False, "preserve_thinking": True}
+    values |= {"ignore_eos": True, "logit_bias": {"7": 1}, "reasoning_effort": "low", "model": "gone", "logprobs": True}
+    page.evaluate(KEEP, ["One", "Two"])
+    page.evaluate(
+        """async (values) => {
+          const { read, save } = await import("/ui/store/runs.js");
+          const run = await read("kept");
+          await save({ ...run, lanes: run.lanes.map((lane, at) => ({ ...lane, values: at ? values : {} })) });
+        }""",
+        values,
+    )
+    page.goto(f"{page.url.split('#')[0]}#/compare/kept")
+    tags = lane(page, "B").locator(".tags")
+    for words in ("thinking budget 64", "class agent", "parallel calls no", "keep reasoning yes", "ignore the end yes"):
+        expect(tags).to_contain_text(words)
+    choose(page, "B", "Values…")
+    expect(page.locator("#value-logit_bias")).to_have_value('{"7":1}')
+    page.get_by_role("button", name="Logit bias: as all").click()
+    expect(page.locator("#value-thinking_budget")).to_have_value("64")
+    page.fill("#value-thinking_budget", "")
+    page.press("#value-thinking_budget", "Tab")
+    chosen = {"class": "agent", "parallel_tool_calls": False, "preserve_thinking": True, "ignore_eos": True}
+    for name, value in chosen.items():
+        expect(page.locator(f"#value-{name}")).to_have_value(json.dumps(value))
+        page.select_option(f"#value-{name}", "")
+    expect(page.locator("#value-model")).to_have_value("gone")
+    page.select_option("#value-model", "")
+    expect(page.locator("[name=value-effort][value=low]")).to_be_checked()
+    # This model does not think, so that with the last value all of it goes.
+    page.locator("[name=value-effort][value='']").click(force=True)
+    expect(page.locator("[name=value-effort]")).to_have_count(0)
+    page.get_by_role("button", name="logprobs: as all").click()
+    expect(page.locator(".other")).to_have_count(0)
+    done(page)
+    expect(tags).to_have_text("same as A")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("shape", [{"viewport": {"width": 1440, "height": 900}}, PHONE], ids=["wide", "phone"])
+def test_axe_finds_nothing_in_what_is_varied_and_all_of_it_has_room(
+    browser: Browser, paced_server: Server, axe: str, scheme: str, shape: dict[str, Any]
+) -> None:
+    room = """[document.documentElement, ...document.querySelectorAll("dialog")]
+      .map((each) => each.scrollWidth - each.clientWidth)"""
+    with opened_page(browser, origin(paced_server), "/ui/#/compare", color_scheme=scheme, **shape) as page:
+        expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+        for name in ("system", "stop", "tools", "response_format"):
+            vary_field(page, name)
+            if name == "system":
+                page.click("#vary-add")
+                expect(page.locator("#vary-text-2")).to_be_focused()
+            if name == "response_format":
+                for form in ("Schema", "Regex", "Grammar", "Choice"):
+                    page.get_by_label(form, exact=True).check()
+                    page.fill(f"#vary-{form.lower()}", '"' + "long" * 40)
+                page.press("#vary-choice", "Tab")
+                expect(page.locator("#vary-schema-problem")).to_be_visible()
+            assert findings(page, axe) == []
+            assert page.evaluate(room) == [0, 0]
+            page.keyboard.press("Escape")
+            expect(page.get_by_role("dialog")).to_have_count(0)
+        vary_field(page, "system")
+        page.fill("#vary-text-0", "word " * 40)
+        page.click("#vary-make")
+        expect(lane(page, "A").locator(".tags")).to_contain_text("system word")
+        assert page.evaluate(room) == [0]
+        choose(page, "A", "Values…")
+        page.click("summary")
+        page.select_option("#value-output", "schema")
+        page.select_option("#value-tools", "list")
+        expect(page.locator("#value-functions")).to_be_visible()
+        assert findings(page, axe) == []
+        assert page.evaluate(room) == [0, 0]
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,24 @@ test("a lane asks what all ask, but for its own values", () => {
   assert.ok(!askTheSame(open, first, second));
 });
 
+test("a form of a lane's own takes the place of the one that all have, and is one thing whichever field says it", () => {
+  const open = series({}, { response_format: { type: "text" } }, { guided_choice: ["no"] });
+  open.values.value = { guided_regex: "yes" };
+  const [first, second, third] = open.lanes.value.map((lane) => requestFor(open, lane));
+  assert.deepEqual([first.guided_regex, second.guided_regex, third.guided_regex], ["yes", undefined, undefined]);
+  assert.deepEqual([Object.keys(second), third.guided_choice], [["messages"], ["no"]]);
+  assert.deepEqual(varied(open), ["response_format"]);
+});
+
+test("to have none of what others have is a value too, and is not sent", () => {
+  const open = series({}, { tools: [], stop: [], logit_bias: {} });
+  open.values.value = { tools: [1], tool_choice: "auto", stop: ["a"], logit_bias: { 7: 1 } };
+  const [first, second] = open.lanes.value.map((lane) => requestFor(open, lane));
+  assert.deepEqual(Object.keys(first), ["messages", "tools", "tool_choice", "stop", "logit_bias"]);
+  assert.deepEqual(Object.keys(second), ["messages"]);
+  assert.deepEqual(varied(series({}, { tools: [], stop: [], system: "Be brief" })), []);
+});
+
 test("tasks are lines, or paragraphs where a line is empty", () => {
   assert.deepEqual(tasksIn("one\n two \n"), ["one", "two"]);
   assert.deepEqual(tasksIn("one\nmore of it\n\ntwo"), ["one\nmore of it", "two"]);

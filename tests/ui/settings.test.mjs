@@ -17,6 +17,8 @@ const CASES = [
   [{ guided_choice: ["yes", "no"] }, { format: "choice", schema: "yes\nno" }],
   [{ system: "Be brief", reasoning_effort: "low", logprobs: true, top_logprobs: 5 }, { system: "Be brief", effort: "low", logprobs: true }],
   [{ tools: [{ type: "function", function: tool }], tool_choice: "required" }, { tools: JSON.stringify([tool], null, 2), toolChoice: "required" }],
+  // What a lane says where it has none of what others have.
+  [{ response_format: { type: "text" }, tools: [], tool_choice: "required", stop: [] }, {}],
   [{ model: "m", messages: [] }, { model: "m" }],
 ];
 

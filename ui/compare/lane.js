@@ -11,20 +11,18 @@ import { Icon } from "../shell/icons.js";
 import { Thoughts } from "../shell/thoughts.js";
 import { isStale, valuesOf } from "../state/asked.js";
 import { duplicate, open, removeLane, resume, runOne } from "../state/compare.js";
-import { OFFERED } from "../state/offered.js";
 import { obstacleTo } from "../state/range.js";
 import { MAX_LANES } from "../state/series.js";
 import { toChat } from "../state/to-chat.js";
 import { showAnswer } from "../text/live.js";
 import { Foot } from "./foot.js";
+import { inWords, shortened } from "./words.js";
 
 /** @typedef {import("../state/lane.js").Lane} Lane */
 
 // Who has scrolled so near to the end goes on with it. A lane begins at its top: texts are compared from there.
 const END_PX = 48;
-const LABELS = new Map([["model", ""], ["system", "system"], ["reasoning_effort", "thinking"], ["max_completion_tokens", "max"], ...OFFERED.slice(0, 7).map(({ name, label }) => /** @type {[string, string]} */ ([name, label.toLowerCase()]))]);
 const KINDS = new Map([["seed", ""], ["reasoning_effort", "warn"], ["model", "good"], ["system", "warn"]]);
-const MOST_LETTERS = 24;
 
 /**
  * @param {{lane: Lane, letter: string, varied: string[], twin: string | null, marks: import("./marks.js").Marks, onValues: () => void}} properties
@@ -38,7 +36,7 @@ export function LaneCard({ lane, letter, varied, twin, marks, onValues }) {
     <header>
       <h2><span class="letter" aria-hidden="true">${letter}</span><span class="reader">Lane ${letter}</span></h2>
       <div class="tags">
-        ${varied.map((name) => html`<${Tag} key=${name} name=${name} value=${values[name]} />`)}
+        ${varied.map((name) => html`<${Tag} key=${name} name=${name} values=${values} />`)}
         ${twin && html`<span class="tag">same as ${twin}</span>`}
       </div>
       <${LaneMenu} lane=${lane} letter=${letter} onValues=${onValues} />
@@ -48,19 +46,10 @@ export function LaneCard({ lane, letter, varied, twin, marks, onValues }) {
   </section>`;
 }
 
-/** @param {{name: string, value: any}} properties */
-function Tag({ name, value }) {
-  const words = inWords(value);
-  const label = LABELS.get(name) ?? name.replaceAll("_", " ");
-  const short = words.length > MOST_LETTERS ? `${words.slice(0, MOST_LETTERS)}…` : words;
-  return html`<span class=${`tag ${KINDS.get(name) ?? "info"}`} title=${`${name}: ${words}`}>${label} ${short}</span>`;
-}
-
-/** @param {any} value of a field of the request */
-function inWords(value) {
-  if (value === undefined) return "model’s";
-  if (Array.isArray(value)) return value.map((each) => each?.function?.name ?? each).join(", ");
-  return typeof value === "object" ? JSON.stringify(value?.json_schema?.schema ?? value) : String(value);
+/** @param {{name: string, values: import("../state/asked.js").Values}} properties */
+function Tag({ name, values }) {
+  const { label, words } = inWords(name, values);
+  return html`<span class=${`tag ${KINDS.get(name) ?? "info"}`} title=${`${label || name}: ${words}`}>${label} ${shortened(words)}</span>`;
 }
 
 /** @param {{lane: Lane, letter: string, marks: import("./marks.js").Marks}} properties */

@@ -1,7 +1,8 @@
 // Comparisons: one prompt in several lanes that differ in what they ask, and what is done with them.
 
-import { requestFor, valuesOf } from "./asked.js";
+import { requestFor, valuesOf, withoutForm } from "./asked.js";
 import { contentOf, messagesOf } from "./content.js";
+import { isForm } from "./held.js";
 import { newId } from "./ids.js";
 import { Lane } from "./lane.js";
 import { FIRST_CAP, MAX_LANES, Series } from "./series.js";
@@ -98,7 +99,8 @@ export function setForAll(name, value) {
 export function vary(variants) {
   const series = open.value.hasAnswers.value ? again(open.value) : open.value;
   const names = new Set(variants.flatMap((variant) => Object.keys(variant)));
-  const kept = Object.entries(series.lanes.value[0].values.value).filter(([name]) => !names.has(name));
+  const [{ values }] = series.lanes.value;
+  const kept = Object.entries([...names].some(isForm) ? withoutForm(values.value) : values.value).filter(([name]) => !names.has(name));
   series.lanes.value = variants.slice(0, MAX_LANES).map((variant) => Lane.fresh({ ...Object.fromEntries(kept), ...variant }));
   shelf.take(series);
   return series.id;

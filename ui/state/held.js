@@ -3,6 +3,7 @@
 /** @typedef {"schema" | "regex" | "grammar" | "choice"} Format */
 
 const TYPES = new Set(["string", "number", "integer", "boolean", "object", "array", "null"]);
+const FORM_FIELDS = new Set(["response_format", "guided_regex", "guided_grammar", "guided_choice"]);
 const TOOL_NAME = /^[\w-]{1,64}$/;
 
 /** Why that text cannot be sent in that form; "" where it can, as far as the page knows. @param {string} format @param {string} text */
@@ -72,6 +73,11 @@ export function toolsOf(text) {
   });
 }
 
+/** Tools as a person writes them: without what the API wraps them in. @param {any} tools those of a request, or what is typed and cannot be read yet */
+export function writtenTools(tools) {
+  return typeof tools === "string" ? tools : JSON.stringify(tools.map((/** @type {any} */ tool) => tool.function ?? tool), null, 2);
+}
+
 /** Token ids with what is added to each. Raises SyntaxError. @param {string} text @returns {Record<string, number> | undefined} */
 export function biasOf(text) {
   if (!text.trim()) return undefined;
@@ -79,6 +85,43 @@ export function biasOf(text) {
   const isSound = typeof bias === "object" && bias !== null && !Array.isArray(bias) && Object.entries(bias).every(([id, value]) => /^\d+$/.test(id) && Number.isFinite(value));
   if (!isSound) throw new SyntaxError('Write token ids with numbers: {"42": -1.5}');
   return bias;
+}
+
+/** What a request says to hold its answer to that form. Raises SyntaxError. @param {string} format @param {string} text @returns {Record<string, any>} */
+export function fieldsOf(format, text) {
+  if (format === "json") return { response_format: { type: "json_object" } };
+  if (format === "schema") return formed(schemaOf(text));
+  if (format === "regex") return { guided_regex: regexOf(text) };
+  if (format === "grammar") return { guided_grammar: grammarOf(text) };
+  return format === "choice" ? { guided_choice: choicesOf(text) } : {};
+}
+
+/** The same while it is written: text that cannot be read yet stands where its form would, and is never sent. @param {string} format @param {string} text @returns {Record<string, any>} */
+export function draftOf(format, text) {
+  if (format === "text") return { response_format: { type: "text" } };
+  if (!problemOf(format, text)) return fieldsOf(format, text);
+  return format === "schema" ? formed(text) : { [`guided_${format}`]: text };
+}
+
+/** The form that a request holds its answer to, and its text. @param {Record<string, any>} values */
+export function formOf({ response_format: form, guided_regex: regex, guided_grammar: grammar, guided_choice: choices }) {
+  const schema = form?.json_schema?.schema;
+  if (schema !== undefined) return { format: "schema", text: typeof schema === "string" ? schema : JSON.stringify(schema, null, 2) };
+  if (form && form.type !== "text") return { format: "json", text: "" };
+  if (regex !== undefined) return { format: "regex", text: regex };
+  if (grammar !== undefined) return { format: "grammar", text: grammar };
+  return choices !== undefined ? { format: "choice", text: typeof choices === "string" ? choices : choices.join("\n") } : { format: "text", text: "" };
+}
+
+/** Whether a request's field is one of those that hold its answer to a form. @param {string} name */
+export function isForm(name) {
+  return FORM_FIELDS.has(name);
+}
+
+/** What of a request was written and cannot be sent, in words; "" for nothing. @param {Record<string, any>} values */
+export function heldProblem(values) {
+  const { format, text } = formOf(values);
+  return problemOf(format, text) || (typeof values.tools === "string" ? problemOf("tools", values.tools) : "");
 }
 
 /** The reason in words; "" for none. @param {() => unknown} read */
@@ -93,6 +136,11 @@ export function problem(read) {
 }
 
 // --- Internal
+
+/** @param {unknown} schema */
+function formed(schema) {
+  return { response_format: { type: "json_schema", json_schema: { name: "answer", schema } } };
+}
 
 /** @param {string} text @param {string} what @returns {any} */
 function parsed(text, what) {

@@ -1,5 +1,6 @@
 // Which numbers the fields of a request take, and what is said of one that they do not.
 
+import { heldProblem } from "./held.js";
 import { BUDGET, OFFERED } from "./offered.js";
 import { fields, hasNoModel } from "./server.js";
 
@@ -25,7 +26,7 @@ export function rangeWords({ minimum, above, maximum }) {
 
 /** Why nothing can be asked with those values now; "" for nothing. @param {Record<string, any>} values */
 export function obstacleTo(values) {
-  return hasNoModel.value ? "No model is here yet" : problemIn(values);
+  return hasNoModel.value ? "No model is here yet" : problemIn(values) || heldProblem(values);
 }
 
 /** What is wrong with the first of a request's numbers that is wrong; "" for none. @param {Record<string, any>} values */

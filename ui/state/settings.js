@@ -3,7 +3,7 @@
 import { computed } from "../vendor/signals-core.js";
 import { change, open } from "./chats.js";
 import { messagesOf } from "./content.js";
-import { choicesOf, grammarOf, regexOf, schemaOf, toolsOf } from "./held.js";
+import { fieldsOf, toolsOf } from "./held.js";
 import { withOwn } from "./own.js";
 import { problemIn } from "./range.js";
 
@@ -49,11 +49,7 @@ export function requestFor(path, seed, said = settings.value) {
   const request = { ...(model ? { model } : {}), messages, ...sampling, seed: sampling.seed ?? seed };
   if (logprobs) Object.assign(request, { logprobs: true, top_logprobs: NUM_ALTERNATIVES });
   if (effort) request.reasoning_effort = effort;
-  if (format === "json") request.response_format = { type: "json_object" };
-  if (format === "schema") request.response_format = { type: "json_schema", json_schema: { name: "answer", schema: schemaOf(schema) } };
-  if (format === "regex") request.guided_regex = regexOf(schema);
-  if (format === "grammar") request.guided_grammar = grammarOf(schema);
-  if (format === "choice") request.guided_choice = choicesOf(schema);
+  if (format) Object.assign(request, fieldsOf(format, schema));
   const functions = ownTools && said.tools !== undefined ? withOwn(toolsOf(tools)) : toolsOf(tools);
   if (functions.length) Object.assign(request, { tools: functions, ...(toolChoice ? { tool_choice: toolChoice } : {}) });
   return request;
