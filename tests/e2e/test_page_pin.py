@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.playground import CHROMIUM, answered, ask, open_origin, open_page
+from tests.e2e.playground import CHROMIUM, answered, ask, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -19,24 +19,6 @@ SEED = """async () => {
     await save({ ...about, updated: Date.now() - at * 1000, ...(at === 63 ? { pinned: 5 } : {}) });
   }
 }"""
-# What the first version of the page laid, with a chat in it.
-FIRST_VERSION = """() => new Promise((done) => {
-  const request = indexedDB.open("ignis", 1);
-  request.onupgradeneeded = () => {
-    const at = request.result;
-    at.createObjectStore("conversations", { keyPath: "id" }).createIndex("updated", "updated");
-    at.createObjectStore("turns", { keyPath: "id" }).createIndex("conversation", "conversation");
-    at.createObjectStore("pieces", { keyPath: ["turn", "n"] });
-    at.createObjectStore("drafts", { keyPath: "conversation" });
-    for (const name of ["blobs", "presets", "runs"]) at.createObjectStore(name, { keyPath: "id" });
-  };
-  request.onsuccess = () => {
-    const task = request.result.transaction("conversations", "readwrite");
-    const about = { id: "old", title: "From before", head: null, settings: {}, created: 1, updated: 2, preview: "" };
-    task.objectStore("conversations").put({ ...about, v: 1 });
-    task.oncomplete = () => (request.result.close(), done());
-  };
-})"""
 
 
 def names(page: Page) -> Any:
@@ -103,14 +85,3 @@ def test_a_pinned_chat_is_in_the_list_however_old_it_is(context: BrowserContext,
     expect(names(page)).to_have_count(61)
     page.get_by_role("button", name="Show more").click()
     expect(names(page)).to_have_count(64)
-
-
-def test_what_an_older_page_kept_can_be_pinned_too(context: BrowserContext, story_server: Server) -> None:
-    page = open_origin(context, story_server.port)
-    page.evaluate(FIRST_VERSION)
-    page.goto(f"http://127.0.0.1:{story_server.port}/ui/")
-    expect(names(page)).to_have_text(["From before"])
-    page.locator(".list li").hover()
-    page.click(".list li .pin")
-    page.reload()
-    expect(page.locator(".list h2").first).to_have_text("Pinned")
