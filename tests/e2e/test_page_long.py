@@ -135,3 +135,25 @@ def test_a_chat_that_was_left_takes_no_memory_any_more(page: Page) -> None:
         return bool(page.evaluate("window.left.deref() === undefined"))
 
     comes_to(is_gone, True)
+
+
+def test_what_nobody_sees_of_a_chat_has_no_boxes(page: Page) -> None:
+    page.evaluate(KEEP, [long_text(60_000), 1])
+    page.reload()
+    page.locator(".list li a").click()
+    expect(page.locator("#log .katex").first).to_be_attached()
+    page.evaluate(BUILT)
+    page.evaluate(QUIET)
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+
+    def is_light() -> bool:
+        session.send("HeapProfiler.collectGarbage")
+        metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
+        # Some 19,000 where each sheet that was measured keeps them.
+        return bool(metrics["Nodes"] > 15_000 and metrics["LayoutObjects"] < 6000)
+
+    comes_to(is_light, True)
+    # They come with the reader, and nothing moves for it.
+    moved = page.evaluate(SCROLL, [60, 2000])
+    assert moved <= 1

@@ -49,13 +49,23 @@ export function widthOf(text) {
   return known.get(text)?.width ?? 0;
 }
 
+/** Nobody sees it: its boxes, which take far more memory than its elements, are made anew when it is near. @param {HTMLElement} sheet */
+function drop(sheet) {
+  if (!sheet.classList.contains("closed") || sheet.contains(document.activeElement)) return;
+  sheet.style.display = "none";
+  // Asked for, or nothing would be seen of it.
+  getComputedStyle(sheet).display;
+  sheet.style.display = "";
+}
+
 /** @param {HTMLElement} sheet */
 function measure(sheet) {
   if (!sheet.isConnected) return;
   // Without auto: what the browser remembers may be of another width.
   sheet.style.contentVisibility = "visible";
-  const { height } = sheet.getBoundingClientRect();
+  const { height, top, bottom } = sheet.getBoundingClientRect();
   sheet.style.contentVisibility = "";
   sheet.style.containIntrinsicBlockSize = `auto ${height}px`;
+  if (top > 2 * innerHeight || bottom < -innerHeight) drop(sheet);
   stir();
 }
