@@ -74,6 +74,23 @@ def test_all_turns_are_read_in_steps(page: Page) -> None:
     expect(page.locator(".list li")).to_have_count(2)
 
 
+def test_tab_stops_at_one_hit_and_arrows_reach_the_others(page: Page) -> None:
+    # That one, and those from 1200 to 1209.
+    page.fill("#search-chats", "word 120")
+    hits = page.locator(".hits a")
+    expect(page.locator(".list .none")).to_have_text("")
+    expect(hits).to_have_count(11)
+    expect(page.locator(".hits a[tabindex='0']")).to_have_count(1)
+    hits.first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(hits.nth(1)).to_be_focused()
+    expect(hits.nth(1)).to_have_attribute("tabindex", "0")
+    page.keyboard.press("Tab")
+    expect(page.locator(".hits :focus")).to_have_count(0)
+    page.keyboard.press("Shift+Tab")
+    expect(hits.nth(1)).to_be_focused()
+
+
 def test_older_chats_come_into_the_list_when_asked_for(page: Page) -> None:
     page.evaluate(
         """async () => { const { save } = await import("/ui/store/conversations.js");

@@ -33,7 +33,7 @@ export function List() {
       <button type="button" class="new button main" id="new-chat" aria-label="New chat" title="New chat" onClick=${startNew}><${Icon} name="plus" /></button>
     </div>
     <div class="scroll" onfocusin=${focused}>
-      ${wanted.trim() && html`<${Found} words=${wanted} row=${Row} stopOf=${stopOf} />`}
+      ${wanted.trim() && html`<${Found} words=${wanted} row=${Row} stopOf=${stopOf} left=${left} />`}
       ${days.map(
         ([day, chats]) => html`<section key=${day}><h2>${day}</h2><ul>
           ${chats.map((chat) => html`<${Row} key=${chat.id} chat=${chat} isStop=${chat === stop} isBusy=${busy.has(chat.id)} />`)}
