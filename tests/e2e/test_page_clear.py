@@ -16,6 +16,8 @@ def chats(page: Page, *words: str) -> None:
     for number, word in enumerate(words, 1):
         page.click("#new-chat")
         ask(page, f"Say exactly: {word}.")
+        # The chat before has an answer too, until it has left the screen.
+        expect(page.locator(".turn.user .said")).to_have_text(f"Say exactly: {word}.")
         answered(page)
         expect(page.locator(".list li")).to_have_count(number)
 

@@ -135,9 +135,8 @@ KEEP = """async ([texts, title]) => {
 }"""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def page(browser: Browser, story_server: Server) -> Iterator[Page]:
-    """One for all: what has run in it once stays known."""
     # The page asks how many tokens a chat has, and of hostile calls the server says that they are none.
     known = "status of 400"
     with opened_page(browser, f"http://127.0.0.1:{story_server.port}", script=LISTEN, known=known) as opened:

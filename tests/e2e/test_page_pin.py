@@ -30,6 +30,8 @@ def chats(page: Page, *words: str) -> None:
     for word in words:
         page.click("#new-chat")
         ask(page, f"Say exactly: {word}.")
+        # The chat before has an answer too, until it has left the screen.
+        expect(page.locator(".turn.user .said")).to_have_text(f"Say exactly: {word}.")
         answered(page)
         expect(names(page).first).to_have_text(f"Say exactly: {word}.")
 

@@ -130,6 +130,7 @@ def test_after_a_switch_a_turn_says_which_model_wrote_it(page: Page) -> None:
         await (await import("/ui/store/turns.js")).save({ ...path.value[1].record, model: "another-model" }); }"""
     )
     page.reload()
+    expect(page.locator("#model")).to_have_attribute("data-state", "serving")
     name = page.locator("#model-name").inner_text()
     expect(page.locator(".turn .tag")).to_have_text([name])
     expect(page.locator(".turn.answer").last.locator(".tag")).to_have_text(name)

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.e2e.browser import comes_to
 from tests.e2e.playground import CHROMIUM, answered, ask, grown, open_page
 from tests.e2e.server import Server
 
@@ -26,7 +27,7 @@ def test_an_edit_that_is_sent_while_its_answer_runs_stops_that(page: Page) -> No
     page.press(".turn.user textarea", "Control+Enter")
     expect(page.locator(".turn.user .branches")).to_contain_text("2 / 2")
     grown(page)
-    assert page.evaluate(NUM_RUNNING) == 1
+    comes_to(lambda: page.evaluate(NUM_RUNNING), 1)
     page.keyboard.press("Escape")
     expect(page.locator(".ending")).to_contain_text("Stopped by you")
     expect(page.locator("#send")).to_be_visible()
@@ -56,7 +57,7 @@ def test_of_two_answers_that_which_is_seen_is_stopped(page: Page) -> None:
     assert page.evaluate(NUM_RUNNING) == 2
     page.click("#stop")
     expect(page.locator(".turn.answer").last).to_have_attribute("data-state", "STOPPED")
-    assert page.evaluate(NUM_RUNNING) == 1
+    comes_to(lambda: page.evaluate(NUM_RUNNING), 1)
     page.click("[aria-label='Earlier version'] >> nth=-1")
     expect(page.locator(".turn.answer").last).to_have_class(re.compile("running"))
     page.click("#stop")
