@@ -174,8 +174,10 @@ def test_hostile_turns_stay_text_and_are_kept(page: Page, share: str) -> None:
     # Much of the same is tried as an answer; here it has to stand in many places at once.
     texts = [text[:20_000] for text in SHARES[share].values()]
     chat = page.evaluate(KEEP, [texts, texts[0][:LONGEST_NAME]])
-    page.goto(page.url.split("#")[0] + f"#/chat/{chat}")
-    page.reload()
+    address = page.url.split("#")[0] + f"#/chat/{chat}"
+    # In a page that begins with it.
+    page.goto("about:blank")
+    page.goto(address)
     expect(page.locator(".turn.user")).to_have_count(len(texts))
     expect(page.locator(".turn.answer .prose").filter(has_text=re.compile(r"\S"))).to_have_count(len(texts))
     expect(page.locator(".tool-card")).to_have_count(2 * len(texts))
@@ -253,6 +255,28 @@ def test_a_hostile_name_of_a_model_stays_text_in_each_view(
                 page.goto(f"{origin}/ui/#/{view}")
                 expect(page.locator("#view")).to_contain_text("<img src=x")
                 assert_nothing_happened(page, "#view pre, #view .name")
+
+
+# What is set in one width, and not sign by sign. A row of 20,000 of one sign took ten seconds with ligatures.
+JOINED = """() => [...document.querySelectorAll("body *:not(.katex *)")].filter((each) => {
+  const { fontFamily, fontVariantLigatures } = getComputedStyle(each);
+  return fontFamily.startsWith("ui-monospace") && fontVariantLigatures !== "none";
+}).map((each) => each.outerHTML.slice(0, 100))"""
+
+
+def test_what_is_set_in_one_width_has_no_ligatures(page: Page) -> None:
+    address = page.url
+    chat = page.evaluate(KEEP, [["`<<<`", "```\n<<<\n```"], "Signs"])
+    page.evaluate("(chat) => { location.hash = `#/chat/${chat}`; }", chat)
+    expect(page.locator(".turn.answer figure.code, .tool-card .tree")).to_have_count(3)
+    page.locator(".tool-card").get_by_text("Raw").first.click()
+    expect(page.locator(".tool-card pre").first).to_be_visible()
+    assert page.evaluate(JOINED) == []
+    page.goto(f"{address.split('#')[0]}#/server")
+    expect(page.locator(".log .line").first).to_be_visible()
+    page.click("#config-file")
+    expect(page.locator(".file pre")).to_be_visible()
+    assert page.evaluate(JOINED) == []
 
 
 def test_the_set_is_whole() -> None:
