@@ -134,6 +134,8 @@ def test_what_was_chosen_for_another_model_is_shown_and_taken_back(
     control.click()
     page.get_by_role("menuitemradio", name="Model\u2019s").click()
     expect(page.get_by_role("radio", name="High")).to_have_count(0)
+    # A control that is gone with that leaves the focus at the message.
+    expect(control if capabilities["thinking"] else page.locator("#prompt")).to_be_focused()
     assert "reasoning_effort" not in asked(page, "Say exactly: One.")
 
 
@@ -143,6 +145,17 @@ def test_where_tools_are_off_no_request_has_any(context: BrowserContext, story_s
     expect(page.locator("#composer-tools")).to_have_text("Tools off")
     assert "tools" not in asked(page, "Say exactly: One.")
     answered(page)
+
+
+@pytest.mark.parametrize("left", ["{", "null"])
+def test_settings_that_cannot_be_read_are_no_reason_not_to_start(
+    context: BrowserContext, story_server: Server, left: str
+) -> None:
+    page = open_page(context, story_server.port)
+    page.evaluate("(left) => sessionStorage.setItem('ignis.blank.settings', left)", left)
+    page.reload()
+    ask(page, "Say exactly: Here.")
+    assert answered(page) == ["Here."]
 
 
 @pytest.mark.parametrize("text", [100, 130])

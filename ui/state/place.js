@@ -75,7 +75,17 @@ function seek(turn) {
 export function blank() {
   const id = keptWord("sessionStorage", BLANK) ?? newId();
   keepWord("sessionStorage", BLANK, id);
-  return { id, title: "", head: null, settings: JSON.parse(keptWord("sessionStorage", SET) ?? "{}"), created: Date.now(), updated: 0, preview: "", v: 1 };
+  return { id, title: "", head: null, settings: blankSettings(), created: Date.now(), updated: 0, preview: "", v: 1 };
+}
+
+/** @returns {import("./settings.js").Settings} */
+function blankSettings() {
+  try {
+    return JSON.parse(keptWord("sessionStorage", SET) ?? "{}") ?? {};
+  } catch {
+    // What an older page left is no reason not to start.
+    return {};
+  }
 }
 
 /** What that one is set to goes with its draft: both outlive that another chat is opened. @param {Conversation} chat */
