@@ -28,6 +28,17 @@ from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 
+# Keeps a run of one lane whose answer was cut.
+CUT_LANE = """async (kind) => {
+  const { recordOf } = await import("/ui/state/turn.js");
+  const { save } = await import("/ui/store/runs.js");
+  const request = { messages: [{ role: "user", content: "Say exactly: One two three." }], seed: 1 };
+  const turn = { ...recordOf("assistant", "", null, "One two", "CUT"), request, seed: 1 };
+  const lanes = [{ id: "lane", prompt: "Say exactly: One two three.", values: {}, turn }];
+  const about = { title: "Kept", prompt: "Say exactly: One two three.", history: [], values: {} };
+  await save({ id: "kept", kind, ...about, lanes, created: 0, updated: 0, v: 1 });
+}"""
+
 
 @pytest.fixture(scope="module")
 def sleepy(start_server: Start, real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
@@ -226,6 +237,27 @@ def test_a_view_without_a_model_asks_nothing_and_leads_to_one(
     expect(page.locator("#prompt")).to_have_value("Say hello")
     expect(page.locator(button)).to_be_enabled()
     expect(page.locator(".no-model")).to_have_count(0)
+
+
+@pytest.mark.parametrize("view", ["compare", "agents"])
+def test_a_lane_that_was_cut_is_held_until_there_is_a_model(
+    context: BrowserContext, story_server: Server, view: str
+) -> None:
+    page = open_page(context, story_server.port)
+    page.evaluate(CUT_LANE, view)
+    page.route("**/v1/models", changed(lambda body: body.update(status="unloaded", data=[])))
+    page.goto(f"http://127.0.0.1:{story_server.port}/ui/#/{view}/kept")
+    page.reload()
+    expect(page.locator("#model")).to_contain_text("no model yet")
+    resume = page.get_by_role("button", name=re.compile("^Resume.* exactly")).first
+    expect(resume).to_be_disabled()
+    expect(resume).to_have_attribute("title", "No model is here yet")
+    expect(page.locator(".no-model")).to_be_visible()
+    page.unroute_all(behavior="wait")
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+    resume.click()
+    expect(page.locator("[data-state=DONE]").first).to_be_visible()
 
 
 def test_a_model_that_failed_after_it_served_is_said_to_have_failed_everywhere(

@@ -8,7 +8,7 @@ import { Icon } from "../shell/icons.js";
 import { NoModel } from "../shell/no-model.js";
 import { open, run, set, shelf, tasksIn, useExample } from "../state/agents.js";
 import { MAX_LANES } from "../state/series.js";
-import { obstacleTo } from "../state/range.js";
+import { obstacleTo } from "../state/obstacle.js";
 import { answering, fields } from "../state/server.js";
 
 const PAUSE_MS = 250;

@@ -5,7 +5,7 @@ import { liveRate, seconds, stateOf } from "../parts/lane-words.js";
 import { useTicks } from "../parts/ticks.js";
 import { Icon } from "../shell/icons.js";
 import { open, remove, resume, runOne } from "../state/agents.js";
-import { obstacleTo } from "../state/range.js";
+import { obstacleTo } from "../state/obstacle.js";
 import { clock, rateOf } from "../state/turn.js";
 
 /** @typedef {import("../state/lane.js").Lane} Lane */
@@ -54,7 +54,7 @@ function Row({ lane, number, isChosen, onChoose }) {
     <td data-label="Time">${times && end ? seconds(Math.max(0, end - times.sent)) : ""}</td>
     <td class="row-actions">${isRunning
       ? html`<button type="button" class="icon-button" key="stop" aria-label=${`Stop task ${number}`} title="Stop" onClick=${act(() => lane.stop())}><${Icon} name="stop" /></button>`
-      : html`${lane.canResume && html`<button type="button" class="icon-button" key="resume" aria-label=${`Resume task ${number} exactly`} title="Resume exactly" onClick=${act(() => resume([lane]))}><${Icon} name="play" /></button>`}
+      : html`${lane.canResume && html`<button type="button" class="icon-button" key="resume" aria-label=${`Resume task ${number} exactly`} title=${problem || "Resume exactly"} disabled=${problem !== ""} onClick=${act(() => resume([lane]))}><${Icon} name="play" /></button>`}
           <button type="button" class="icon-button" key="again" aria-label=${`Run task ${number}`} title=${problem || (turn ? "Run again" : "Run")} disabled=${problem !== ""} onClick=${act(() => runOne(lane))}><${Icon} name="again" /></button>
           <button type="button" class="icon-button" key="remove" aria-label=${`Remove task ${number}`} title="Remove" onClick=${act(() => remove(lane))}><${Icon} name="bin" /></button>`}
     </td>

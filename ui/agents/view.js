@@ -7,7 +7,7 @@ import { Earlier } from "../shell/earlier.js";
 import { Icon } from "../shell/icons.js";
 import { ModelChip } from "../shell/model-chip.js";
 import { open, runAgain, shelf } from "../state/agents.js";
-import { obstacleTo } from "../state/range.js";
+import { obstacleTo } from "../state/obstacle.js";
 import { route } from "../state/session.js";
 import { Detail } from "./detail.js";
 import { Form } from "./form.js";

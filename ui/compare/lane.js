@@ -11,7 +11,7 @@ import { Icon } from "../shell/icons.js";
 import { Thoughts } from "../shell/thoughts.js";
 import { isStale, valuesOf } from "../state/asked.js";
 import { duplicate, open, removeLane, resume, runOne } from "../state/compare.js";
-import { obstacleTo } from "../state/range.js";
+import { obstacleTo } from "../state/obstacle.js";
 import { MAX_LANES } from "../state/series.js";
 import { toChat } from "../state/to-chat.js";
 import { showAnswer } from "../text/live.js";

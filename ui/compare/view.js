@@ -5,7 +5,7 @@ import { html } from "../parts/html.js";
 import { go, rename } from "../router.js";
 import { askTheSame, valuesOf, varied } from "../state/asked.js";
 import { open, runAll, shelf } from "../state/compare.js";
-import { obstacleTo } from "../state/range.js";
+import { obstacleTo } from "../state/obstacle.js";
 import { route } from "../state/session.js";
 import { Bar } from "./bar.js";
 import { LaneCard } from "./lane.js";

@@ -2,6 +2,7 @@
 
 import { lengthOf } from "./format.js";
 import { html } from "./html.js";
+import { obstacleTo } from "../state/obstacle.js";
 
 /** @param {{lane: import("../state/lane.js").Lane, onResume: () => void}} properties */
 export function LaneEnding({ lane, onResume }) {
@@ -11,7 +12,8 @@ export function LaneEnding({ lane, onResume }) {
   const state = turn.state.value;
   if (turn.isCatchingUp.value) return html`<p class="ending catching" role="status">Catching up</p>`;
   if (lane.isRunning) return null;
-  const goes = lane.canResume && html`<button type="button" class="link resume" onClick=${onResume}>Resume exactly</button>`;
+  const obstacle = obstacleTo(turn.record.request ?? {});
+  const goes = lane.canResume && html`<button type="button" class="link resume" disabled=${obstacle !== ""} title=${obstacle} onClick=${onResume}>Resume exactly</button>`;
   const count = lengthOf(turn.record);
   if (state === "FAILED") return html`<p class="ending bad" role="alert">${failure} ${goes}</p>`;
   if (state === "CUT") return html`<p class="ending warn">Cut off after ${count}${failure ? `: ${failure}` : ""} ${goes}</p>`;

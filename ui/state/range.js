@@ -1,8 +1,7 @@
 // Which numbers the fields of a request take, and what is said of one that they do not.
 
-import { heldProblem } from "./held.js";
 import { BUDGET, OFFERED } from "./offered.js";
-import { fields, hasNoModel } from "./server.js";
+import { fields } from "./server.js";
 
 /** @typedef {{minimum?: number, above?: number, maximum?: number, type?: string}} Range above: what it must be more than */
 
@@ -22,11 +21,6 @@ export function rangeWords({ minimum, above, maximum }) {
   if (over) return `More than ${over}${high ? `, ${high} at most` : ""}`;
   if (low && high) return `From ${low} to ${high}`;
   return low ? `${low} or more` : high ? `${high} or less` : "";
-}
-
-/** Why nothing can be asked with those values now; "" for nothing. @param {Record<string, any>} values */
-export function obstacleTo(values) {
-  return hasNoModel.value ? "No model is here yet" : problemIn(values) || heldProblem(values);
 }
 
 /** What is wrong with the first of a request's numbers that is wrong; "" for none. @param {Record<string, any>} values */
