@@ -241,3 +241,29 @@ def test_nothing_is_asked_in_any_other_way_of_a_model_that_must_be_loaded_first(
     page.click("#load-first")
     assert answered(page, 3)[-1] == "Queued."
     assert sent[2:] == [("alpha", "A story"), ("beta", "Say exactly: Queued.")]
+
+
+def test_the_same_again_goes_to_the_model_that_answered(context: BrowserContext, pair: Server) -> None:
+    context.add_init_script(NO_SOCKET)
+    page = open_page(context, pair.port)
+    assert "model" not in asked(page, "Say exactly: One.")
+    answered(page)
+    pair.client.chat(model="beta", messages=[{"role": "user", "content": "Say exactly: Here."}])
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator("#model-name")).to_have_text("beta")
+    expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+    with page.expect_request("**/v1/chat/completions") as waiting:
+        page.click(".turn.answer .same")
+    assert waiting.value.post_data_json["model"] == "alpha"
+    expect(page.locator(".same-as")).to_have_text("Identical")
+    expect(page.locator("#model-name")).to_have_text("alpha")
+    assert serving(pair) == ["alpha"]
+    # Of one that is not here any more nothing is asked.
+    page.evaluate(
+        """async () => { const { record } = (await import("/ui/state/tree.js")).path.value.at(-1);
+        delete record.request.model;
+        record.model = "gamma"; }"""
+    )
+    page.click(".turn.answer .same")
+    expect(page.locator(".composer .ending")).to_contain_text("gamma, which gave this answer, is not here any more")
+    expect(page.locator(".branches")).to_contain_text("2 / 2")

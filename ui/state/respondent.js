@@ -24,6 +24,17 @@ export function isMissing(model) {
   return !canChoose.value && model !== only.value && models.value.some(({ id }) => id === model);
 }
 
+/**
+ * The request of an answer for the model that gave it, whatever serves by now. Raises a SyntaxError where that is not
+ * here any more.
+ * @param {import("../store/turns.js").TurnRecord} record
+ */
+export function requestOfSame({ request, model }) {
+  if (request.model || !model || model === answering.value?.id) return request;
+  if (models.value.length && !models.value.some(({ id }) => id === model)) throw new SyntaxError(`${model}, which gave this answer, is not here any more.`);
+  return { ...request, model };
+}
+
 /** From now on requests of the open chat name that model; "" names none. @param {string} model */
 export function pinModel(model) {
   return change({ settings: { ...open.value.settings, model: model || undefined } });

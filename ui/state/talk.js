@@ -6,7 +6,7 @@ import { here, placeOf } from "./chats.js";
 import { isWhole } from "./content.js";
 import { measure } from "./filling.js";
 import { newSeed } from "./ids.js";
-import { isMissing } from "./respondent.js";
+import { isMissing, requestOfSame } from "./respondent.js";
 import { Run } from "./run.js";
 import { stopCallsOf, stopOf } from "./running.js";
 import { hasNoModel } from "./server.js";
@@ -34,7 +34,7 @@ export function again(turn, seed = newSeed()) {
   const before = pathTo(turns.value, turn.record.parent);
   const isSame = turn.record.seed === seed && turn.record.request;
   // Another seed than the one that is set, or it would be the same answer.
-  const request = allowed(isSame ? turn.record.request : { ...requestFor(before, seed), seed });
+  const request = allowed(isSame ? requestOfSame(turn.record) : { ...requestFor(before, seed), seed });
   stopBelow(turn);
   return answer([], turn.record.parent, request, here(), isSame ? turn.id : undefined);
 }
@@ -74,7 +74,7 @@ export function correct(turn, text) {
 
 /** Goes on with an answer that was cut: the same request and seed, so the same text. @param {Turn} turn */
 export async function resume(turn) {
-  allowed(turn.record.request);
+  turn.record.request = allowed(requestOfSame(turn.record));
   // Its calls are made anew.
   stopOf([turn.id]);
   turn.advance("resume");
@@ -94,9 +94,10 @@ export async function resume(turn) {
  */
 export async function goOn(turn, room = Infinity) {
   const before = { ...turn.record };
-  const { request, usage } = before;
+  const request = allowed(requestOfSame(before));
+  const { usage } = before;
   const limit = (usage?.completion_tokens ?? request.max_completion_tokens) * RAISE;
-  turn.record.request = { ...allowed(request), max_completion_tokens: Math.min(limit, room - (usage?.prompt_tokens ?? 0)) };
+  turn.record.request = { ...request, max_completion_tokens: Math.min(limit, room - (usage?.prompt_tokens ?? 0)) };
   await resume(turn);
   const { state, failure, times } = turn.record;
   if (state !== "FAILED" || times.first !== null) return;
