@@ -18,6 +18,10 @@ from tests.e2e.server import Server
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 
 STREAM = {"Content-Type": "text/event-stream"}
+DOT = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
+    "awAAAABJRU5ErkJggg=="
+)
 WEATHER = {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
 
 
@@ -502,3 +506,41 @@ def test_answers_after_a_call_are_compared_with_it_and_go_on_as_a_chat_with_it(p
     expect(page.locator(".turn.user .said")).to_have_text(["The weather in Bonn?", "And now?"])
     expect(page.locator(".tool-card .tag")).to_have_text(["answered", "answered"])
     expect(page.locator(".tool-card .result")).to_contain_text(["Rain 0", "Rain 1"])
+
+
+def test_answers_to_a_picture_are_compared_with_it_and_a_lanes_calls_are_kept(page: Page) -> None:
+    first, second = (streamed({"content": text}) for text in ("A dot.", "A point."))
+    calls = (calling({"name": "weather", "arguments": json.dumps({"city": city})}) for city in ("Bonn", "Rome"))
+    asked = answering(page, first, second, *calls)
+    # The model of this server takes no pictures.
+    page.route("**/v1/tokenize", lambda route: route.fulfill(json={"count": 9}))
+    page.evaluate(
+        """async (url) => (await import("/ui/state/talk.js")).ask("What is it?", null, [
+          { name: "dot.png", type: "image/png", size: 70, url },
+          { name: "a.txt", type: "text/plain", size: 1, text: "A" },
+        ])""",
+        DOT,
+    )
+    answered(page)
+    page.click(".turn.answer .again")
+    expect(page.locator(".branches")).to_contain_text("2 / 2")
+    expect(page.locator(".turn.answer .prose")).to_have_text("A point.")
+    page.click(".turn.answer .compare-these")
+    expect(page.locator("#prompt")).to_have_value(re.compile("What is it.*a.txt", re.DOTALL))
+    expect(page.locator(".shared-prompt img")).to_have_js_property("naturalWidth", 1)
+    expect(page.locator(".lane .prose")).to_have_text(["A dot.", "A point."])
+    expect(page.locator(".lane").first).not_to_contain_text("changed since")
+    page.click("#run-all")
+    expect(page.locator(".lane .call")).to_have_text([re.compile("weather .*Bonn"), re.compile("weather .*Rome")])
+    assert asked[0]["messages"] == asked[2]["messages"] == asked[3]["messages"]
+    # Two that call otherwise are not equal.
+    expect(page.locator("#lane-B footer")).to_contain_text("done")
+    expect(page.locator("#lane-B .same")).to_have_count(0)
+    page.reload()
+    expect(page.locator(".shared-prompt img")).to_have_js_property("naturalWidth", 1)
+    expect(page.locator("#lane-B .call")).to_contain_text("Rome")
+    page.click("#lane-menu-B")
+    page.click("#lane-menu-B-menu >> text=Open as chat")
+    expect(page.locator(".turn.user .attached img")).to_have_js_property("naturalWidth", 1)
+    expect(page.locator(".turn.user .said")).to_contain_text("What is it?")
+    expect(page.locator(".tool-card")).to_contain_text("Rome")

@@ -37,6 +37,6 @@ export function Bar({ problem, onRun, onVary, onValues }) {
     <span class="narrow"><${Menu} id="compare-more" label="More" face=${html`<${Icon} name="more" />`} items=${items} /></span>
     ${isRunning
       ? html`<button type="button" class="button main" id="stop-all" key="stop" title="Stop all (Esc)" onClick=${() => series.stop()}><${Icon} name="stop" />Stop all</button>`
-      : html`<button type="button" class="button main" id="run-all" key="run" disabled=${!series.prompt.value.trim() || problem !== ""} title=${problem} onClick=${onRun}><${Icon} name="again" />Run all</button>`}
+      : html`<button type="button" class="button main" id="run-all" key="run" disabled=${!series.hasPrompt.value || problem !== ""} title=${problem} onClick=${onRun}><${Icon} name="again" />Run all</button>`}
   </header>`;
 }

@@ -76,6 +76,7 @@ function Body({ lane, letter, marks }) {
     ${turn && html`<${Thoughts} turn=${turn} />`}
     ${isEmpty && html`<${Waiting} lane=${lane} />`}
     <div key=${turn?.id ?? ""} ref=${place} class=${turn?.isRunning && state === "WRITING" ? "running" : ""}></div>
+    ${!turn?.isRunning && turn?.record.tools.map(({ name, arguments: words }) => html`<p class="about call"><code>${name} ${words}</code></p>`)}
     <${LaneEnding} lane=${lane} onResume=${() => resume([lane])} />
   </div>`;
 }
@@ -100,6 +101,7 @@ function LaneMenu({ lane, letter, onValues }) {
   const series = open.value;
   const turn = lane.turn.value;
   const hasText = Boolean(turn?.record.text);
+  const hasAnswer = hasText || Boolean(turn?.record.tools.length);
   const isFirst = series.lanes.value[0] === lane;
   const take = async () => {
     setSaid((await copy(turn?.record.text ?? "")) ? "Copied" : "No access to the clipboard");
@@ -110,10 +112,10 @@ function LaneMenu({ lane, letter, onValues }) {
   const items = [
     isRunning
       ? { label: "Stop", act: () => lane.stop() }
-      : { label: turn ? "Run again" : "Run this lane", about: problem, act: () => runOne(lane), isDisabled: !series.prompt.value.trim() || problem !== "" },
+      : { label: turn ? "Run again" : "Run this lane", about: problem, act: () => runOne(lane), isDisabled: !series.hasPrompt.value || problem !== "" },
     { label: "Values…", act: onValues, isDisabled: isRunning },
     { label: "Diff", about: isFirst ? "others against this" : "against A", act: () => (lane.isDiffShown.value = !lane.isDiffShown.value), isChecked: lane.isDiffShown.value, isDisabled: isFirst || !hasText },
-    { label: "Open as chat", act: async () => go("chat", await toChat(series, lane)), isDisabled: !hasText || isRunning },
+    { label: "Open as chat", act: async () => go("chat", await toChat(series, lane)), isDisabled: !hasAnswer || isRunning },
     { label: "Copy the answer", act: take, isDisabled: !hasText },
     { label: "Another like it", act: () => duplicate(lane), isApart: true, isDisabled: series.lanes.value.length >= MAX_LANES },
     { label: "Remove", act: () => removeLane(lane), isBad: true, isDisabled: series.lanes.value.length < 2 },

@@ -72,7 +72,7 @@ export class Marks {
     const [firstTurn, turn] = [first.turn.value, lane.turn.value];
     if (!firstTurn || !turn) return;
     const word = firstDifference(one.words, other.words, isWhole(firstTurn), isWhole(turn));
-    const isSame = isWhole(firstTurn) && isWhole(turn) && firstTurn.record.text === turn.record.text && firstTurn.record.reasoning === turn.record.reasoning;
+    const isSame = isWhole(firstTurn) && isWhole(turn) && firstTurn.record.text === turn.record.text && firstTurn.record.reasoning === turn.record.reasoning && callsIn(firstTurn) === callsIn(turn);
     const known = lane.difference.value;
     if (known.word !== word || known.isSame !== isSame) lane.difference.value = { word, isSame };
     if (word === null) return;
@@ -135,6 +135,11 @@ class Words {
 /** @param {import("../state/turn.js").Turn} turn */
 function isWhole(turn) {
   return turn.record.state === "DONE";
+}
+
+/** @param {import("../state/turn.js").Turn} turn */
+function callsIn({ record }) {
+  return JSON.stringify(record.tools.map(({ name, arguments: words }) => [name, words]));
 }
 
 /** The paint of that name; null where the browser has none: then the words below the lane say it alone. @param {string} name */

@@ -32,6 +32,7 @@ export function Prompt({ problem, onRun }) {
   return html`<div class="shared-prompt">
     ${numBefore > 0 && html`<p class="about before">After ${numBefore} earlier ${numBefore === 1 ? "message" : "messages"} of a chat</p>`}
     ${series.after.length > 0 && html`<p class="about before">Followed by what was called, and what came of it</p>`}
+    ${series.pictures.length > 0 && html`<ul class="attached sent before" aria-label="Pictures of the prompt">${series.pictures.map(({ name, url }) => html`<li title=${name}><img src=${url} alt=${name} /></li>`)}</ul>`}
     <label class="reader" for="prompt">Prompt of all lanes</label>
     <textarea id="prompt" ref=${area} rows="1" placeholder="One prompt for all lanes" autocomplete="off" value=${text}
       onInput=${(/** @type {any} */ event) => shelf.type(event.target.value)} onKeyDown=${press}></textarea>

@@ -41,7 +41,7 @@ export function CompareView() {
   useEffect(() => marks.use(lanes), [lanes, diffs, states]);
   const problem = lanes.map((lane) => obstacleTo(valuesOf(series, lane))).find(Boolean) ?? "";
   const run = () => {
-    if (series.prompt.value.trim() && !series.isRunning.value && !problem) go("compare", runAll());
+    if (series.hasPrompt.value && !series.isRunning.value && !problem) go("compare", runAll());
   };
   useEffect(() => {
     const escape = (/** @type {KeyboardEvent} */ event) => {

@@ -1,5 +1,6 @@
 // What the lanes of a comparison ask, and in what they differ.
 
+import { contentOf } from "./content.js";
 import { formOf, isForm } from "./held.js";
 import { OFFERED } from "./offered.js";
 
@@ -38,14 +39,16 @@ export function askTheSame(series, one, other) {
 
 /** Whether a lane's answer is to something else than it asks by now. @param {Series} series @param {Lane} lane */
 export function isStale(series, lane) {
-  const request = lane.turn.value?.record.request;
-  return Boolean(request) && !isEqual(sorted(request), sorted(requestFor(series, lane)));
+  const { request, model } = lane.turn.value?.record ?? {};
+  const wanted = requestFor(series, lane);
+  // Who named no model was answered by what served.
+  return Boolean(request) && !isEqual(sorted({ ...(wanted.model && { model }), ...request }), sorted(wanted));
 }
 
-/** @param {Series} series @param {Lane} lane */
+/** @param {Series} series @param {Lane} lane @returns {Record<string, any>} */
 export function requestFor(series, lane) {
   const { system = "", ...values } = valuesOf(series, lane);
-  const messages = [...series.history.value, { role: "user", content: series.prompt.value.trim() }, ...series.after];
+  const messages = [...series.history.value, { role: "user", content: contentOf({ text: series.prompt.value.trim(), attachments: series.pictures }) }, ...series.after];
   if (system.trim()) messages.unshift({ role: "system", content: system });
   // A lane may say that it has none of what others have.
   const fields = Object.entries(values).filter(([name, value]) => !isEmpty(value) && !(name === "tool_choice" && isEmpty(values.tools)));

@@ -113,9 +113,11 @@ export function vary(variants) {
  */
 export async function compareTurns(before, siblings) {
   const at = before.findLastIndex(({ record }) => record.role === "user");
-  const prompt = at < 0 ? "" : saidIn(before[at].record);
+  const { text = "", attachments = [] } = before[at]?.record ?? {};
+  // With the files in it.
+  const prompt = /** @type {string} */ (contentOf({ text, attachments: attachments.filter(({ url }) => !url) }));
   const said = (/** @type {Turn[]} */ turns) => turns.flatMap(({ record }) => messagesOf(record));
-  const about = { prompt, history: said(before.slice(0, Math.max(at, 0))), after: said(before.slice(at + 1)) };
+  const about = { prompt, pictures: attachments.filter(({ url }) => url), history: said(before.slice(0, Math.max(at, 0))), after: said(before.slice(at + 1)) };
   const whole = siblings.filter((turn) => !turn.isRunning).slice(0, MAX_LANES);
   const hasModels = new Set(whole.map(({ record }) => record.model)).size > 1;
   const lanes = whole.map(({ record }) => {
@@ -134,12 +136,6 @@ export async function compareTurns(before, siblings) {
 
 // --- Internal
 
-/** With the files in it; a lane's prompt is text, and has no pictures. @param {import("../store/turns.js").TurnRecord} record */
-function saidIn(record) {
-  const content = contentOf(record);
-  return typeof content === "string" ? content : record.text;
-}
-
 function blank() {
   const seed = Math.floor(Math.random() * SEED_RANGE) + 1;
   return Series.fresh("compare", { values: { seed, max_completion_tokens: FIRST_CAP } }, [Lane.fresh({}), Lane.fresh({ seed: seed + 1 })]);
@@ -147,8 +143,8 @@ function blank() {
 
 /** The same lanes without their answers. @param {Series} series */
 function again(series) {
-  const { history, after, values } = series;
-  const about = { prompt: series.prompt.value, history: history.value, after, values: values.value };
+  const { pictures, history, after, values } = series;
+  const about = { prompt: series.prompt.value, pictures, history: history.value, after, values: values.value };
   series.prompt.value = series.asked;
   return Series.fresh("compare", about, series.lanes.value.map((lane) => Lane.fresh(lane.values.value)));
 }

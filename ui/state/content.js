@@ -34,7 +34,7 @@ export function flawIn({ name, arguments: words }) {
   }
 }
 
-/** @param {TurnRecord} record @returns {string | object[]} */
+/** @param {Pick<TurnRecord, "text" | "attachments">} record @returns {string | object[]} */
 export function contentOf({ text, attachments = [] }) {
   const files = attachments.flatMap(({ name, text: inside }) => (inside === undefined ? [] : [`${name}:\n${fenced(inside)}`]));
   const words = [text, ...files].filter(Boolean).join("\n\n");

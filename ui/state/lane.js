@@ -9,7 +9,7 @@ import { newId } from "./ids.js";
 import { Replay } from "./replay.js";
 import { noteAnswer } from "./server.js";
 import { keeping } from "./session.js";
-import { clock, lengthsOf, newsOf, recordOf, timesFromNow, Turn } from "./turn.js";
+import { addCall, clock, lengthsOf, newsOf, recordOf, timesFromNow, Turn } from "./turn.js";
 
 /** @typedef {import("../store/runs.js").LaneRecord} LaneRecord */
 
@@ -123,7 +123,7 @@ export class Lane {
     this.#kept = lengthsOf(turn);
     this.#numKept = 1;
     this.numPieces = 0;
-    Object.assign(record, { failure: null, finish: null, usage: null, timings: null });
+    Object.assign(record, { failure: null, finish: null, usage: null, timings: null, tools: [] });
     record.times = timesFromNow();
     turn.advance("resume");
     this.isInLine.value = false;
@@ -171,6 +171,7 @@ export class Lane {
     else if (event.kind === "done") record.finish = event.reason;
     else {
       if (event.kind === "started") noteAnswer((record.model = event.model));
+      else if (event.kind === "tool") addCall(record, event, now);
       else if (event.kind === "text" || event.kind === "reasoning") {
         if (!event.text) return;
         const news = replay.take(event.kind, event.text);

@@ -9,7 +9,7 @@ import { enter, leave } from "./running.js";
 import { noteAnswer } from "./server.js";
 import { announce, isConnected } from "./session.js";
 import { Spreading } from "./spreading.js";
-import { clock, timesFromNow } from "./turn.js";
+import { addCall, clock, timesFromNow } from "./turn.js";
 import { OLD_MS } from "./waiting.js";
 
 /** @typedef {import("./turn.js").Turn} Turn */
@@ -169,11 +169,7 @@ export class Run {
     } else if (event.kind === "text") {
       times.text ??= now;
       record.text += event.text;
-    } else {
-      const call = (record.tools[event.index] ??= { name: "", arguments: "" });
-      call.name ||= event.name ?? "";
-      call.arguments += event.arguments ?? "";
-    }
+    } else addCall(record, event, now);
   }
 
   /** @param {unknown} error */

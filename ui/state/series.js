@@ -31,6 +31,8 @@ export class Series {
   prompt;
   /** The prompt of the answers; "" before there are any. */
   asked;
+  /** What is beside the prompt, of a chat. */
+  pictures;
   /** What was said before the prompt. */
   history;
   /** What was called for the prompt's sake, and what came of it. */
@@ -40,6 +42,8 @@ export class Series {
   lanes;
   isRunning = computed(() => this.lanes.value.some((lane) => lane.isRunning));
   hasAnswers = computed(() => this.lanes.value.some((lane) => lane.turn.value !== null));
+  /** Whether there is something to ask. */
+  hasPrompt = computed(() => Boolean(this.prompt.value.trim() || this.pictures.length));
   updated;
   /** Whether another tab runs it. */
   isElsewhere = signal(false);
@@ -61,6 +65,7 @@ export class Series {
     this.title = signal(record.title);
     this.prompt = signal(record.prompt);
     this.asked = lanes.some((lane) => lane.turn.value) ? record.prompt : "";
+    this.pictures = record.pictures ?? [];
     this.history = signal(record.history);
     this.after = record.after ?? [];
     this.values = signal(record.values);
@@ -88,7 +93,7 @@ export class Series {
   toRecord() {
     const { id, kind, created, updated } = this;
     const lanes = this.lanes.value.map((lane) => lane.toRecord());
-    return { id, kind, title: this.title.value, prompt: this.asked || this.prompt.value, history: this.history.value, after: this.after, values: this.values.value, lanes, created, updated, v: 1 };
+    return { id, kind, title: this.title.value, prompt: this.asked || this.prompt.value, pictures: this.pictures, history: this.history.value, after: this.after, values: this.values.value, lanes, created, updated, v: 1 };
   }
 
   // --- Actions

@@ -21,7 +21,7 @@ export async function toChat(series, lane) {
   const records = [];
   const prompt = series.asked || series.prompt.value;
   const calls = new Map();
-  for (const message of [...series.history.value, { role: "user", content: prompt }, ...series.after]) {
+  for (const message of [...series.history.value, { role: "user", content: prompt, attachments: series.pictures }, ...series.after]) {
     if (message.role === "tool") calls.get(message.tool_call_id).result = message.content;
     else {
       const record = { ...recordOf(message.role, id, records.at(-1)?.id ?? null, "", "DONE"), ...turnOf(message), times: NO_TIMES, created: now + records.length };
@@ -44,9 +44,9 @@ export async function toChat(series, lane) {
 // --- Internal
 
 /** What a turn has of a message: content.js undone. @param {any} message @returns {Pick<import("../store/turns.js").TurnRecord, "text" | "reasoning" | "tools" | "attachments">} */
-function turnOf({ content, reasoning_content: reasoning = "", tool_calls: calls = [] }) {
+function turnOf({ content, attachments: own = [], reasoning_content: reasoning = "", tool_calls: calls = [] }) {
   const tools = calls.map((/** @type {any} */ call) => ({ name: call.function.name, arguments: call.function.arguments }));
-  if (!Array.isArray(content)) return { text: content ?? "", reasoning, tools };
+  if (!Array.isArray(content)) return { text: content ?? "", reasoning, tools, ...(own.length && { attachments: own }) };
   const attachments = content.flatMap(({ image_url: picture }) => (picture ? [{ name: "Picture", type: picture.url.slice(5).split(";")[0], size: picture.url.length, url: picture.url }] : []));
   return { text: content.find(({ type }) => type === "text")?.text ?? "", reasoning, tools, attachments };
 }

@@ -100,6 +100,15 @@ export function recordOf(role, conversation, parent, text, state) {
   };
 }
 
+/** A piece of a call comes. @param {TurnRecord} record @param {{index: number, name?: string, arguments?: string}} piece @param {number} now */
+export function addCall({ tools, times }, { index, name = "", arguments: words = "" }, now) {
+  times.first ??= now;
+  times.last = now;
+  const call = (tools[index] ??= { name: "", arguments: "" });
+  call.name ||= name;
+  call.arguments += words;
+}
+
 /** In ms since 1970, by a clock that nobody sets meanwhile. */
 export function clock() {
   return performance.timeOrigin + performance.now();

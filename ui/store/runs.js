@@ -6,7 +6,7 @@ import { piecesOf } from "./turns.js";
 /**
  * What was said in a chat before the prompt and after it is as requests have it. A lane has the values in which it departs from those of its run, by the names of the request's fields (and "system").
  * @typedef {{id: string, prompt: string, values: Record<string, any>, turn: import("./turns.js").TurnRecord | null}} LaneRecord
- * @typedef {{id: string, kind: "compare" | "agents", title: string, prompt: string, history: any[], after?: any[],
+ * @typedef {{id: string, kind: "compare" | "agents", title: string, prompt: string, pictures?: import("./turns.js").Attachment[], history: any[], after?: any[],
  *   values: Record<string, any>, lanes: LaneRecord[], created: number, updated: number, v: 1}} RunRecord
  */
 
