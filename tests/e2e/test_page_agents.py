@@ -126,7 +126,7 @@ def test_more_tasks_than_eight_wait_in_line_and_each_can_be_stopped(paced_page: 
 def test_a_task_that_is_refused_says_by_which_code_and_the_others_go_on(paced_page: Page) -> None:
     page = paced_page
     run(page, ["harbour " * 9000, "Say exactly: two"])
-    expect(row(page, 1).locator(".tag.bad")).to_have_text("context_length_exceeded")
+    expect(row(page, 1).locator(".tag.bad")).to_have_text("failed (context_length_exceeded)")
     expect(row(page, 2)).to_contain_text("done")
     assert ended(page) == ["", "two"]
     row(page, 1).locator("button.name").click()

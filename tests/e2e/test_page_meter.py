@@ -185,3 +185,15 @@ def test_the_context_that_is_looked_at_is_counted_as_the_next_request_has_it(
     # What nobody looks at is added up.
     page.click("#tab-raw")
     comes_to(lambda: (count.text_content() or "").startswith("≈ 94"), True)
+
+
+def test_the_count_stands_at_the_button(page: Page) -> None:
+    ask(page, "Say exactly: One.")
+    answered(page)
+    expect(page.locator(".meter .count")).to_have_text(re.compile(r"^\d+ of 8,192$"))
+    gap = """() => {
+      const words = document.createRange();
+      words.selectNodeContents(document.querySelector(".meter .count"));
+      return document.querySelector("#send, #stop").getBoundingClientRect().left - words.getBoundingClientRect().right;
+    }"""
+    comes_to(lambda: 0 <= page.evaluate(gap) < 20, True)

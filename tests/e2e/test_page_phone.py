@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.axe import findings
 from tests.e2e.playground import CHROMIUM, answered, ask, open_page
 from tests.e2e.server import Server
+from tests.e2e.test_page_turns import KEEP
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 
@@ -77,6 +78,20 @@ def test_a_finger_meets_what_looks_small(page: Page) -> None:
     x, middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     for y in (middle - 20, middle + 20):
         assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).className", [x, y]) == "readout"
+
+
+def test_what_a_stopped_answer_took_and_what_to_do_with_it_is_one_line(page: Page) -> None:
+    long = {"usage": {"prompt_tokens": 99, "completion_tokens": 1315, "isCounted": 1}, "state": "STOPPED"}
+    page.evaluate(KEEP, {**long, "text": "Rain.", "request": {"messages": [], "seed": 1}})
+    figures, buttons = page.locator(".turn.answer .readout"), page.locator(".turn.answer .turn-actions")
+    expect(figures).to_contain_text("≈ 1,315")
+    box, beside = figures.bounding_box(), buttons.bounding_box()
+    assert box is not None and beside is not None
+    assert beside["y"] < box["y"] + box["height"] and box["x"] + box["width"] <= beside["x"]
+    # The way on is in a line of its own, and begins where the words above it do.
+    way, words = page.locator(".ending .resume").bounding_box(), page.locator(".ending").bounding_box()
+    assert way is not None and words is not None
+    assert way["y"] > words["y"] + 10 and abs(way["x"] - words["x"]) < 1
 
 
 def test_the_model_in_the_bar_is_as_high_as_a_finger_in_each_view(page: Page) -> None:

@@ -197,6 +197,16 @@ def test_what_went_wrong_leaves_the_first_model_in_sight(page: Page) -> None:
     assert row_box["y"] + row_box["height"] <= table_box["y"] + table_box["height"]
 
 
+def test_on_a_phone_what_went_wrong_is_seen_whole(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    words = "There is not enough memory: weights 4.7 GB, KV pages 1.1 GB, workspace 0.4 GB; 3.9 GB are free. " * 3
+    page.evaluate("(words) => import('/ui/state/server.js').then(({ failure }) => { failure.value = words; })", words)
+    note = page.locator(".models > .note")
+    note.get_by_text("Why", exact=True).click()
+    expect(note).to_contain_text("workspace 0.4 GB")
+    comes_to(lambda: note.evaluate("(place) => place.scrollHeight <= place.clientHeight"), True)
+
+
 def test_a_change_is_applied_and_kept_in_the_file(page: Page, rig: Rig) -> None:
     wanted = field_row(page, "model.idle_unload")
     expect(wanted.locator(".tag.info")).to_have_text("file")

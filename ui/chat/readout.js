@@ -22,7 +22,8 @@ export function Readout({ turn }) {
   if (timings?.queued_ms >= 50) parts.push(`waited ${duration(timings.queued_ms)}`);
   if (times.first !== null) parts.push(html`${duration(times.first - times.sent)}<span class="wide"> to first token</span>`);
   if (rate) parts.push(`${rate.toFixed(rate < 10 ? 1 : 0)} tok/s`);
-  if (usage) parts.push(`${usage.isCounted ? "≈ " : ""}${usage.completion_tokens.toLocaleString("en")} ${usage.completion_tokens === 1 ? "token" : "tokens"}`);
+  const unit = usage?.completion_tokens === 1 ? " token" : " tokens";
+  if (usage) parts.push(html`${usage.isCounted ? "≈ " : ""}${usage.completion_tokens.toLocaleString("en")}<span class=${usage.isCounted ? "wide" : ""}>${unit}</span>`);
   if (finish && finish !== "stop") rest.push(finish.replaceAll("_", " "));
   if (cached) rest.push(`${cached} % cached`);
   if (seed !== null) rest.push(`seed ${seed}`);

@@ -34,7 +34,7 @@ export function stateOf(lane) {
     case "CUT":
       return ["warn", "cut off"];
     case "FAILED":
-      return ["bad", turn.record.finish ?? "failed"];
+      return ["bad", turn.record.finish ? `failed (${turn.record.finish})` : "failed"];
     default:
       return turn.record.finish === "length" ? ["warn", "at limit"] : ["good", "done"];
   }
