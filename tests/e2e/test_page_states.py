@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
 from tests.e2e.playground import (
@@ -337,3 +337,21 @@ def test_a_part_that_throws_says_so_and_the_rest_lives(context: BrowserContext, 
     expect(page.locator(".failed-part button").first).to_have_text(re.compile("Copied|No access"))
     page.click(".failed-part button >> text=Reload it")
     assert answered(page) == ["One."]
+
+
+def test_what_was_asked_by_a_page_that_is_closed_is_told_to_no_other_test(
+    browser: Browser, story_server: Server
+) -> None:
+    """Of these tests themselves: what they change of an answer takes a moment, in which a page may go."""
+    context = browser.new_context()
+    context.add_init_script(NO_SOCKET)
+    page = open_page(context, story_server.port)
+    page.route("**/v1/chat/completions", changed(lambda _body: None))
+    with held(story_server):
+        with page.expect_request("**/v1/chat/completions"):
+            ask(page, "A story")
+        # That it was asked is told while the page is.
+        page.evaluate("1")
+        context.close()
+    with browser.new_context() as other:
+        open_page(other, story_server.port)
