@@ -515,13 +515,46 @@ def test_what_is_written_wrong_in_a_lane_is_kept_said_and_not_sent(page: Page) -
     expect(page.locator(".shared-prompt .problem")).to_contain_text("The tools are no list")
     choose(page, "B", "Values…")
     page.select_option("#value-tools", "none")
+    page.click("dialog .further summary")
+    page.fill("#value-logit_bias", '{"7": 1, "8"')
+    page.press("#value-logit_bias", "Tab")
+    expect(page.locator("#value-logit_bias-problem")).to_contain_text("no JSON")
+    done(page)
+    expect(page.locator(".shared-prompt .problem")).to_contain_text("Logit bias: The list is no JSON")
+    expect(page.locator("#run-all")).to_be_disabled()
+    choose(page, "B", "Values…")
+    expect(page.locator("#value-logit_bias")).to_have_value('{"7": 1, "8"')
+    page.fill("#value-logit_bias", '{"7": 1}')
+    page.get_by_role("button", name="Logit bias: as all").click()
+    expect(page.locator("#value-logit_bias")).to_have_value("")
     done(page)
     expect(page.locator("#run-all")).to_be_enabled()
+
+
+def test_a_list_of_tools_that_has_none_is_not_sent(page: Page) -> None:
+    bodies = listened(page)
+    cap(page, 4)
+    page.click("#values")
+    page.select_option("#value-tools", "list")
+    page.fill("#value-functions", " [] ")
+    expect(page.locator("#value-functions")).to_have_value(" [] ")
+    done(page)
+    run(page, "Say hello")
+    expect(page.locator(".lane[data-state=DONE]")).to_have_count(2)
+    asked = [body for body in bodies if "seed" in body]
+    assert asked and not any("tools" in body for body in asked)
 
 
 def test_what_an_answer_stops_at_is_varied(page: Page) -> None:
     bodies = listened(page)
     vary_field(page, "stop")
+    # An end of line says nothing, and a blank is one of what it stops at.
+    page.fill("#vary-text-0", "END")
+    page.fill("#vary-text-1", "\nEND\n\n")
+    expect(page.locator("#vary-says")).to_have_text("Write texts that differ")
+    page.fill("#vary-text-1", " END")
+    expect(page.locator("#vary-make")).to_be_enabled()
+    page.fill("#vary-text-0", "")
     page.fill("#vary-text-1", "END\n###\n")
     expect(page.locator("#vary-says")).to_have_text("nothing; END, ###.")
     page.click("#vary-make")

@@ -156,6 +156,10 @@ def test_the_seldom_fields_are_sent_where_they_are_set(page: Page) -> None:
     unanswered(page)
     page.click("#further summary")
     page.fill("#set-stop", "END\nSTOP")
+    # What cannot be read is not sent, and nothing in its place.
+    page.fill("#set-logit_bias", '{"42": -1, "7"')
+    ask(page, "Say exactly: None.")
+    expect(page.locator(".ending.bad")).to_contain_text("Logit bias: The list is no JSON")
     page.fill("#set-logit_bias", '{"42": -1.5}')
     page.select_option("#set-class", label="Agent")
     expect(page.locator("#further summary")).to_contain_text("3 set")

@@ -31,14 +31,15 @@ const LISTS = {
 /** Where it begins: at what lane A asks. @param {string} name @param {Values} values @returns {Written} */
 export function beginningOf(name, values) {
   const value = values[name];
-  const list = value === undefined ? "" : name === "tools" ? writtenTools(value) : JSON.stringify(value);
+  const list = value === undefined ? "" : name === "tools" ? writtenTools(value) : typeof value === "string" ? value : JSON.stringify(value);
   return { texts: [name === "stop" ? (value ?? []).join("\n") : String(value ?? ""), ""], formats: ["text", "json"], drafts: {}, list };
 }
 
 /** Why no lanes can be made of it; "" where they can. @param {string} name @param {Written} written */
-export function writtenProblem(name, { texts, formats, drafts, list }) {
+export function writtenProblem(name, written) {
+  const { formats, drafts, list } = written;
   const kind = kindOf(name);
-  if (kind === "texts") return new Set(texts.map((text) => text.trim())).size < 2 ? "Write texts that differ" : "";
+  if (kind === "texts") return new Set(writtenVariants(name, written).map((variant) => JSON.stringify(variant))).size < 2 ? "Write texts that differ" : "";
   if (kind === "list") return problem(() => LISTS[name].read(list)) || (Object.keys(LISTS[name].read(list) ?? {}).length ? "" : "Write what one of them has");
   return formats.length ? formats.map((format) => problemOf(format, drafts[format] ?? "")).find(Boolean) ?? "" : "Choose at least one";
 }

@@ -48,7 +48,8 @@ export function Functions({ values, none, onSet }) {
   };
   const take = (/** @type {string} */ written) => {
     setTyped(written);
-    onSet("tools", problemOf("tools", written) || !toolsOf(written).length ? written : toolsOf(written));
+    const tools = problemOf("tools", written) ? written : toolsOf(written);
+    onSet("tools", tools.length ? tools : "");
   };
   /** @type {[string, string][]} */
   const options = [["none", "None"], ["list", "A list"]];

@@ -1,7 +1,7 @@
 // Fields of a request that are seldom set.
 
 import { useState } from "../vendor/hooks.js";
-import { biasOf, problem } from "../state/held.js";
+import { biasOf, draftOfBias, problem } from "../state/held.js";
 import { FURTHER } from "../state/offered.js";
 import { fields } from "../state/server.js";
 import { CodeField } from "./code-field.js";
@@ -53,13 +53,15 @@ export function Lines({ id, value, before, onSet }) {
   return html`<textarea class="field code" id=${id} rows="2" spellcheck="false" placeholder=${placeholder} value=${typed ?? value?.join("\n") ?? ""} onInput=${take} onBlur=${() => setTyped(null)}></textarea>`;
 }
 
-/** @param {{id: string, value: Record<string, number> | undefined, onSet: (bias: Record<string, number> | undefined) => void}} properties */
+/** @param {{id: string, value: Record<string, number> | string | undefined, onSet: (bias: Record<string, number> | string | undefined) => void}} properties */
 function Bias({ id, value, onSet }) {
   const [typed, setTyped] = useState(/** @type {string | null} */ (null));
-  const text = typed ?? (value ? JSON.stringify(value) : "");
+  // It stays as it was typed for as long as that is what is set: the set one may be taken back.
+  const isSame = typed !== null && JSON.stringify(draftOfBias(typed)) === JSON.stringify(value);
+  const text = isSame ? typed : typeof value === "object" ? JSON.stringify(value) : (value ?? "");
   const take = (/** @type {string} */ written) => {
     setTyped(written);
-    if (!problem(() => biasOf(written))) onSet(biasOf(written));
+    onSet(draftOfBias(written));
   };
   return html`<${CodeField} id=${id} label="Added to logits, by token id" rows=${2} placeholder='{"42": -1.5}' value=${text} isOptional=${true} problemOf=${(/** @type {string} */ written) => problem(() => biasOf(written))} onInput=${take} />`;
 }

@@ -87,6 +87,11 @@ export function biasOf(text) {
   return bias;
 }
 
+/** The same while it is written: text that cannot be read yet stands where they would, and is never sent. @param {string} text */
+export function draftOfBias(text) {
+  return problem(() => biasOf(text)) ? text : biasOf(text);
+}
+
 /** What a request says to hold its answer to that form. Raises SyntaxError. @param {string} format @param {string} text @returns {Record<string, any>} */
 export function fieldsOf(format, text) {
   if (format === "json") return { response_format: { type: "json_object" } };

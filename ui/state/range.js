@@ -1,5 +1,6 @@
 // Which numbers the fields of a request take, and what is said of one that they do not.
 
+import { biasOf, problem } from "./held.js";
 import { BUDGET, OFFERED } from "./offered.js";
 import { fields } from "./server.js";
 
@@ -23,11 +24,12 @@ export function rangeWords({ minimum, above, maximum }) {
   return low ? `${low} or more` : high ? `${high} or less` : "";
 }
 
-/** What is wrong with the first of a request's numbers that is wrong; "" for none. @param {Record<string, any>} values */
+/** What is wrong with the first of a request's numbers that is wrong, or with what is added to its logits; "" for none. @param {Record<string, any>} values */
 export function problemIn(values) {
   for (const { name, label } of [...OFFERED, BUDGET]) {
-    const problem = rangeProblem(values[name], fields.value.get(name));
-    if (problem) return `${label}: ${problem}`;
+    const words = rangeProblem(values[name], fields.value.get(name));
+    if (words) return `${label}: ${words}`;
   }
-  return "";
+  const { logit_bias: bias } = values;
+  return typeof bias === "string" ? `Logit bias: ${problem(() => biasOf(bias))}` : "";
 }
