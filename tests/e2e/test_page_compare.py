@@ -966,6 +966,17 @@ def test_another_tab_follows_a_comparison_and_stops_it(paced_page: Page) -> None
     records = """import("/ui/state/compare.js")
       .then(({ open }) => open.value.lanes.value.map((lane) => lane.turn.value.record))"""
     assert other.evaluate(records) == paced_page.evaluate(records)
+    # What is asked anew there is asked otherwise here too.
+    choose(paced_page, "B", "Values…")
+    paced_page.fill("#value-system", "Be brief")
+    done(paced_page)
+    choose(paced_page, "B", "Run again")
+    expect(lane(other, "B").locator(".tags")).to_contain_text("system Be brief")
+    expect(other.locator("#stop-all")).to_be_visible()
+    expect(lane(other, "B").locator("footer")).not_to_contain_text("changed since")
+    other.click("#stop-all")
+    for tab in (paced_page, other):
+        expect(tab.locator("#run-all")).to_be_visible()
 
 
 def test_a_prompt_typed_over_answers_is_kept_and_they_are_marked_as_older(paced_page: Page) -> None:

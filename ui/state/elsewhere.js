@@ -29,21 +29,23 @@ export class Elsewhere {
   // --- Actions
 
   /** @param {Told} told */
-  take({ title, lanes, isRunning }) {
+  take({ title, values, lanes, isRunning }) {
     const series = this.#series;
     const known = new Map(series.lanes.value.map((lane) => [lane.id, lane]));
     clearTimeout(this.#silence);
     if (isRunning) this.#silence = setTimeout(() => this.#ask(), SILENCE_MS);
     series.isElsewhere.value = isRunning;
     series.title.value = title;
+    series.values.value = values;
     series.lanes.value = lanes.map((each) => this.#taken(known.get(each.id) ?? new Lane(each), each, isRunning));
   }
 
   // --- Internal
 
   /** @param {Lane} lane @param {ToldLane} told @param {boolean} isRunning */
-  #taken(lane, { id, turn: record, isInLine, numPieces }, isRunning) {
+  #taken(lane, { id, values, turn: record, isInLine, numPieces }, isRunning) {
     lane.stop = isRunning ? () => tell({ kind: "stop", turn: this.#series.id, lane: id }) : Lane.prototype.stop;
+    lane.values.value = values;
     lane.isInLine.value = isInLine;
     lane.numPieces = numPieces;
     const turn = lane.turn.value;
