@@ -267,3 +267,31 @@ def test_the_same_again_goes_to_the_model_that_answered(context: BrowserContext,
     page.click(".turn.answer .same")
     expect(page.locator(".composer .ending")).to_contain_text("gamma, which gave this answer, is not here any more")
     expect(page.locator(".branches")).to_contain_text("2 / 2")
+
+
+ANSWERED_BY = """(model) => import("/ui/state/compare.js").then(({ open }) => {
+  open.value.lanes.value[0].turn.value.record.model = model; })"""
+
+
+def test_the_rest_of_a_cut_lane_is_asked_of_the_model_that_answered(context: BrowserContext, pair: Server) -> None:
+    context.add_init_script(NO_SOCKET)
+    page = open_page(context, pair.port, "#/compare")
+    page.fill("#prompt", "A story")
+    page.click("#run-all")
+    first = page.locator("#lane-A")
+    expect(first.locator(".prose")).to_have_text(re.compile(r".{40}", re.DOTALL))
+    page.click("#stop-all")
+    expect(first).to_have_attribute("data-state", "STOPPED")
+    pair.client.chat(model="beta", messages=[{"role": "user", "content": "Say exactly: Here."}])
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator("#model-name")).to_have_text("beta")
+    expect(page.locator("#model")).to_have_attribute("data-state", "serving")
+    # Of one that is not here any more nothing is asked, and that is said.
+    page.evaluate(ANSWERED_BY, "gamma")
+    first.locator(".resume").click()
+    expect(first.locator(".ending")).to_contain_text("gamma, which gave this answer, is not here any more")
+    page.evaluate(ANSWERED_BY, "alpha")
+    with page.expect_request("**/v1/chat/completions") as waiting:
+        first.locator(".resume").click()
+    assert waiting.value.post_data_json["model"] == "alpha"
+    expect(first).to_have_attribute("data-state", "DONE", timeout=60_000)

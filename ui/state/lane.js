@@ -7,6 +7,7 @@ import { signal } from "../vendor/signals-core.js";
 import { contact } from "./contact.js";
 import { newId } from "./ids.js";
 import { Replay } from "./replay.js";
+import { requestOfSame } from "./respondent.js";
 import { noteAnswer } from "./server.js";
 import { keeping } from "./session.js";
 import { addCall, clock, lengthsOf, newsOf, recordOf, timesFromNow, Turn } from "./turn.js";
@@ -145,7 +146,7 @@ export class Lane {
   /** @param {Turn} turn @param {Replay} replay */
   async #read(turn, replay) {
     try {
-      for await (const event of generateBeside(turn.record.request, this.#abort.signal)) {
+      for await (const event of generateBeside(requestOfSame(turn.record), this.#abort.signal)) {
         this.#take(turn, event, replay);
         if (replay.hasDiffered) break;
       }
@@ -163,8 +164,7 @@ export class Lane {
 
   /** @param {Turn} turn @param {import("../api/generate.js").GenerationEvent} event @param {Replay} replay */
   #take(turn, event, replay) {
-    const { record } = turn;
-    const { times } = record;
+    const { record, record: { times } } = turn;
     const now = clock();
     turn.queue.value = event.kind === "queued" ? event : null;
     if (event.kind === "usage") Object.assign(record, { usage: event.usage, timings: event.timings });
@@ -194,7 +194,7 @@ export class Lane {
 function fail(turn, error) {
   if (isAbort(error)) return turn.advance("stop");
   const isKnown = error instanceof ApiError;
-  turn.record.failure = error instanceof Error ? `${isKnown ? "" : "This page failed: "}${error.message}` : String(error);
+  turn.record.failure = error instanceof Error ? `${isKnown || error instanceof SyntaxError ? "" : "This page failed: "}${error.message}` : String(error);
   turn.record.finish = isKnown ? error.code : null;
   turn.advance(isKnown && error.isLost ? "lost" : "failed");
 }
