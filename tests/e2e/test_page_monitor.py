@@ -77,6 +77,27 @@ def test_the_figures_say_what_the_server_does(page: Page, story: Server) -> None
     assert story.metric("ignis_requests_completed_total") == 3
 
 
+def test_what_is_said_under_a_figure_takes_one_line_however_wide_its_letters_are(page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 800})
+    expect(page.locator(".figure-card .quiet")).to_have_count(5)
+    height = """(text) => {
+      const copies = [...document.querySelectorAll(".figure-card .quiet")].map((place) => {
+        const copy = place.cloneNode();
+        copy.textContent = text;
+        place.style.display = "none";
+        place.after(copy);
+        return [place, copy];
+      });
+      const { offsetHeight } = document.querySelector(".figures");
+      for (const [place, copy] of copies) {
+        copy.remove();
+        place.style.display = "";
+      }
+      return offsetHeight;
+    }"""
+    assert page.evaluate(height, "no request in the last minute " * 3) == page.evaluate(height, NONE)
+
+
 def test_memory_is_drawn_as_the_plan_has_it(page: Page, story: Server) -> None:
     names = re.findall(r'line="(\w+)"', story.client.request("GET", "/ui/metrics")[2].decode())
     sizes = {name: story.metric("ignis_vram_reserved_bytes", line=name) for name in names}

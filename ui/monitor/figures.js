@@ -70,7 +70,7 @@ function Decode({ at, last }) {
 /** @param {{title: string, half: number, most: number, none: string}} properties */
 function Times({ title, half, most, none }) {
   const [value, unit] = durationParts(half);
-  return html`<${Figure} title=${title} value=${value} unit=${unit} isRough><p class="quiet">${Number.isFinite(most) ? `p95 ≈ ${duration(most)}` : html`${none}<span class="wide"> in the last minute</span>`}</p><//>`;
+  return html`<${Figure} title=${title} value=${value} unit=${unit} isRough><p class="quiet">${Number.isFinite(most) ? `p95 ≈ ${duration(most)}` : html`${none}<span class="wide"> for a minute</span>`}</p><//>`;
 }
 
 /** @param {{start: number, last: number}} properties */
