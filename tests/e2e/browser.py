@@ -32,6 +32,12 @@ SHIFTS = """() => {
       if (!isExplained(entry)) window.shifts.push({ value: entry.value, nodes: entry.sources.map(({ node }) => node) });
   }).observe({ type: "layout-shift", buffered: true });
 }"""
+# Nothing else runs on the page until that is answered.
+BUSY = """() => void setTimeout(() => {
+  const request = new XMLHttpRequest();
+  request.open("GET", "/busy", false);
+  request.send();
+})"""
 # Of each shift, how much it was and what has moved.
 SHIFTED = "window.shifts.map(({ value, nodes }) => [value, nodes.map((node) => node?.outerHTML ?? node?.data ?? null)])"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.browser import CHROMIUM, SHIFTS, comes_to, opened_page, origin, wait_until
+from tests.e2e.browser import BUSY, CHROMIUM, SHIFTS, comes_to, opened_page, origin, wait_until
 from tests.e2e.playground import changed, held
 from tests.e2e.server import Server
 
@@ -999,3 +999,35 @@ def test_a_prompt_typed_over_answers_is_kept_and_they_are_marked_as_older(paced_
     page.go_back()
     expect(page.locator("#prompt")).to_have_value("Say exactly: one")
     found_again(page, ["one"] * 2)
+
+
+ELSEWHERE = 'import("/ui/state/compare.js").then(({ open }) => open.value.isElsewhere.value)'
+
+
+def test_of_two_tabs_that_have_one_comparison_one_gives_it_up_and_nothing_is_lost(paced_page: Page) -> None:
+    first = paced_page
+    run(first, "A story")
+    expect(lane(first, "B").locator(".prose")).to_have_text(re.compile(r".{40}", re.DOTALL))
+    expect(first).to_have_url(re.compile("#/compare/."))
+    second = first.context.new_page()
+    second.goto(first.url)
+    expect(second.locator("#stop-all")).to_be_visible()
+    # Its main thread is busy for so long that the other tab takes the lanes for cut, and asks for one anew.
+    busy: list[Route] = []
+    first.route("**/busy", lambda route: busy.append(route))
+    first.evaluate(BUSY)
+    lane(second, "A").locator(".resume").click()
+    expect(second.locator("#stop-all")).to_be_visible()
+    busy[0].fulfill(body="")
+    lengths = """import("/ui/state/compare.js").then(({ open }) =>
+      open.value.lanes.value.map((lane) => lane.turn.value.record.text.length))"""
+    comes_to(lambda: [first.evaluate(ELSEWHERE), second.evaluate(ELSEWHERE)], [False, True])
+    came = first.evaluate(lengths)
+    second.click("#stop-all")
+    for tab in (first, second):
+        expect(lane(tab, "B").locator(".ending")).to_contain_text("Stopped by you")
+    comes_to(lambda: texts_of(second), texts_of(first))
+    assert all(after >= before for after, before in zip(first.evaluate(lengths), came, strict=True))
+    kept = texts_of(first)
+    second.reload()
+    comes_to(lambda: texts_of(second), kept)

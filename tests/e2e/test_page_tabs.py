@@ -6,18 +6,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.e2e.browser import comes_to
+from tests.e2e.browser import BUSY, comes_to
 from tests.e2e.playground import CHROMIUM, LIMIT_MS, answered, ask, grown, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 
-# Nothing else runs on the page until that is answered.
-BUSY = """() => void setTimeout(() => {
-  const request = new XMLHttpRequest();
-  request.open("GET", "/busy", false);
-  request.send();
-})"""
 SAID = "async () => (await import('/ui/state/tree.js')).path.value.at(-1).record.text"
 # How many requests of its own the page has under way.
 WRITERS = """async () => {

@@ -2,6 +2,7 @@
 
 import { newSeed } from "./ids.js";
 import { Lane } from "./lane.js";
+import { titleOf } from "./place.js";
 import { FIRST_CAP, Series } from "./series.js";
 import { offerUndo } from "./session.js";
 import { Shelf } from "./shelf.js";
@@ -16,7 +17,7 @@ export function run() {
   const series = open.value;
   const added = tasksIn(series.prompt.value).map((text) => Lane.fresh({ seed: newSeed() }, text));
   series.lanes.value = [...series.lanes.value, ...added];
-  if (!series.title.value && series.lanes.value.length) series.nameAfter(series.lanes.value[0].prompt.value);
+  if (!series.title.value && series.lanes.value.length) series.title.value = titleOf(series.lanes.value[0].prompt.value);
   shelf.type("");
   return runRest(series);
 }
@@ -31,7 +32,7 @@ export function runRest(series) {
 /** Those tasks as a list of their own. @param {string[]} tasks */
 export function listOf(tasks) {
   const series = Series.fresh("agents", { values: { max_completion_tokens: FIRST_CAP } }, tasks.map((task) => Lane.fresh({ seed: newSeed() }, task)));
-  series.nameAfter(tasks[0]);
+  series.title.value = titleOf(tasks[0]);
   return series;
 }
 

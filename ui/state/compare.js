@@ -5,6 +5,7 @@ import { contentOf, messagesOf } from "./content.js";
 import { isForm } from "./held.js";
 import { newId } from "./ids.js";
 import { Lane } from "./lane.js";
+import { titleOf } from "./place.js";
 import { FIRST_CAP, MAX_LANES, Series } from "./series.js";
 import { offerUndo } from "./session.js";
 import { Shelf } from "./shelf.js";
@@ -29,7 +30,7 @@ export function runAll() {
   shelf.type("");
   prompt.value = open.value.asked;
   series.prompt.value = text;
-  series.nameAfter(text);
+  series.title.value = titleOf(text);
   shelf.take(series);
   // A model at a time, so that each is loaded once.
   const lanes = series.lanes.value;
@@ -42,7 +43,7 @@ export function runAll() {
 /** Asks one lane alone. @param {Lane} lane */
 export function runOne(lane) {
   const series = open.value;
-  if (!series.title.value) series.nameAfter(series.prompt.value);
+  if (!series.title.value) series.title.value = titleOf(series.prompt.value);
   return ask(series, [[lane]]);
 }
 
@@ -128,7 +129,7 @@ export async function compareTurns(before, siblings) {
   });
   const series = Series.fresh("compare", about, lanes);
   series.asked = prompt;
-  series.nameAfter(prompt);
+  series.title.value = titleOf(prompt);
   shelf.take(series);
   await keep(series);
   return series.id;

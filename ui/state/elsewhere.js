@@ -9,7 +9,7 @@ import { Turn } from "./turn.js";
 
 /**
  * @typedef {import("../store/runs.js").LaneRecord & {isInLine: boolean, numPieces: number}} ToldLane
- * @typedef {Omit<import("../store/runs.js").RunRecord, "lanes"> & {lanes: ToldLane[], isRunning: boolean}} Told
+ * @typedef {Omit<import("../store/runs.js").RunRecord, "lanes"> & {lanes: ToldLane[], isRunning: boolean, since: number}} Told
  */
 
 const SILENCE_MS = 2000;

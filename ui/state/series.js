@@ -3,12 +3,13 @@
 import * as stored from "../store/runs.js";
 import { hear, tell } from "../store/tabs.js";
 import { savePiece } from "../store/turns.js";
-import { computed, signal } from "../vendor/signals-core.js";
+import { batch, computed, signal } from "../vendor/signals-core.js";
 import { Elsewhere } from "./elsewhere.js";
 import { newId } from "./ids.js";
 import { Lane } from "./lane.js";
 import { claimed } from "./mirror.js";
-import { announce, keeping } from "./session.js";
+import { announceEnd } from "./outcome.js";
+import { keeping } from "./session.js";
 import { Slots } from "./slots.js";
 import { isRunningState } from "./turn.js";
 
@@ -16,7 +17,6 @@ import { isRunningState } from "./turn.js";
 
 const PIECE_MS = 100;
 const TELL_MS = 500;
-const TITLE_LENGTH = 60;
 /** So many lanes the server has for one person at the most, and so many ask at once. */
 export const MAX_LANES = 8;
 /** Where a run begins: without a cap each lane is given room for a whole context, and few of eight run at once. */
@@ -50,6 +50,8 @@ export class Series {
   #elsewhere = new Elsewhere(this);
   #isGone = false;
   #keptTurns = "";
+  #since = 0; // when it began to run here
+  #timesGiven = 0; // to another tab
   #slots = new Slots(MAX_LANES);
   /** What ends the keeping and the telling; null while it does not run here. @type {(() => void) | null} */
   #rest = null;
@@ -106,19 +108,24 @@ export class Series {
 
   /** What another tab says that runs it. @param {import("./elsewhere.js").Told} told */
   follow(told) {
-    if (!this.#rest) this.#elsewhere.take(told);
+    if (this.#rest && !(told.isRunning && told.since < this.#since)) return;
+    batch(() => {
+      // By a tab that was only busy and has all of it, what was asked for anew here is given up.
+      if (this.#rest) {
+        this.#timesGiven += 1;
+        this.stop();
+        this.#rest();
+        this.#rest = null;
+        this.lanes.value = [];
+      }
+      this.#elsewhere.take(told);
+    });
   }
 
   /** Stops all, and keeps nothing of it from now on. */
   leave() {
     this.#isGone = true;
     this.stop();
-  }
-
-  /** @param {string} text */
-  nameAfter(text) {
-    const line = text.trim().split("\n", 1)[0];
-    this.title.value = line.length <= TITLE_LENGTH ? line : `${line.slice(0, TITLE_LENGTH).replace(/\s+\S*$/, "")}…`;
   }
 
   /**
@@ -146,20 +153,21 @@ export class Series {
   async #go(groups, work) {
     if (this.isElsewhere.value) return;
     for (const lane of groups.flat()) lane.lineUp();
-    this.#rest ??= this.#spread();
+    if (!this.#rest) [this.#since, this.#rest] = [Date.now(), this.#spread()];
+    const times = this.#timesGiven;
     this.#tell();
     await this.keep();
     const one = async (/** @type {Lane} */ lane) => {
       await work(lane);
       const turn = lane.turn.value;
-      if (turn && !this.#isGone) await keeping(() => stored.finish(this.toRecord(), turn.id));
+      if (turn && !this.#isGone && times === this.#timesGiven) await keeping(() => stored.finish(this.toRecord(), turn.id));
     };
     for (const group of groups) await Promise.all(group.map((lane) => this.#slots.use(() => one(lane))));
-    if (this.isRunning.value) return;
+    if (this.isRunning.value || times !== this.#timesGiven) return;
     this.#rest?.();
     this.#rest = null;
     this.#tell();
-    this.#announceEnd();
+    announceEnd(this.lanes.value);
   }
 
   /** Into the store, and to the other tabs. Returns what ends it. */
@@ -175,7 +183,7 @@ export class Series {
 
   #tell() {
     const lanes = this.lanes.value.map((lane) => ({ ...lane.toRecord(), turn: lane.turn.value?.record ?? null, isInLine: lane.isInLine.value, numPieces: lane.numPieces }));
-    tell({ kind: "mine", turn: this.id, record: { ...this.toRecord(), lanes, isRunning: this.isRunning.value } });
+    tell({ kind: "mine", turn: this.id, record: { ...this.toRecord(), lanes, isRunning: this.isRunning.value, since: this.#since } });
   }
 
   #keepPieces() {
@@ -188,12 +196,5 @@ export class Series {
       const piece = lane.newPiece();
       if (piece) keeping(() => savePiece(piece));
     }
-  }
-
-  #announceEnd() {
-    const states = this.lanes.value.map((lane) => lane.turn.value?.record.state);
-    const numFailed = states.filter((state) => state === "FAILED" || state === "CUT").length;
-    const numDone = states.filter((state) => state === "DONE").length;
-    announce(`${numDone} of ${states.length} done${numFailed ? `, ${numFailed} failed` : ""}`, numFailed > 0);
   }
 }
