@@ -4,6 +4,7 @@ import concurrent.futures
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ MORE = """async (more) => { const { ring } = await import('/ui/state/samples.js'
     while (ring.count < first + more) await new Promise((again) => setTimeout(again, 50)); }"""
 KNOWN = """async (key) => { const { ring } = await import('/ui/state/samples.js');
     return Number.isNaN(ring.at(key, ring.last)) ? null : ring.at(key, ring.last); }"""
+HEIGHTS = "(axes) => axes.map((axis) => axis.clientHeight)"
 NONE = "\N{EN DASH}"
 Start = Callable[..., Server]
 
@@ -305,6 +307,21 @@ def test_on_a_phone_units_stand_at_their_numbers_and_figures_in_rows(browser: Br
     # No line at the left of the first.
     assert page.locator(".spans label").first.evaluate("(label) => getComputedStyle(label).borderLeftWidth") == "0px"
     page.context.close()
+
+
+def test_a_chart_that_comes_into_view_has_its_axes_at_once(browser: Browser, story: Server) -> None:
+    with opened_page(
+        browser, f"http://127.0.0.1:{story.port}", MONITOR, viewport={"width": 360, "height": 740}
+    ) as page:
+        expect(page.locator(".uplot").first).to_be_visible()
+        wait_samples(page)
+        # No sample that comes draws them anew.
+        page.get_by_role("button", name="Pause").click()
+        for title in ("Requests", "Between tokens"):
+            card = page.get_by_role("region", name=title, exact=True)
+            card.scroll_into_view_if_needed()
+            expect(card.locator(".u-axis")).to_have_count(2)
+            comes_to(partial(card.locator(".u-axis").evaluate_all, HEIGHTS), [26, 130])
 
 
 def test_on_a_phone_held_sideways_each_chart_has_the_whole_width(page: Page) -> None:

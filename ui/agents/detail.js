@@ -32,7 +32,7 @@ export function Detail({ lane, number, onClose }) {
         ${turn && html`<${Thoughts} turn=${turn} />`}
         <div key=${turn?.id ?? ""} ref=${place} class=${turn?.isRunning ? "running" : ""}></div>
         ${!record?.text && !record?.failure && html`<p class="about">${lane.isRunning ? "Nothing yet." : turn ? "No text came." : "Not run yet."}</p>`}
-        <${LaneEnding} lane=${lane} onResume=${() => resume([lane])} />
+        <${LaneEnding} lane=${lane} isElsewhere=${open.value.isElsewhere.value} onResume=${() => resume([lane])} />
       </section>
       ${record && !lane.isRunning && html`<section><h3>Figures</h3><dl>${factsOf(lane, record).map(({ name, value }) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></section>
         <section><details><summary>Raw</summary>

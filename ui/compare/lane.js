@@ -77,7 +77,7 @@ function Body({ lane, letter, marks }) {
     ${isEmpty && html`<${Waiting} lane=${lane} />`}
     <div key=${turn?.id ?? ""} ref=${place} class=${turn?.isRunning && state === "WRITING" ? "running" : ""}></div>
     ${!turn?.isRunning && turn?.record.tools.map(({ name, arguments: words }) => html`<p class="about call"><code>${name} ${words}</code></p>`)}
-    <${LaneEnding} lane=${lane} onResume=${() => resume([lane])} />
+    <${LaneEnding} lane=${lane} isElsewhere=${open.value.isElsewhere.value} onResume=${() => resume([lane])} />
   </div>`;
 }
 

@@ -73,7 +73,13 @@ function Plot({ chart, values }) {
     plot.current?.setData(dataOf(chart, start, stop), false);
     plot.current?.setScale("x", { min: from, max: to });
   });
-  useEffect(() => plot.current?.redraw(), [look.value.theme]);
+  const { theme } = look.value;
+  const drawnIn = useRef(theme);
+  useEffect(() => {
+    // One that was just made finds the room of its axes yet.
+    if (drawnIn.current !== theme) plot.current?.redraw();
+    drawnIn.current = theme;
+  }, [theme]);
   const keys = useMemo(() => (/** @type {KeyboardEvent} */ event) => press(event, plot.current, chart), [chart]);
   const now = stop > start ? chart.lines.map((line) => `${line.label} ${chart.words(line.read(stop - 1))}`).join(", ") : "no sample yet";
   return html`<div class="plot" ref=${root} role="img" tabindex="0" aria-label=${`${chart.title}. Now: ${now}`} aria-describedby="chart-keys" onKeyDown=${keys}></div>`;

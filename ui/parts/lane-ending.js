@@ -4,15 +4,15 @@ import { lengthOf } from "./format.js";
 import { html } from "./html.js";
 import { obstacleTo } from "../state/obstacle.js";
 
-/** @param {{lane: import("../state/lane.js").Lane, onResume: () => void}} properties */
-export function LaneEnding({ lane, onResume }) {
+/** @param {{lane: import("../state/lane.js").Lane, isElsewhere: boolean, onResume: () => void}} properties isElsewhere: another tab runs lanes beside it */
+export function LaneEnding({ lane, isElsewhere, onResume }) {
   const turn = lane.turn.value;
   if (!turn) return null;
   const { failure } = turn.record;
   const state = turn.state.value;
   if (turn.isCatchingUp.value) return html`<p class="ending catching" role="status">Catching up</p>`;
   if (lane.isRunning) return null;
-  const obstacle = obstacleTo(turn.record.request ?? {});
+  const obstacle = obstacleTo(turn.record.request ?? {}) || (isElsewhere ? "Another tab is at it: once it is done" : "");
   const goes = lane.canResume && html`<button type="button" class="link resume" disabled=${obstacle !== ""} title=${obstacle} onClick=${onResume}>Resume exactly</button>`;
   const count = lengthOf(turn.record);
   if (state === "FAILED") return html`<p class="ending bad" role="alert">${failure} ${goes}</p>`;

@@ -15,8 +15,7 @@ import { isRunningState } from "./turn.js";
 
 /** @typedef {import("../store/runs.js").RunRecord} RunRecord */
 
-const PIECE_MS = 100;
-const TELL_MS = 500;
+const [PIECE_MS, TELL_MS] = [100, 500];
 /** So many lanes the server has for one person at the most, and so many ask at once. */
 export const MAX_LANES = 8;
 /** Where a run begins: without a cap each lane is given room for a whole context, and few of eight run at once. */
@@ -104,6 +103,7 @@ export class Series {
     if (this.#isGone || this.isElsewhere.value) return;
     this.updated = Date.now();
     await keeping(() => stored.save(this.toRecord()));
+    if (!this.#rest) this.#tell();
   }
 
   /** What another tab says that runs it. @param {import("./elsewhere.js").Told} told */
