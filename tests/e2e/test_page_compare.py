@@ -262,6 +262,28 @@ def test_what_came_before_the_page_died_is_kept_and_the_rest_comes_again(
     comes_to(lambda: "".join(text.inner_text().split()).startswith(kept), True)
 
 
+def test_a_page_that_dies_twice_keeps_what_came_and_has_nothing_of_it_twice(paced_page: Page) -> None:
+    page, first = paced_page, lane(paced_page, "A")
+    said = """import("/ui/state/compare.js").then(({ open }) => open.value.lanes.value[0].turn.value.record.text)"""
+    run(page, "A story")
+    expect(page).to_have_url(re.compile("#/compare/."))
+    kept = ""
+    # Less comes before it dies again, so that there are fewer pieces of it.
+    for num_new in (600, 80):
+        expect(first).to_have_attribute("data-state", "WRITING")
+        wait_until(page, f"async () => (await {said}).length > {len(kept) + num_new}")
+        page.reload()
+        expect(first).to_have_attribute("data-state", "CUT")
+        before, kept = kept, page.evaluate(said)
+        assert kept.startswith(before)
+        assert len(kept) > len(before) + 20
+        first.locator(".resume").click()
+    expect(first).to_have_attribute("data-state", "WRITING")
+    wait_until(page, f"async () => (await {said}).length > {len(kept) + 100}")
+    assert page.evaluate(said).startswith(kept)
+    page.click("#stop-all")
+
+
 def test_a_comparison_is_kept_and_the_next_run_is_another_one(page: Page) -> None:
     cap(page, 6)
     run(page, "Say hello")
@@ -978,6 +1000,12 @@ def test_another_tab_follows_a_comparison_and_stops_it(paced_page: Page) -> None
     held_up = lane(other, "A").locator(".resume")
     expect(held_up).to_be_disabled()
     expect(held_up).to_have_attribute("title", re.compile("Another tab is at it"))
+    other.click("#lane-menu-A")
+    menu = other.locator("#lane-menu-A-menu")
+    for name in ("Run again", "Values…", "Another like it", "Remove"):
+        expect(menu.get_by_role("menuitem", name=name)).to_be_disabled()
+    other.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
     other.click("#stop-all")
     for tab in (paced_page, other):
         expect(tab.locator("#run-all")).to_be_visible()

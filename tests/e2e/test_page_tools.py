@@ -306,6 +306,25 @@ def test_tasks_of_a_call_stop_as_an_answer_does(page: Page, how: str) -> None:
     assert len(asked) == 1
 
 
+def test_a_call_whose_tasks_another_tab_has_tells_no_half_answers(page: Page) -> None:
+    asked = agents_called(page, ["One", "Two"], "It is so.")
+    # That tab was busy, and began them earlier.
+    page.evaluate(
+        """async () => {
+        const { running } = await import('/ui/state/running.js');
+        const { series } = [...running.value.values()].find(({ series }) => series);
+        const turnOf = ({ turn }) => ({ ...structuredClone(turn.value.record), state: "WRITING", text: "Half" });
+        const told = (lane) => ({ ...lane.toRecord(), turn: turnOf(lane), isInLine: false, numPieces: 1 });
+        const lanes = series.lanes.value.map(told);
+        series.follow({ ...series.toRecord(), lanes, isRunning: true, since: 1 });
+        }"""
+    )
+    page.wait_for_function("() => stopped.length === 2")
+    expect(page.locator("#stop")).to_have_count(0)
+    expect(page.locator(".tool-card .tag")).not_to_have_text("answered")
+    assert len(asked) == 1
+
+
 def test_a_task_that_was_removed_is_told_as_removed(page: Page) -> None:
     asked = agents_called(page, ["One", "Two", "Three"], "It is so.")
     # What opens the list and what stops it are words of one line.

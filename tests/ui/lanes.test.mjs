@@ -52,6 +52,21 @@ test("to have none of what others have is a value too, and is not sent", () => {
   assert.deepEqual(varied(series({}, { tools: [], stop: [], system: "Be brief" })), []);
 });
 
+test("what is whole here is not taken back by a tab that has less, and what has more than that tab is not given up", async () => {
+  const turn = (state, text) => ({ id: "t", conversation: "", parent: null, role: "assistant", text, reasoning: "", tools: [], state, request: { messages: [] }, model: "m", seed: 7, finish: null, failure: null, usage: null, timings: null, times: { sent: 1, first: 1, text: 1, last: 2 }, created: 1, v: 1 });
+  const record = (state, text) => ({ id: "s", kind: "compare", title: "", prompt: "p", history: [], values: {}, lanes: [{ id: "a", prompt: "", values: {}, turn: turn(state, text) }], created: 1, updated: 1, v: 1 });
+  const told = (state, text, isRunning) => ({ ...record(state, text), isRunning, since: 1, lanes: [{ id: "a", prompt: "", values: {}, turn: turn(state, text), isInLine: false, numPieces: 1 }] });
+  const open = await Series.revive(record("DONE", "all of it"));
+  const has = () => [open.lanes.value[0].turn.value.record.state, open.lanes.value[0].turn.value.record.text];
+  for (const isRunning of [true, false]) {
+    open.follow(told(isRunning ? "WRITING" : "CUT", "all", isRunning));
+    assert.deepEqual(has(), ["DONE", "all of it"]);
+  }
+  assert.equal(open.isElsewhere.value, false);
+  open.follow(told("DONE", "all of it", false));
+  assert.deepEqual(has(), ["DONE", "all of it"]);
+});
+
 test("tasks are lines, or paragraphs where a line is empty", () => {
   assert.deepEqual(tasksIn("one\n two \n"), ["one", "two"]);
   assert.deepEqual(tasksIn("one\nmore of it\n\ntwo"), ["one\nmore of it", "two"]);

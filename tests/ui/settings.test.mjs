@@ -18,7 +18,9 @@ const CASES = [
   [{ system: "Be brief", reasoning_effort: "low", logprobs: true, top_logprobs: 5 }, { system: "Be brief", effort: "low", logprobs: true }],
   [{ tools: [{ type: "function", function: tool }], tool_choice: "required" }, { tools: JSON.stringify([tool], null, 2), toolChoice: "required" }],
   // What a lane says where it has none of what others have.
-  [{ response_format: { type: "text" }, tools: [], tool_choice: "required", stop: [] }, {}],
+  [{ response_format: { type: "text" }, tools: [], tool_choice: "required", stop: [], logit_bias: {} }, {}],
+  // What is so without a word has none.
+  [{ tools: [{ type: "function", function: tool }], tool_choice: "auto" }, { tools: JSON.stringify([tool], null, 2) }],
   [{ model: "m", messages: [] }, { model: "m" }],
 ];
 

@@ -98,10 +98,11 @@ test("a setting that is one of a few words is none but these", () => {
   const cases = {
     effort: ["none minimal low medium high xhigh max", "high ", "High", ""],
     format: ["json schema regex grammar choice", "weird", "text"],
-    toolChoice: ["required none", "weather", "auto", {}],
+    toolChoice: ["required none auto", "weather", {}],
   };
   for (const [name, [known, ...unknown]] of Object.entries(cases)) {
-    for (const word of known.split(" ")) assert.equal(read(withSetting(name, word)).conversations[0].settings[name], word);
+    // auto is what it is without a word.
+    for (const word of known.split(" ")) assert.equal(read(withSetting(name, word)).conversations[0].settings[name], word === "auto" ? undefined : word);
     for (const word of [...unknown, "a".repeat(200_000)]) {
       const words = `conversations[0].settings.${name} should be ${known.split(" ").join(" or ")}, and is ${JSON.stringify(word).slice(0, 40)}.`;
       assert.throws(() => read(withSetting(name, word)), (error) => error instanceof Refused && error.message === words);
@@ -113,6 +114,11 @@ test("where tools are off, nothing of them is set", () => {
   const settingsOf = (settings) => read(file({ conversations: [chat({ settings })] })).conversations[0].settings;
   assert.deepEqual(settingsOf({ ownTools: true, toolChoice: "required" }), {});
   assert.deepEqual(settingsOf({ tools: "", ownTools: true }), { tools: "", ownTools: true });
+});
+
+test("one text to stop at is a list of one", () => {
+  const stopsOf = (stop) => readFile(file({ conversations: [chat({ settings: { sampling: { stop } } })] }), new Set(["stop"])).conversations[0].settings.sampling.stop;
+  assert.deepEqual([stopsOf("END"), stopsOf(["a", "b"])], [["END"], ["a", "b"]]);
 });
 
 test("fields that the page does not know stay outside", () => {

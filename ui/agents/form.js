@@ -30,7 +30,8 @@ export function Form() {
   const numWaiting = series.lanes.value.filter((lane) => !lane.isRunning && lane.turn.value?.state.value !== "DONE").length;
   const numToRun = typed.length + numWaiting;
   const thinks = answering.value?.capabilities?.thinking;
-  const problem = obstacleTo(values) || (series.isElsewhere.value ? "Another tab runs this list" : "");
+  const isElsewhere = series.isElsewhere.value;
+  const problem = obstacleTo(values) || (isElsewhere ? "Another tab runs this list" : "");
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     if (numToRun && !problem) run();
@@ -43,16 +44,16 @@ export function Form() {
     <${NoModel} />
     <div class="shared">
       <label class="title" for="task-system">System prompt of all tasks <${Count} text=${values.system ?? ""} /></label>
-      <textarea class="field" id="task-system" rows="3" placeholder="None: the model’s own. What all tasks share is read once." value=${values.system ?? ""}
+      <textarea class="field" id="task-system" rows="3" placeholder="None: the model’s own. What all tasks share is read once." value=${values.system ?? ""} disabled=${isElsewhere}
         onInput=${(/** @type {any} */ event) => set("system", event.target.value || undefined)}></textarea>
     </div>
     <div class="box">
       <label class="reader" for="prompt">Tasks, one a line</label>
       <textarea id="prompt" rows="3" placeholder="One task a line. With an empty line between them, a task may have several." value=${text} onInput=${(/** @type {any} */ event) => shelf.type(event.target.value)}></textarea>
       <div class="under">
-        <${Limit} name="max_completion_tokens" label="Max tokens" value=${values.max_completion_tokens} />
-        <${Limit} name="temperature" label="Temperature" value=${values.temperature} />
-        ${thinks && html`<${Limit} name="thinking_budget" label="Thinking" value=${values.thinking_budget} />`}
+        <${Limit} name="max_completion_tokens" label="Max tokens" value=${values.max_completion_tokens} isDisabled=${isElsewhere} />
+        <${Limit} name="temperature" label="Temperature" value=${values.temperature} isDisabled=${isElsewhere} />
+        ${thinks && html`<${Limit} name="thinking_budget" label="Thinking" value=${values.thinking_budget} isDisabled=${isElsewhere} />`}
         <span class="go"><span class="about at-once">${MAX_LANES} at once at most</span>
           <button type="submit" class="button main" id="run" title=${problem || "Run (Ctrl Enter)"} disabled=${!numToRun || problem !== ""}><${Icon} name="again" />Run${numToRun ? ` ${numToRun}` : ""}</button></span>
       </div>
@@ -61,11 +62,11 @@ export function Form() {
   </form>`;
 }
 
-/** @param {{name: string, label: string, value: number | undefined}} properties */
-function Limit({ name, label, value }) {
+/** @param {{name: string, label: string, value: number | undefined, isDisabled: boolean}} properties */
+function Limit({ name, label, value, isDisabled }) {
   const range = fields.value.get(name);
   return html`<label class="limit" title=${range?.description}>${label}
-    <${NumberBox} id=${`limit-${name}`} value=${value} placeholder=${answering.value?.defaults?.[name] ?? "auto"} range=${range} onSet=${(/** @type {number | undefined} */ number) => set(name, number)} /></label>`;
+    <${NumberBox} id=${`limit-${name}`} value=${value} placeholder=${answering.value?.defaults?.[name] ?? "auto"} range=${range} isDisabled=${isDisabled} onSet=${(/** @type {number | undefined} */ number) => set(name, number)} /></label>`;
 }
 
 /** How many tokens that text is. @param {{text: string}} properties */

@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { copy } from "../parts/copy.js";
 import { html } from "../parts/html.js";
 import { LaneEnding } from "../parts/lane-ending.js";
+import { ELSEWHERE } from "../parts/lane-words.js";
 import { Menu } from "../parts/menu.js";
 import { useTicks } from "../parts/ticks.js";
 import { go } from "../router.js";
@@ -108,17 +109,18 @@ function LaneMenu({ lane, letter, onValues }) {
     setTimeout(() => setSaid(""), 1500);
   };
   const isRunning = lane.isRunning;
-  const problem = obstacleTo(valuesOf(series, lane));
+  const isElsewhere = series.isElsewhere.value;
+  const problem = obstacleTo(valuesOf(series, lane)) || (isElsewhere ? ELSEWHERE : "");
   const items = [
     isRunning
       ? { label: "Stop", act: () => lane.stop() }
       : { label: turn ? "Run again" : "Run this lane", about: problem, act: () => runOne(lane), isDisabled: !series.hasPrompt.value || problem !== "" },
-    { label: "Values…", act: onValues, isDisabled: isRunning },
+    { label: "Values…", act: onValues, isDisabled: isRunning || isElsewhere },
     { label: "Diff", about: isFirst ? "others against this" : "against A", act: () => (lane.isDiffShown.value = !lane.isDiffShown.value), isChecked: lane.isDiffShown.value, isDisabled: isFirst || !hasText },
     { label: "Open as chat", act: async () => go("chat", await toChat(series, lane)), isDisabled: !hasAnswer || isRunning },
     { label: "Copy the answer", act: take, isDisabled: !hasText },
-    { label: "Another like it", act: () => duplicate(lane), isApart: true, isDisabled: series.lanes.value.length >= MAX_LANES },
-    { label: "Remove", act: () => removeLane(lane), isBad: true, isDisabled: series.lanes.value.length < 2 },
+    { label: "Another like it", act: () => duplicate(lane), isApart: true, isDisabled: isElsewhere || series.lanes.value.length >= MAX_LANES },
+    { label: "Remove", act: () => removeLane(lane), isBad: true, isDisabled: isElsewhere || series.lanes.value.length < 2 },
   ];
   return html`<span class="said-copied" role="status">${said}</span>
     <${Menu} id=${`lane-menu-${letter}`} label=${`Lane ${letter}: more`} face=${html`<${Icon} name="more" />`} items=${items} />`;

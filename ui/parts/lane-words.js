@@ -2,6 +2,9 @@
 
 import { clock, hasStalled, rateOf } from "../state/turn.js";
 
+/** Why a lane cannot be asked, changed or removed while another tab runs lanes beside it. */
+export const ELSEWHERE = "Another tab is at it: once it is done";
+
 /** @param {number} ms */
 export function seconds(ms) {
   return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;

@@ -9,9 +9,9 @@ const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /**
  * @param {{id: string, value: any, placeholder: string | number, onSet: (value: any) => void,
- *   range: import("../state/range.js").Range | undefined}} properties value: undefined while none is set, a text where what was typed is no number
+ *   range: import("../state/range.js").Range | undefined, isDisabled?: boolean}} properties value: undefined while none is set, a text where what was typed is no number
  */
-export function NumberBox({ id, value, placeholder, range, onSet }) {
+export function NumberBox({ id, value, placeholder, range, isDisabled = false, onSet }) {
   // Drawn again for another reason, the box would else lose what is half typed.
   const [typed, setTyped] = useState(/** @type {string | null} */ (null));
   const said = typed === null ? rangeProblem(value, range) : "";
@@ -21,7 +21,7 @@ export function NumberBox({ id, value, placeholder, range, onSet }) {
   };
   // The keys that a phone has for decimals have no minus.
   return html`<input id=${id} class=${`field number ${value === undefined ? "unset" : ""}`} inputmode=${(range?.minimum ?? 0) < 0 ? "text" : "decimal"} autocomplete="off" min=${range?.minimum ?? range?.above} max=${range?.maximum}
-      placeholder=${placeholder} value=${typed ?? value ?? ""} aria-invalid=${said ? "true" : undefined} aria-describedby=${said ? `${id}-problem` : undefined}
+      placeholder=${placeholder} value=${typed ?? value ?? ""} disabled=${isDisabled} aria-invalid=${said ? "true" : undefined} aria-describedby=${said ? `${id}-problem` : undefined}
       onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} onChange=${take} onBlur=${() => setTyped(null)} />
     ${said && html`<span class="problem" id=${`${id}-problem`} role="alert">${said}</span>`}`;
 }

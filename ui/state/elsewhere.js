@@ -38,6 +38,17 @@ export class Elsewhere {
     series.title.value = title;
     series.values.value = values;
     series.lanes.value = lanes.map((each) => this.#taken(known.get(each.id) ?? new Lane(each), each, isRunning));
+    // That of which it had less is kept, and told, as it is here.
+    if (!isRunning && lanes.some((each) => hasEndedHere(known.get(each.id), each))) series.keep();
+  }
+
+  /** Whether it has all that there is here. @param {Told} told */
+  isCoveredBy({ lanes }) {
+    const told = new Map(lanes.map(({ id, turn }) => [id, turn]));
+    return this.#series.lanes.value.every(({ id, turn: { value: turn } }) => {
+      const other = told.get(id);
+      return !turn || (other?.id === turn.id && other.text.startsWith(turn.record.text) && other.reasoning.startsWith(turn.record.reasoning));
+    });
   }
 
   // --- Internal
@@ -49,6 +60,7 @@ export class Elsewhere {
     lane.isInLine.value = isInLine;
     lane.numPieces = numPieces;
     const turn = lane.turn.value;
+    if (hasEndedHere(lane, { turn: record })) return lane;
     if (!record || turn?.id !== record.id) lane.turn.value = record && new Turn(record);
     else {
       const hadEnded = !turn.isRunning;
@@ -69,4 +81,10 @@ export class Elsewhere {
     series.lanes.value = await Promise.all(lanes.map((lane) => Lane.revive(lane)));
     series.isElsewhere.value = false;
   }
+}
+
+/** Whether an answer is whole here that is none there: its tab was busy while another one asked for the rest. @param {Lane | undefined} lane @param {Pick<ToldLane, "turn">} told */
+function hasEndedHere(lane, { turn: told }) {
+  const turn = lane?.turn.value;
+  return turn?.record.state === "DONE" && turn.id === told?.id && told.state !== "DONE";
 }

@@ -2,7 +2,7 @@
 
 import { ApiError, isAbort } from "../api/errors.js";
 import { generateBeside } from "../api/beside.js";
-import { readPieces, savePiece } from "../store/turns.js";
+import { gather, readPieces } from "../store/turns.js";
 import { signal } from "../vendor/signals-core.js";
 import { contact } from "./contact.js";
 import { newId } from "./ids.js";
@@ -120,7 +120,7 @@ export class Lane {
     if (!this.isInLine.value || !turn) return;
     const { record } = turn;
     // What there is must be in a piece before the turn runs: of one that runs, the text is nowhere else.
-    await keeping(() => savePiece({ turn: turn.id, n: 0, text: record.text, reasoning: record.reasoning }));
+    await keeping(() => gather(turn.id, record.text, record.reasoning));
     this.#kept = lengthsOf(turn);
     this.#numKept = 1;
     this.numPieces = 0;

@@ -53,7 +53,8 @@ export async function doCall(turn, index, begun) {
     begun?.();
     runRest(series);
     const result = await answersOf(series, wanted);
-    if (isStopped || result === null) return false;
+    // What another tab runs by now goes on from there.
+    if (isStopped || result === null || series.isElsewhere.value) return false;
     // Still running until the model goes on: what waits comes after that.
     await give(result);
     return true;

@@ -108,7 +108,7 @@ export class Series {
 
   /** What another tab says that runs it. @param {import("./elsewhere.js").Told} told */
   follow(told) {
-    if (this.#rest && !(told.isRunning && told.since < this.#since)) return;
+    if (this.#rest && !(told.isRunning && told.since < this.#since && this.#elsewhere.isCoveredBy(told))) return;
     batch(() => {
       // By a tab that was only busy and has all of it, what was asked for anew here is given up.
       if (this.#rest) {
@@ -188,8 +188,8 @@ export class Series {
 
   #keepPieces() {
     if (this.#isGone) return;
-    // Pieces are found again by the turns that the run names.
-    const turns = this.lanes.value.map((lane) => lane.turn.value?.id).join();
+    // Pieces are found again by the turns that the run names as under way.
+    const turns = this.lanes.value.map(({ turn: { value: turn } }) => `${turn?.id} ${turn?.isRunning}`).join();
     if (turns !== this.#keptTurns) this.keep();
     this.#keptTurns = turns;
     for (const lane of this.lanes.value) {

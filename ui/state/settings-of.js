@@ -8,8 +8,9 @@ import { formOf, isForm, writtenTools } from "./held.js";
 export function settingsOf({ messages: _, model, top_logprobs: _count, ...values }) {
   const { system, reasoning_effort: effort, logprobs, tools, tool_choice: toolChoice, ...more } = values;
   const { format, text } = formOf(values);
-  // A lane may say that there is nothing to stop at, where others have something.
-  const sampling = Object.fromEntries(Object.entries(more).filter(([name, value]) => !isForm(name) && !(name === "stop" && !value?.length)));
+  // A lane may say that there is none of what others have.
+  const isNone = (/** @type {string} */ name, /** @type {any} */ value) => (name === "stop" && !value?.length) || (name === "logit_bias" && !Object.keys(value ?? {}).length);
+  const sampling = Object.fromEntries(Object.entries(more).filter(([name, value]) => !isForm(name) && !isNone(name, value)));
   return {
     sampling,
     ...(format !== "text" && { format }),
@@ -18,6 +19,6 @@ export function settingsOf({ messages: _, model, top_logprobs: _count, ...values
     ...(system && { system }),
     ...(effort && { effort }),
     ...(logprobs && { logprobs }),
-    ...(tools?.length && { tools: writtenTools(tools), ...(toolChoice && { toolChoice }) }),
+    ...(tools?.length && { tools: writtenTools(tools), ...(toolChoice && toolChoice !== "auto" && { toolChoice }) }),
   };
 }

@@ -27,7 +27,7 @@ const ROLES = new Set(["user", "assistant"]);
 const WORDS = [
   ["effort", new Set(["none", "minimal", "low", "medium", "high", "xhigh", "max"])],
   ["format", new Set(["json", "schema", "regex", "grammar", "choice"])],
-  ["toolChoice", new Set(["required", "none"])],
+  ["toolChoice", new Set(["required", "none", "auto"])], // the last, which is what it is without, by a page of before
 ];
 
 /**
@@ -101,8 +101,9 @@ function settingsOf(fields, parameters) {
   for (const name of ["logprobs", "ownTools"]) if (fields.has(name)) settings[name] = fields.flag(name);
   // Where tools are off, nothing of them is set.
   if (settings.tools === undefined) delete settings.ownTools, delete settings.toolChoice;
+  if (settings.toolChoice === "auto") delete settings.toolChoice;
   const sampling = Object.entries(fields.inner("sampling").value).filter(([name, value]) => parameters.has(name) && isValue(value));
-  if (sampling.length) settings.sampling = Object.fromEntries(sampling);
+  if (sampling.length) settings.sampling = Object.fromEntries(sampling.map(([name, value]) => [name, name === "stop" ? [value].flat() : value]));
   return settings;
 }
 

@@ -62,6 +62,14 @@ export function savePiece(piece) {
   return database.put("pieces", piece);
 }
 
+/** What there is of an answer that begins anew: in one piece, and nothing of it in another. @param {string} turn @param {string} text @param {string} reasoning */
+export function gather(turn, text, reasoning) {
+  return database.write(["pieces"], (store) => {
+    store("pieces").delete(piecesOf(turn));
+    store("pieces").put({ turn, n: 0, text, reasoning });
+  });
+}
+
 /**
  * Changes a turn by what is kept of it and of its pieces, which then are gone; nothing else comes between. Returns it. Where the
  * change gives back what it was given, all stays.
