@@ -38,6 +38,7 @@ cdef extern from *:
     typedef __typeof__(ignis_pages_out) *pages_fn;
     typedef __typeof__(ignis_prefill) *prefill_fn;
     typedef __typeof__(ignis_decode_begin) *decode_begin_fn;
+    typedef __typeof__(ignis_decode_ahead) *decode_ahead_fn;
     typedef __typeof__(ignis_decode_end) *decode_end_fn;
     typedef __typeof__(ignis_last_step) *last_step_fn;
     typedef __typeof__(ignis_measure) *measure_fn;
@@ -74,6 +75,7 @@ cdef extern from *:
         char isa[32]
         uint32_t phases_agree
         uint32_t has_own_memory
+        uint32_t gains_ahead
 
     ctypedef struct ignis_file:
         const void *base
@@ -218,6 +220,7 @@ cdef extern from *:
     ctypedef ignis_status (*pages_fn)(ignis_model *, const int32_t *, const int32_t *, uint32_t) noexcept nogil
     ctypedef ignis_status (*prefill_fn)(ignis_model *, const ignis_span *, ignis_draw *) noexcept nogil
     ctypedef ignis_status (*decode_begin_fn)(ignis_model *, const ignis_round *) noexcept nogil
+    ctypedef ignis_status (*decode_ahead_fn)(ignis_model *) noexcept nogil
     ctypedef ignis_status (*decode_end_fn)(ignis_model *, ignis_draw *) noexcept nogil
     ctypedef ignis_status (*last_step_fn)(const ignis_model *, ignis_step_times *) noexcept nogil
     ctypedef ignis_status (*measure_fn)(uint32_t, ignis_ceilings *) noexcept nogil
@@ -1027,12 +1030,16 @@ cdef class Row:
     def __dealloc__(self):
         free(self.c_stop_ids)
 
+    cdef bint c_goes_on(self) noexcept:
+        """Whether one more token is all that follows from the next draw, unless that is a stop token or none."""
+        if not self.c_is_plain or self.num_drawn + 1 >= self.c_most_drawn:
+            return False
+        return (self.filled + 1) % IGNIS_PAGE_TOKENS != 0 and self.tokens.c_count < self.tokens.capacity
+
     cdef bint c_take(self, int32_t token) noexcept:
         """Takes a plain draw; False, and nothing has changed, where more follows from it than one more token."""
         cdef int i
-        if not self.c_is_plain or token < 0 or self.num_drawn + 1 >= self.c_most_drawn:
-            return False
-        if (self.filled + 1) % IGNIS_PAGE_TOKENS == 0 or self.tokens.c_count == self.tokens.capacity:
+        if token < 0 or not self.c_goes_on():
             return False
         for i in range(self.c_num_stop_ids):
             if self.c_stop_ids[i] == token:
@@ -1079,6 +1086,16 @@ def take_draws(tuple rows not None, draws not None):
         if not row.c_take(draw.token):
             others.append(i)
     return others
+
+
+def may_go_on(tuple rows not None):
+    """Whether one more token is all that follows from the next draw of each row, as long as it is no stop token: then the
+    round after it is known before the draw is."""
+    cdef Row row
+    for row in rows:
+        if not row.c_goes_on():
+            return False
+    return True
 
 
 def full_rows(tuple rows not None):
@@ -1291,6 +1308,7 @@ cdef class Leaf:
     cdef pages_fn c_pages_in
     cdef prefill_fn c_prefill
     cdef decode_begin_fn c_decode_begin
+    cdef decode_ahead_fn c_decode_ahead
     cdef decode_end_fn c_decode_end
     cdef last_step_fn c_last_step
     cdef measure_fn c_measure
@@ -1298,6 +1316,7 @@ cdef class Leaf:
     cdef ignis_row c_rows[IGNIS_MAX_LANES]
     cdef ignis_draw c_draws[IGNIS_MAX_LANES]
     cdef LoadParams c_params
+    cdef tuple c_ahead
     cdef readonly str path
 
     def __cinit__(self, str path not None):
@@ -1322,6 +1341,7 @@ cdef class Leaf:
         self.c_pages_in = <pages_fn>self.c_symbol(b"ignis_pages_in")
         self.c_prefill = <prefill_fn>self.c_symbol(b"ignis_prefill")
         self.c_decode_begin = <decode_begin_fn>self.c_symbol(b"ignis_decode_begin")
+        self.c_decode_ahead = <decode_ahead_fn>self.c_symbol(b"ignis_decode_ahead")
         self.c_decode_end = <decode_end_fn>self.c_symbol(b"ignis_decode_end")
         self.c_last_step = <last_step_fn>self.c_symbol(b"ignis_last_step")
         self.c_measure = <measure_fn>self.c_symbol(b"ignis_measure")
@@ -1366,7 +1386,7 @@ cdef class Leaf:
         self.c_checked(c_status)
         return (c_info.name.decode(errors="replace"), c_info.isa.decode(errors="replace"), c_info.num_cores,
                 c_info.memory_bytes, c_info.free_bytes, c_info.context_bytes, c_info.phases_agree == 1,
-                c_info.has_own_memory == 1)
+                c_info.has_own_memory == 1, c_info.gains_ahead == 1)
 
     def plan(self, LoadParams params not None):
         """Returns the bytes of (weights, embedding, mapped files, workspace, sampling, lanes, recorded rounds, one page, all
@@ -1402,6 +1422,7 @@ cdef class Leaf:
         """Frees the model, if there is one."""
         cdef ignis_model *c_model = self.c_model
         self.c_model = NULL
+        self.c_ahead = None
         with nogil:
             self.c_unload(c_model)
         self.c_params = None
@@ -1486,18 +1507,49 @@ cdef class Leaf:
         self.c_checked(c_status)
         return c_draw(&c_drawn) if lane >= 0 else None
 
-    def decode(self, rows, SamplingTable sampling not None, float[:, ::1] logits=None, meanwhile=None):
+    def decode(self, tuple rows not None, SamplingTable sampling not None, float[:, ::1] logits=None, meanwhile=None,
+               bint goes_on=False):
         """Runs one round of 1 to MAX_LANES rows and returns their draws in order.
 
         logits: float32 [len(rows), vocab_size], written where given.
         meanwhile: is called once the round is queued, before it is waited for; it calls nothing of this leaf.
+        goes_on: the same rows, each one position on, are the next round, and the device may begin it at once. The next
+            call is `decode` with this very tuple, whatever came of the rows; may_go_on says whether a tuple may.
         """
-        cdef ignis_round c_round
-        cdef ignis_status c_status
-        cdef Row row
+        cdef ignis_status c_status, c_ahead_status = IGNIS_OK
         cdef int i
         cdef int c_num_rows = len(rows)
         self.c_ensure_loaded()
+        if self.c_ahead is None:
+            self.c_begin(rows, sampling, logits)
+        elif self.c_ahead is not rows or logits is not None:
+            raise ValueError("another round is under way")
+        # The rows are kept: what was begun reads their page tables, whatever the caller does with them.
+        self.c_ahead = None
+        if goes_on:
+            c_ahead_status = self.c_decode_ahead(self.c_model)
+            if c_ahead_status == IGNIS_OK:
+                self.c_ahead = rows
+        ahead_error = None if c_ahead_status == IGNIS_OK else self.c_last_error().decode(errors="replace")
+        try:
+            if meanwhile is not None:
+                meanwhile()
+        finally:
+            with nogil:
+                c_status = self.c_decode_end(self.c_model, self.c_draws)
+            if c_status != IGNIS_OK:
+                self.c_ahead = None
+        self.c_checked(c_status)
+        if ahead_error is not None:
+            raise LeafError(c_ahead_status, ahead_error)
+        return [c_draw(&self.c_draws[i]) for i in range(c_num_rows)]
+
+    cdef int c_begin(self, tuple rows, SamplingTable sampling, float[:, ::1] logits) except -1:
+        """Queues a round."""
+        cdef ignis_round c_round
+        cdef Row row
+        cdef int i
+        cdef int c_num_rows = len(rows)
         if not 1 <= c_num_rows <= IGNIS_MAX_LANES:
             raise ValueError(f"{c_num_rows} rows")
         for i in range(c_num_rows):
@@ -1521,14 +1573,7 @@ cdef class Leaf:
             c_round.logits = &logits[0, 0]
         # Queueing takes microseconds: giving the GIL away for it would cost more.
         self.c_checked(self.c_decode_begin(self.c_model, &c_round))
-        try:
-            if meanwhile is not None:
-                meanwhile()
-        finally:
-            with nogil:
-                c_status = self.c_decode_end(self.c_model, self.c_draws)
-        self.c_checked(c_status)
-        return [c_draw(&self.c_draws[i]) for i in range(c_num_rows)]
+        return 0
 
     def last_step(self):
         """Returns the seconds of (launching, waiting, the device's own work) of the last span or round."""

@@ -132,5 +132,8 @@ uint64_t step_bytes(const StepLimits &) { return 0; }
 void step_place(Device &, const StepLimits &, void *) {}
 // Both phases have the same kernels here, and read the caller's memory.
 void step_begin(Device &device, const StepInputs &) { device.begun_s = now_s(); }
+// Nothing is replayed here.
+void step_ahead(Device &, const ignis_draw *, uint32_t) {}
+ignis_status step_kept(Device &, ignis_draw *, uint32_t) { return fail(IGNIS_FAULT, "no round is kept on the CPU"); }
 
 }  // namespace ignis

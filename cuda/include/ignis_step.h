@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-#define IGNIS_ABI_VERSION 3
+#define IGNIS_ABI_VERSION 4
 #define IGNIS_PAGE_TOKENS 64
 #define IGNIS_SCALE_BLOCK 128 /* rows and columns of an F8_E4M3 weight that share a scale */
 #define IGNIS_MAX_LANES 8
@@ -88,6 +88,9 @@ typedef struct ignis_device_info {
   char isa[32];            /* CPU: "avx2", "avx512", "avx512-vnni", "avx512-vnni-bf16"; "portable" where none. CUDA: "sm_90" */
   uint32_t phases_agree;   /* 1: prefill and decode give a position the same bits; 0: each gives its own */
   uint32_t has_own_memory; /* 1: a card's; 0: the host's, which the rest of the machine needs too */
+  uint32_t gains_ahead;    /* 1: ignis_decode_ahead has the device begin a round while the caller still has the one before; 0: it begins
+                              with ignis_decode_end as ever, so there is nothing to gain */
+  uint32_t reserved;
 } ignis_device_info;
 
 typedef struct ignis_file {
@@ -277,6 +280,11 @@ IGNIS_API ignis_status ignis_decode(ignis_model *model, const ignis_round *round
  * Until the end nothing else is called but ignis_unload, and what the round points to stays as it is. */
 IGNIS_API ignis_status ignis_decode_begin(ignis_model *model, const ignis_round *round);
 IGNIS_API ignis_status ignis_decode_end(ignis_model *model, ignis_draw *draws);
+/* Between begin and end, once: has the round come again with the same lanes and sampling, each row one position on with the token that it
+ * draws now. The next ignis_decode_end gives the first one's draws and leaves that one under way; there is no begin for it. Each row's
+ * next position lies in the page of this one, and the round asks for no logits. A row that draws no token goes on with token 0: what it
+ * draws then is nobody's. */
+IGNIS_API ignis_status ignis_decode_ahead(ignis_model *model);
 
 /* Where the last span or round that was done spent its time, in seconds; between ignis_decode_begin and _end that is the one before. */
 typedef struct ignis_step_times {

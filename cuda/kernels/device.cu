@@ -78,6 +78,7 @@ ignis_status device_probe(ignis_device_info *info) {
   info->context_bytes = context_bytes();
   info->free_bytes = free_bytes + info->context_bytes;
   info->has_own_memory = 1;
+  info->gains_ahead = 1;
   info->phases_agree = 0;  // each phase has kernels of its own (spec/adr/0012)
   snprintf(info->name, sizeof info->name, "%.95s", properties.name);
   snprintf(info->isa, sizeof info->isa, "sm_%d%d", properties.major, properties.minor);
@@ -186,14 +187,29 @@ void copy(Device &device, void *to, const void *from, uint64_t size_bytes) {
   IGNIS_CUDA(device, cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDeviceToDevice, device.stream));
 }
 
+// Whether all went well so far.
+static ignis_status verdict(const Device &device) {
+  if (device.error == cudaSuccess) return IGNIS_OK;
+  const ignis_status status = device.error == cudaErrorMemoryAllocation ? IGNIS_NO_MEMORY : IGNIS_FAULT;
+  return fail(status, "the card failed in %s: %s", device.error_place, cudaGetErrorString(device.error));
+}
+
 ignis_status wait(Device &device) {
   step_waiting(device);
   const cudaError_t error = cudaStreamSynchronize(device.stream);
   step_done(device);
   keep(device, error, "a kernel of this step");
-  if (device.error == cudaSuccess) return IGNIS_OK;
-  const ignis_status status = device.error == cudaErrorMemoryAllocation ? IGNIS_NO_MEMORY : IGNIS_FAULT;
-  return fail(status, "the card failed in %s: %s", device.error_place, cudaGetErrorString(device.error));
+  return verdict(device);
+}
+
+ignis_status step_kept(Device &device, ignis_draw *draws, uint32_t num) {
+  step_waiting(device);
+  const cudaError_t error = cudaEventSynchronize(inputs_ready(device));
+  step_done(device);
+  keep(device, error, "a kernel of this step");
+  const ignis_status status = verdict(device);
+  if (status == IGNIS_OK) memcpy(draws, inputs_bounce(device, num * sizeof(ignis_draw)), num * sizeof(ignis_draw));
+  return status;
 }
 
 ignis_status download(Device &device, void *to, const void *from, uint64_t size_bytes) {

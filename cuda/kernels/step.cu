@@ -50,14 +50,20 @@ struct StepClock {
   double begun_s, queued_s, waiting_s, done_s;  // 0: not yet
 };
 
+// One that is done, one under way, one queued ahead.
+static constexpr uint32_t NUM_CLOCKS = 3;
+
 struct Inputs {
   StepLayout layout;
   uint8_t *image, *memory;  // [size_bytes] each: pinned, and on the card
   void *bounce;             // pinned [bounce_bytes]
   uint64_t bounce_bytes;
-  StepClock clocks[2];  // of the step under way or done last, and of the one before
-  uint32_t current;
+  StepClock clocks[NUM_CLOCKS];  // in turn
+  uint32_t current;  // clock of the step under way or done last
+  bool has_ahead;    // the clock after it is of a step that is queued ahead
 };
+
+static StepClock &clock_at(Inputs &inputs, uint32_t distance) { return inputs.clocks[(inputs.current + distance) % NUM_CLOCKS]; }
 
 void inputs_close(Device *device) {
   if (!device->inputs) return;
@@ -176,8 +182,9 @@ void step_begin(Device &device, const StepInputs &step) {
   device.phase = step.phase;
   Inputs *inputs = device.inputs;
   if (!inputs || !inputs->image || step.T == 0) return;
-  inputs->current ^= 1;
-  StepClock &clock = inputs->clocks[inputs->current];
+  inputs->current = (inputs->current + 1) % NUM_CLOCKS;
+  inputs->has_ahead = false;
+  StepClock &clock = clock_at(*inputs, 0);
   clock.begun_s = now_s();
   clock.queued_s = clock.waiting_s = clock.done_s = 0;
   // The image is free: the step before has been waited for.
@@ -190,9 +197,38 @@ void step_begin(Device &device, const StepInputs &step) {
   IGNIS_CUDA(device, cudaEventRecord(clock.started, device.stream));
 }
 
+// Threads take the draws' words in turn; one a row takes the row on. Its inputs are read by nothing that runs now.
+static __global__ void go_on(uint32_t *kept, const ignis_draw *draws, StepMemory step, uint32_t num) {
+  constexpr uint32_t WORDS = sizeof(ignis_draw) / 4;
+  const uint32_t *words = reinterpret_cast<const uint32_t *>(draws);
+  for (uint32_t i = threadIdx.x; i < num * WORDS; i += blockDim.x) kept[i] = words[i];
+  const uint32_t row = threadIdx.x;
+  if (row >= num) return;
+  const int32_t token = draws[row].token;
+  step.tokens[row] = token < 0 ? 0 : token;
+  step.positions[row]++;
+  step.groups[row].position++;
+  step.params[row].position++;
+}
+
+void step_ahead(Device &device, const ignis_draw *draws, uint32_t num) {
+  Inputs *inputs = device.inputs;
+  if (!inputs || !inputs->bounce) return keep(device, cudaErrorInvalidValue, __func__);
+  StepClock &clock = clock_at(*inputs, 1);
+  inputs->has_ahead = true;
+  clock.begun_s = now_s();
+  clock.queued_s = clock.waiting_s = clock.done_s = 0;
+  // Pinned memory is the card's to write, too: a copy would be one more thing to put on the card.
+  go_on<<<1, 256, 0, device.stream>>>(static_cast<uint32_t *>(inputs->bounce), draws, device.step, num);
+  IGNIS_LAUNCHED(device);
+  IGNIS_CUDA(device, cudaEventRecord(clock.started, device.stream));
+}
+
+cudaEvent_t inputs_ready(const Device &device) { return clock_at(*device.inputs, 1).started; }
+
 void step_queued(Device &device) {
   if (!device.inputs) return;
-  StepClock &clock = device.inputs->clocks[device.inputs->current];
+  StepClock &clock = clock_at(*device.inputs, device.inputs->has_ahead ? 1 : 0);
   if (clock.begun_s == 0 || clock.queued_s != 0) return;
   IGNIS_CUDA(device, cudaEventRecord(clock.ended, device.stream));
   clock.queued_s = now_s();
@@ -201,20 +237,24 @@ void step_queued(Device &device) {
 void step_waiting(Device &device) {
   step_queued(device);
   if (!device.inputs) return;
-  StepClock &clock = device.inputs->clocks[device.inputs->current];
+  StepClock &clock = clock_at(*device.inputs, 0);
   if (clock.waiting_s == 0) clock.waiting_s = now_s();
 }
 
 void step_done(Device &device) {
   if (!device.inputs) return;
-  StepClock &clock = device.inputs->clocks[device.inputs->current];
+  Inputs &inputs = *device.inputs;
+  StepClock &clock = clock_at(inputs, 0);
   if (clock.done_s == 0) clock.done_s = now_s();
+  if (!inputs.has_ahead) return;
+  inputs.current = (inputs.current + 1) % NUM_CLOCKS;
+  inputs.has_ahead = false;
 }
 
 void step_times(Device &device, ignis_step_times *times) {
   if (!device.inputs) return;
-  const StepClock *clock = &device.inputs->clocks[device.inputs->current];
-  if (clock->done_s == 0) clock = &device.inputs->clocks[device.inputs->current ^ 1];
+  const StepClock *clock = &clock_at(*device.inputs, 0);
+  if (clock->done_s == 0) clock = &clock_at(*device.inputs, NUM_CLOCKS - 1);
   float device_ms = 0;
   if (clock->begun_s == 0 || clock->done_s == 0 || cudaEventElapsedTime(&device_ms, clock->started, clock->ended) != cudaSuccess) {
     cudaGetLastError();  // no step yet, or one that failed: no times

@@ -185,6 +185,23 @@ ignis_status ignis_decode_begin(ignis_model *model, const ignis_round *round) {
   return IGNIS_OK;
 }
 
+ignis_status ignis_decode_ahead(ignis_model *model) {
+  clear_last_error();
+  if (!model) return fail(IGNIS_INVALID, "model is null");
+  const RoundRows &rows = model->round;
+  if (rows.num == 0) return fail(IGNIS_INVALID, "no round is under way");
+  if (rows.has_ahead) return fail(IGNIS_INVALID, "a round is queued ahead already");
+  if (rows.logits) return fail(IGNIS_INVALID, "the round under way asks for its logits");
+  for (uint32_t i = 0; i < rows.num; i++) {
+    const uint32_t position = rows.groups[i].position + 1;
+    if (position >= model->limits.max_context)
+      return fail(IGNIS_INVALID, "position %u is past max_context %u", position, model->limits.max_context);
+    if (position % IGNIS_PAGE_TOKENS == 0) return fail(IGNIS_INVALID, "position %u is of the next page", position);
+  }
+  queue_ahead(*model);
+  return IGNIS_OK;
+}
+
 ignis_status ignis_decode_end(ignis_model *model, ignis_draw *draws) {
   clear_last_error();
   if (!model || !draws) return fail(IGNIS_INVALID, "model or draws is null");

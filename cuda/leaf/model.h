@@ -52,6 +52,7 @@ struct RoundRows {
   SampleRow draws[IGNIS_MAX_LANES];
   uint32_t num;    // 0: no round is under way
   bool is_queued;  // the device works on it
+  bool has_ahead;  // the same rows come again, one position on
   float *logits;   // the caller's
 };
 
@@ -77,6 +78,7 @@ namespace ignis {
 // Steps on checked arguments.
 ignis_status run_span(ignis_model &model, const ignis_span &span, ignis_draw *draw);
 void begin_round(ignis_model &model, const ignis_round &round);
+void queue_ahead(ignis_model &model);
 ignis_status end_round(ignis_model &model, ignis_draw *draws);
 // Has the device keep a round of each width, where it can.
 ignis_status record_rounds(ignis_model &model);

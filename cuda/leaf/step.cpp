@@ -57,6 +57,7 @@ static void take_rows(ignis_model &model, const ignis_round &round) {
     rows.draws[i] = sample_row(model, round.sampling, row.lane, row.position + 1);
   }
   rows.num = round.num_rows;
+  rows.has_ahead = false;
   rows.logits = round.logits;
 }
 
@@ -79,6 +80,24 @@ void begin_round(ignis_model &model, const ignis_round &round) {
   model.round.is_queued = replay(*model.device, model.round.num);
 }
 
+void queue_ahead(ignis_model &model) {
+  RoundRows &rows = model.round;
+  rows.has_ahead = true;
+  if (!rows.is_queued) return;  // then it begins with its own end, too
+  step_ahead(*model.device, model.draws, rows.num);
+  replay(*model.device, rows.num);
+}
+
+// The round that was queued ahead is the one under way.
+static void go_on(RoundRows &rows, const ignis_draw *draws) {
+  rows.has_ahead = false;
+  for (uint32_t i = 0; i < rows.num; i++) {
+    rows.tokens[i] = draws[i].token < 0 ? 0 : draws[i].token;
+    rows.groups[i].position++;
+    rows.draws[i].position++;
+  }
+}
+
 ignis_status end_round(ignis_model &model, ignis_draw *draws) {
   RoundRows &rows = model.round;
   const uint32_t V = model.decoder.shape.vocab_size, T = rows.num;
@@ -86,6 +105,14 @@ ignis_status end_round(ignis_model &model, ignis_draw *draws) {
   if (!rows.is_queued) {
     begin_step(model);
     queue_round(model);
+  }
+  if (rows.has_ahead) {
+    const ignis_status status = rows.is_queued ? step_kept(*model.device, draws, T) : take_draws(model, draws, T);
+    if (status == IGNIS_OK)
+      go_on(rows, draws);
+    else
+      rows.num = 0;
+    return status;
   }
   rows.num = 0;
   ignis_status status = IGNIS_OK;

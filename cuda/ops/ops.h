@@ -149,6 +149,11 @@ void step_place(Device &device, const StepLimits &limits, void *memory);
 // Before the step's first operator. The phase holds for every operator until the next one.
 void step_begin(Device &device, const StepInputs &inputs);
 
+// Behind a replayed round: makes of its draws [num] the inputs of the same rows one position on, for a replay that comes next, and keeps
+// them for step_kept, which waits for them and not for that replay.
+void step_ahead(Device &device, const ignis_draw *draws, uint32_t num);
+ignis_status step_kept(Device &device, ignis_draw *draws, uint32_t num);
+
 // --- linear layers --------------------------------------------------------------------------------------------------------------
 
 // Rows x of a linear layer in the forms that its weights' kernels read. The CPU: float32, bfloat16, or 15 bits with a scale and a sum for

@@ -127,6 +127,7 @@ class Engine:
                 decode_share=self._settings.decode_share / 100,
                 has_prefix_cache=self._settings.has_prefix_cache,
                 phases_agree=plan.device.phases_agree,
+                gains_ahead=plan.device.gains_ahead,
                 num_host_pages=plan.layout.num_host_pages,
             )
         )

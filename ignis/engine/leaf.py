@@ -42,6 +42,8 @@ class DeviceInfo:
     """Whether prefill and decode give a position the same bits, so that a prompt may use what either wrote (ADR 3)."""
     has_own_memory: bool
     """Whether its memory is a card's, which nothing else needs, or the host's."""
+    gains_ahead: bool
+    """Whether it does more where a round is queued before the draws of the one before are known (ADR 29)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +139,11 @@ class Leaf(Protocol):
         """
         ...
 
-    def decode(self, step: DecodeRound, meanwhile: Callable[[], None]) -> Sequence[Draw]:
-        """Runs a round; gives the rows' draws in order. Calls `meanwhile` once, as soon as the device has its work."""
+    def decode(self, step: DecodeRound, meanwhile: Callable[[], None], *, goes_on: bool = False) -> Sequence[Draw]:
+        """Runs a round; gives the rows' draws in order. Calls `meanwhile` once, as soon as the device has its work.
+
+        goes_on: the next call is this round again, each row one token on, and the device may begin it at once.
+        """
         ...
 
     def last_step(self) -> StepTimes:
@@ -211,11 +216,11 @@ class NativeLeaf:
             return draws
         return score(logits, live.tokens, span.start, num_rows - span.is_last, num_top) + draws
 
-    def decode(self, step: DecodeRound, meanwhile: Callable[[], None]) -> Sequence[Draw]:
+    def decode(self, step: DecodeRound, meanwhile: Callable[[], None], *, goes_on: bool = False) -> Sequence[Draw]:
         try:
             for live in step.replaced:
                 self._leaf.open_lane(live.lane, live.tokens)
-            return self._leaf.decode(step.rows, step.sampling, None, meanwhile)
+            return self._leaf.decode(step.rows, step.sampling, None, meanwhile, goes_on)
         except LeafError as error:
             raise step_error(error) from error
 

@@ -146,7 +146,7 @@ class StepLoop:
         try:
             if isinstance(step, DecodeRound):
                 # Waking the event loop before the device has its work would hand it the GIL just when the device waits.
-                draws = leaf.decode(step, self._flush)
+                draws = leaf.decode(step, self._flush, goes_on=scheduler.goes_on(step))
             else:
                 self._flush()
                 if isinstance(step, PrefillSpan):
@@ -166,9 +166,7 @@ class StepLoop:
         except InternalError as error:
             is_run = False
             ran = self._clock()
-            # The leaf refused this call and holds what it held: whoever was in the step ends, the others go on.
-            lives = step.lives if isinstance(step, DecodeRound) else () if isinstance(step, Idle) else (step.live,)
-            events = scheduler.fail([live.request_id for live in lives], error.message, ran)
+            events = scheduler.refuse(step, error.message, ran)
         except EngineError as error:
             failure = error
             is_run = False

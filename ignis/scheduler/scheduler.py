@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ignis._core import PAGE_TOKENS, Draw, full_rows, take_draws
+from ignis._core import PAGE_TOKENS, Draw, full_rows, may_go_on, take_draws
 from ignis.scheduler.admission import Admission
 from ignis.scheduler.decode import DecodeLanes
 from ignis.scheduler.live import Live, pages_of
@@ -43,6 +43,8 @@ class SchedulerSettings:
     """The device's: False keeps positions that decode wrote out of the prefix cache."""
     num_host_pages: int = 0
     """Places in host memory for pages that the device gives up."""
+    gains_ahead: bool = False
+    """The device's: it may begin a round before the draws of the one before are known."""
 
 
 class Scheduler:
@@ -64,6 +66,10 @@ class Scheduler:
         self._num_arrived = 0
         self._untold: list[Event] = []
         """What happened outside a commit; the next one tells it."""
+        self._gains_ahead = settings.gains_ahead
+        self._ahead: DecodeRound | None = None
+        """The round that the device has begun before the draws of the one before were known: it is the next one.
+        Whoever has ended since is still in it, and what it draws for them is nobody's."""
         self._late: list[Live] = []
         """Whose constraint became late since `take_late`."""
         self._standing: DecodeRound | None = None
@@ -142,6 +148,12 @@ class Scheduler:
         self.residency.forget_moves()
         return self._take_untold()
 
+    def refuse(self, step: Step, fault: str, now: float) -> list[Event]:
+        """The leaf refused a planned step, and has begun none: whoever was in it ends, the others go on."""
+        self._ahead = None
+        lives = step.lives if isinstance(step, DecodeRound) else () if isinstance(step, Idle) else (step.live,)
+        return self.fail([live.request_id for live in lives if live.finish is None], fault, now)
+
     def request_ids(self) -> list[int]:
         return list(self._lives)
 
@@ -150,11 +162,21 @@ class Scheduler:
         tells."""
         if now >= self._first_deadline_s:
             self._expire(now)
+        if self._ahead is not None:
+            return self._ahead
         if self._standing is not None:
             return self._standing
         step = self._plan(now)
         # Pages that were given up for it go to host memory first, and then it is planned again.
         return self.residency.take_outs() or step
+
+    def goes_on(self, step: DecodeRound) -> bool:
+        """Whether the device may begin the round after this planned one at once: it stands, and nobody's part in it
+        ends or wants a page, whatever is drawn but a stop token. Then plan returns it next, come what may. Asked once a
+        round, before it runs."""
+        goes_on = self._gains_ahead and step is self._standing and may_go_on(step.rows)
+        self._ahead = step if goes_on else None
+        return goes_on
 
     def _plan(self, now: float) -> Step:
         if not self._lanes.num_decoding or self._prefill.may_run(now):
@@ -209,6 +231,8 @@ class Scheduler:
         return events
 
     def _commit_round(self, step: DecodeRound, draws: Sequence[Draw], now: float) -> list[Event]:
+        if step is not self._standing:
+            step, draws = self._of_the_living(step, draws)
         others = take_draws(step.rows, draws)
         if step is self._standing and not others:
             return [TokenEvent(live.request_id, (draw.token,)) for live, draw in zip(step.lives, draws, strict=True)]
@@ -221,9 +245,18 @@ class Scheduler:
                 events.append(self._take_row(live, draws[index], now))
             else:
                 events.append(TokenEvent(live.request_id, (draws[index].token,)))
-        if not (others or self._prefill.live or self._admission or self._lanes.num_late):
+        if not (others or self._prefill.live or self._admission or self._lanes.num_late) and self._lanes.num_ready:
             self._standing = self._lanes.round()
         return events
+
+    def _of_the_living(self, step: DecodeRound, draws: Sequence[Draw]) -> tuple[DecodeRound, Sequence[Draw]]:
+        """A round without those who ended after it had begun."""
+        kept = [index for index, live in enumerate(step.lives) if live.finish is None]
+        if len(kept) == len(step.lives):
+            return step, draws
+        lives = tuple(step.lives[index] for index in kept)
+        own = DecodeRound(lives, tuple(live.row for live in lives), step.sampling, step.replaced)
+        return own, [draws[index] for index in kept]
 
     def take_late(self) -> list[Live]:
         """Returns those whose constraint became late since the last call; `end_work` is owed for each."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ignis import bundle
 
 OK, INVALID, UNSUPPORTED, NO_MEMORY, NO_DEVICE, FAULT, CANCELLED = range(7)
-ABI_VERSION = 3
+ABI_VERSION = 4
 PAGE_TOKENS = 64
 MAX_LANES = 8
 MAX_TOP_LOGPROBS = 20
@@ -37,6 +37,8 @@ class DeviceInfo(Structure):
         ("isa", c_char * 32),
         ("phases_agree", c_uint32),
         ("has_own_memory", c_uint32),
+        ("gains_ahead", c_uint32),
+        ("reserved", c_uint32),
     )
 
 
@@ -369,13 +371,7 @@ class Model:
         meanwhile: the round is run in two halves, and this between them.
         """
         rows = list(rows)
-        tables = [ints(pages) for *_, pages in rows]
-        structs = (RowStruct * len(rows))(
-            *(
-                RowStruct(lane, token, position, len(table), int_pointer(table))
-                for (lane, token, position, _), table in zip(rows, tables, strict=True)
-            )
-        )
+        structs, _tables = row_structs(rows)
         draws = (Draw * len(rows))()
         logits = np.full((len(rows) if wants_logits else 0, self.vocab_size), np.nan, np.float32)
         batch = Round(ctypes.sizeof(Round), len(rows), structs, self.sampling)
@@ -390,6 +386,34 @@ class Model:
             finally:
                 check(self.library, self.library.ignis_decode_end(self._model, draws))
         return list(draws), logits
+
+    def decode_on(self, rows: Iterable[tuple[int, int, int, Sequence[int]]], count: int) -> list[list[Draw]]:
+        """Runs a round and others behind it, `count` in all, each begun before the draws of the one before are known.
+        Returns each round's draws."""
+        rows = list(rows)
+        structs, _tables = row_structs(rows)
+        batch = Round(ctypes.sizeof(Round), len(rows), structs, self.sampling)
+        check(self.library, self.library.ignis_decode_begin(self._model, ctypes.byref(batch)))
+        found = []
+        for index in range(count):
+            if index < count - 1:
+                check(self.library, self.library.ignis_decode_ahead(self._model))
+            draws = (Draw * len(rows))()
+            check(self.library, self.library.ignis_decode_end(self._model, draws))
+            found.append(list(draws))
+        return found
+
+
+def row_structs(rows: Sequence[tuple[int, int, int, Sequence[int]]]) -> "tuple[ctypes.Array[RowStruct], list[Ids]]":
+    """Rows as the ABI takes them, and the page tables that they point to, which have to live as long."""
+    tables = [ints(pages) for *_, pages in rows]
+    structs = (RowStruct * len(rows))(
+        *(
+            RowStruct(lane, token, position, len(table), int_pointer(table))
+            for (lane, token, position, _), table in zip(rows, tables, strict=True)
+        )
+    )
+    return structs, tables
 
 
 def greedy(**fields: float) -> Sampling:

@@ -162,3 +162,31 @@ def test_a_round_that_was_not_begun_has_no_end(model: leaf.Model) -> None:
     draws = (leaf.Draw * 8)()
     assert model.library.ignis_decode_end(model.handle, draws) == leaf.INVALID
     assert model.library.ignis_last_error() == b"no round is under way"
+
+
+def test_a_round_is_begun_ahead_once_and_inside_its_page(model: leaf.Model) -> None:
+    def refusal() -> str:
+        assert model.library.ignis_decode_ahead(model.handle) == leaf.INVALID
+        return str(model.library.ignis_last_error().decode())
+
+    def twice() -> None:
+        leaf.check(model.library, model.library.ignis_decode_ahead(model.handle))
+        assert refusal() == "a round is queued ahead already"
+
+    assert refusal() == "no round is under way"
+    model.decode([(0, 1, 0, [0])], meanwhile=twice)
+    # What was begun ahead is under way.
+    draws = (leaf.Draw * 8)()
+    with pytest.raises(leaf.LeafError, match="a round is under way"):
+        model.decode([(0, 1, 0, [0])])
+    leaf.check(model.library, model.library.ignis_decode_end(model.handle, draws))
+    found = []
+    model.decode([(0, 1, 63, [0, 1])], meanwhile=lambda: found.append(refusal()))
+    model.decode([(0, 1, 0, [0])], wants_logits=True, meanwhile=lambda: found.append(refusal()))
+    assert found == ["position 64 is of the next page", "the round under way asks for its logits"]
+
+
+def test_a_model_goes_with_a_round_that_is_begun_ahead(library: ctypes.CDLL) -> None:
+    weights = tiny.make(tiny.LLAMA).weights()
+    with leaf.Model(weights, leaf.load_params(weights), library) as model:
+        model.decode([(0, 1, 0, [0])], meanwhile=lambda: leaf.check(library, library.ignis_decode_ahead(model.handle)))

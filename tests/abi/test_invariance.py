@@ -89,6 +89,38 @@ def test_a_rounds_rows_do_not_see_each_other(config: tiny.TinyConfig, num_thread
             assert_same_bits(together, np.stack([alone[lane] for lane in lanes]))
 
 
+@pytest.mark.parametrize("config", [tiny.WIDE, tiny.QWEN3], ids=lambda config: config.name)
+def test_a_round_that_is_begun_ahead_draws_as_one_that_is_not(config: tiny.TinyConfig, library: ctypes.CDLL) -> None:
+    prompts = [tiny.prompt(config, 20 + 3 * lane, seed=lane) for lane in range(4)]
+    pages = [(2 * lane, 2 * lane + 1) for lane in range(4)]
+    with opened(config, "f32", library, num_threads=2) as model:
+        for lane in range(4):
+            # Each draw depends on the counts of those before it, and on its position.
+            model.sampling[lane] = leaf.greedy(
+                temperature=1.5, repetition_penalty=1.4, frequency_penalty=0.5, seed=lane
+            )
+
+        def begun() -> list[tuple[int, int, int, tuple[int, ...]]]:
+            for lane, tokens in enumerate(prompts):
+                model.open_lane(lane, tokens)
+                model.prefill(tokens[:-1], pages[lane])
+            return [(lane, int(tokens[-1]), len(tokens) - 1, pages[lane]) for lane, tokens in enumerate(prompts)]
+
+        rows, singly = begun(), []
+        for _ in range(12):
+            draws = [draw.token for draw in model.decode(rows)[0]]
+            singly.append(draws)
+            rows = [
+                (lane, token, position + 1, own) for (lane, _, position, own), token in zip(rows, draws, strict=True)
+            ]
+        ahead = [[draw.token for draw in draws] for draws in model.decode_on(begun(), 12)]
+        assert ahead == singly
+        # It stays so where one follows that is not.
+        after = model.decode(rows, wants_logits=True)[1]
+        model.decode_on(begun(), 12)
+        assert_same_bits(model.decode(rows, wants_logits=True)[1], after)
+
+
 @pytest.mark.parametrize("kv_dtype", leaf.KV_DTYPES)
 @pytest.mark.parametrize("config", [tiny.WIDE, tiny.LLAMA], ids=lambda config: config.name)
 def test_what_pages_hold_beyond_a_row_never_reaches_it(

@@ -63,7 +63,9 @@ class PacedLeaf(ScriptedLeaf):
     def prefill(self, span: PrefillSpan) -> Sequence[Draw]:
         return self._draws[:1] if span.is_last else ()
 
-    def decode(self, step: DecodeRound, meanwhile: Callable[[], None] = lambda: None) -> Sequence[Draw]:
+    def decode(
+        self, step: DecodeRound, meanwhile: Callable[[], None] = lambda: None, *, goes_on: bool = False
+    ) -> Sequence[Draw]:
         meanwhile()
         self._num_rounds += 1
         now = time.perf_counter()

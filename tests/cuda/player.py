@@ -49,8 +49,11 @@ class Player:
         chunk: int = 256,
         has_prefix_cache: bool = True,
         num_host_pages: int = 0,
+        gains_ahead: bool | None = None,
     ) -> None:
+        """gains_ahead: None is as the leaf says."""
         self._leaf = leaf
+        device = leaf.probe()
         self._scheduler = Scheduler(
             SchedulerSettings(
                 num_pages=num_pages,
@@ -59,9 +62,12 @@ class Player:
                 decode_share=0.25,
                 has_prefix_cache=has_prefix_cache,
                 num_host_pages=num_host_pages,
-                phases_agree=leaf.probe().phases_agree,
+                phases_agree=device.phases_agree,
+                gains_ahead=device.gains_ahead if gains_ahead is None else gains_ahead,
             )
         )
+        self.num_ahead = 0
+        """Rounds that were begun before the draws of the one before were known."""
         self.num_parked = 0
         self._answers: dict[int, Answer] = {}
         self._late: list[tuple[float, Live]] = []
@@ -92,6 +98,9 @@ class Player:
         self._scheduler.submit(request_id, submission, self._now)
         return request_id
 
+    def cancel(self, request_id: int) -> None:
+        self._scheduler.cancel(request_id, self._now)
+
     def step(self) -> bool:
         """Plans, runs and commits one step of a second; returns whether there was one.
 
@@ -113,7 +122,10 @@ class Player:
             self._take(self._scheduler.commit(step, self._leaf.prefill(step), self._now))
         else:
             assert isinstance(step, DecodeRound)
-            self._take(self._scheduler.commit(step, self._leaf.decode(step, lambda: None), self._now))
+            goes_on = self._scheduler.goes_on(step)
+            self.num_ahead += goes_on
+            draws = self._leaf.decode(step, lambda: None, goes_on=goes_on)
+            self._take(self._scheduler.commit(step, draws, self._now))
         for live in self._scheduler.take_late():
             self._late.append((self._now + (live.request_id + live.num_drawn) % 3, live))
         self._scheduler.check()

@@ -88,7 +88,9 @@ class PacedLeaf(ScriptedLeaf):
         self._answers[row.lane] = self._answer(row, span.sampling.row(row.lane))
         return [self._draw_at(row, span.stop)]
 
-    def decode(self, step: DecodeRound, meanwhile: Callable[[], None] = lambda: None) -> Sequence[Draw]:
+    def decode(
+        self, step: DecodeRound, meanwhile: Callable[[], None] = lambda: None, *, goes_on: bool = False
+    ) -> Sequence[Draw]:
         meanwhile()
         while longest_held() <= max(len(row.tokens) - row.tokens.num_prompt for row in step.rows):
             time.sleep(LOOK_S)

@@ -84,6 +84,7 @@ class ScriptedLeaf:
         page_bytes: int = 64,
         phases_agree: bool = True,
         has_own_memory: bool = False,
+        gains_ahead: bool = False,
     ) -> None:
         self.steps: list[tuple[str, tuple[int, ...]]] = []
         """What ran: ("copy", (lane, stop)), ("move", (lane, pages out, pages in)), ("prefill", (lane, start, stop)) and
@@ -107,6 +108,9 @@ class ScriptedLeaf:
         self._memory_bytes = memory_bytes
         self._page_bytes = page_bytes
         self._phases_agree = phases_agree
+        self._gains_ahead = gains_ahead
+        self._ahead: tuple[DecodeRound, Sequence[Draw]] | None = None
+        """A round that was begun before the draws of the one before were known, and what it draws."""
         self._pages: list[list[tuple[int, bool] | None]] = []
         """By position: the token, and whether a round wrote it."""
         self._places: list[list[tuple[int, bool] | None] | None] = []
@@ -152,6 +156,7 @@ class ScriptedLeaf:
             context_bytes=CONTEXT_BYTES if self._has_own_memory else 0,
             phases_agree=self._phases_agree,
             has_own_memory=self._has_own_memory,
+            gains_ahead=self._gains_ahead,
         )
 
     def plan(self, checkpoint: Checkpoint, layout: Layout) -> Footprint:
@@ -201,6 +206,7 @@ class ScriptedLeaf:
 
     def unload(self) -> None:
         self.is_loaded = False
+        self._ahead = None
         self._held_bytes = 0
         self._pages = []
         self._places = []
@@ -241,18 +247,28 @@ class ScriptedLeaf:
         self._opened[live.lane] = live.tokens.slice(0, span.stop)
         return [*scores, self._draw(live.row, span.stop, span.sampling.row(live.lane))]
 
-    def decode(self, step: DecodeRound, meanwhile: Callable[[], None] = lambda: None) -> Sequence[Draw]:
+    def decode(
+        self, step: DecodeRound, meanwhile: Callable[[], None] = lambda: None, *, goes_on: bool = False
+    ) -> Sequence[Draw]:
+        assert self._ahead is None or self._ahead[0] is step, "another round has begun"
+        draws = self._round(step, [row.tokens for row in step.rows]) if self._ahead is None else self._ahead[1]
+        self._ahead = None
+        if goes_on:
+            # At once: what becomes of the rows in between is not the device's to know.
+            rows = zip(step.rows, draws, strict=True)
+            self._ahead = step, self._round(step, [_followed(row.tokens, draw.token) for row, draw in rows])
         meanwhile()
         self._begin_step("decode", *[row.lane for row in step.rows])
+        return draws
+
+    def _round(self, step: DecodeRound, logs: Sequence[TokenLog]) -> Sequence[Draw]:
+        """Each row's draw, behind the tokens of its log."""
         assert len({row.lane for row in step.rows}) == len(step.rows) > 0
         draws = []
-        for row in step.rows:
-            position = len(row.tokens) - 1
-            assert row.tokens.slice(0, row.tokens.num_prompt) == self._opened[row.lane], (
-                "the lane was opened for another"
-            )
-            self._write(row.tokens, row.table, position, is_round=True)
-            draws.append(self._draw(row, position + 1, step.sampling.row(row.lane)))
+        for row, log in zip(step.rows, logs, strict=True):
+            assert log.slice(0, log.num_prompt) == self._opened[row.lane], "the lane was opened for another"
+            self._write(log, row.table, len(log) - 1, is_round=True)
+            draws.append(self._draw(Row(row.lane, log, row.table), len(log), step.sampling.row(row.lane)))
         return draws
 
     def last_step(self) -> StepTimes:
@@ -267,6 +283,7 @@ class ScriptedLeaf:
         if gate is not None:
             gate.acquire()
         if self.faults:
+            self._ahead = None
             raise self.faults.pop(0)
 
     def _write(self, tokens: TokenLog, table: PageTable, position: int, *, is_round: bool) -> None:
@@ -299,3 +316,11 @@ class ScriptedLeaf:
         if top_logprobs < 0:
             return Draw(token)
         return Draw(token, -0.5, tuple((token + i, -0.5 - i) for i in range(top_logprobs)))
+
+
+def _followed(log: TokenLog, token: int) -> TokenLog:
+    """A log with one more token."""
+    longer = TokenLog(log.slice(0, log.num_prompt), log.capacity)
+    for drawn in (*log.slice(log.num_prompt, len(log)), token):
+        longer.append(drawn)
+    return longer

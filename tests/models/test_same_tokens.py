@@ -2,7 +2,7 @@
 
 import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,15 @@ import pytest
 import trio
 
 from ignis import bundle
-from ignis._core import Mask
+from ignis._core import Draw, Mask
 from ignis.engine.engine import Engine
-from ignis.engine.leaf import NativeLeaf
+from ignis.engine.leaf import DeviceInfo, NativeLeaf
 from ignis.engine.mailbox import Mailbox
 from ignis.log import open_log
 from ignis.metrics import Metrics
 from ignis.models.base import Checkpoint
 from ignis.models.registry import open_checkpoint
+from ignis.scheduler.plan import DecodeRound
 from ignis.scheduler.request import ReasoningRecord, RequestClass, SamplingParams, Submission, TokenLogprob
 from ignis.tokenizer import Tokenizer, load_tokenizer
 from ignis.units import PoolSize
@@ -63,6 +64,20 @@ def quick_switches() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
+class AheadLeaf(NativeLeaf):
+    """Says that it gains by rounds that are begun ahead, which the CPU does not: what is drawn is the same."""
+
+    num_ahead = 0
+    """Of all of them."""
+
+    def probe(self) -> DeviceInfo:
+        return replace(super().probe(), gains_ahead=True)
+
+    def decode(self, step: DecodeRound, meanwhile: Callable[[], None], *, goes_on: bool = False) -> Sequence[Draw]:
+        AheadLeaf.num_ahead += goes_on
+        return super().decode(step, meanwhile, goes_on=goes_on)
+
+
 class Bench:
     """Engines on the real model, one after the other, and what is asked of them."""
 
@@ -73,11 +88,11 @@ class Bench:
         self.metrics = Metrics("test")
         """Of the engine that started last."""
 
-    async def start(self, **settings: Any) -> Engine:
+    async def start(self, kind: type[NativeLeaf] = NativeLeaf, **settings: Any) -> Engine:
         self.metrics = Metrics("test")
         engine = Engine(
             engine_settings(max_context=2048, **settings),
-            lambda: NativeLeaf(bundle.library("libignis_cpu.so")),
+            lambda: kind(bundle.library("libignis_cpu.so")),
             open_log(io.StringIO()),
             self.metrics,
         )
@@ -155,6 +170,30 @@ async def test_a_request_has_the_same_tokens_however_it_is_served(bench: Bench, 
     assert {name: (tokens, logprobs) for name, (tokens, logprobs, _) in answers.items()} == dict.fromkeys(
         answers, cold[:2]
     )
+
+
+@pytest.mark.parametrize("sampling", [GREEDY, replace(SEEDED, top_logprobs=None)], ids=["greedy", "seeded"])
+async def test_a_request_has_the_same_tokens_where_rounds_are_begun_ahead(
+    bench: Bench, sampling: SamplingParams
+) -> None:
+    wanted = bench.ask(f"Write a story about {PLACES}.", sampling, 150)
+    others = [
+        bench.ask(f"Tell me of {i} things.", SamplingParams(temperature=0.3 * i, seed=i), 12 * i + 8) for i in range(7)
+    ]
+    alone = await answer(await bench.start(), wanted)
+    engine = await bench.start(AheadLeaf)
+    assert (await answer(engine, wanted))[:2] == alone[:2]
+    before = AheadLeaf.num_ahead
+    assert before > 100
+    assert (await answer_among(engine, wanted, others))[:2] == alone[:2]
+    # A reader that leaves, while the next round has begun.
+    (left,) = engine.submit([others[-1]])
+    with left:
+        await left.receive()
+        (mailbox,) = engine.submit([wanted])
+        await mailbox.receive()
+    assert (await read(mailbox))[0] == alone[0][1:]
+    assert AheadLeaf.num_ahead > before + 20
 
 
 async def test_eight_identical_requests_have_one_answer(bench: Bench) -> None:

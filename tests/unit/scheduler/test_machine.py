@@ -100,6 +100,7 @@ loops = strategies.integers(1, 90).flatmap(
 class SchedulerMachine(RuleBasedStateMachine):
     phases_agree = True
     num_host_pages = 0
+    gains_ahead = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,6 +113,7 @@ class SchedulerMachine(RuleBasedStateMachine):
                 has_prefix_cache=True,
                 phases_agree=self.phases_agree,
                 num_host_pages=self.num_host_pages,
+                gains_ahead=self.gains_ahead,
             )
         )
         self.leaf = ScriptedLeaf(phases_agree=self.phases_agree)
@@ -230,7 +232,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         elif isinstance(step, DecodeRound):
             assert 1 <= len(step.rows) <= NUM_LANES
             self.rounds_since_chunk += 1
-            draws = self.leaf.decode(step)
+            draws = self.leaf.decode(step, goes_on=self.scheduler.goes_on(step))
         else:
             self.check_span(step, is_beside_others=num_decoding > 0)
             draws = self.leaf.prefill(step)
@@ -392,6 +394,16 @@ class TwoPhaseHostMemoryMachine(HostMemoryMachine):
     phases_agree = False
 
 
+class AheadMachine(HostMemoryMachine):
+    """On a leaf that begins a round before the draws of the one before are known."""
+
+    gains_ahead = True
+
+
+class TwoPhaseAheadMachine(AheadMachine):
+    phases_agree = False
+
+
 TestSchedulerMachine = SchedulerMachine.TestCase
 TestSchedulerMachine.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
 TestTwoPhaseMachine = TwoPhaseMachine.TestCase
@@ -400,3 +412,7 @@ TestHostMemoryMachine = HostMemoryMachine.TestCase
 TestHostMemoryMachine.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
 TestTwoPhaseHostMemoryMachine = TwoPhaseHostMemoryMachine.TestCase
 TestTwoPhaseHostMemoryMachine.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestAheadMachine = AheadMachine.TestCase
+TestAheadMachine.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestTwoPhaseAheadMachine = TwoPhaseAheadMachine.TestCase
+TestTwoPhaseAheadMachine.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)

@@ -40,6 +40,8 @@ class Player:
         }
         self.scheduler = Scheduler(SchedulerSettings(**merged))  # type: ignore[arg-type]  # literals of the tests
         self.leaf = leaf or ScriptedLeaf(phases_agree=bool(merged["phases_agree"]))
+        self.num_ahead = 0
+        """Rounds that were begun before the draws of the one before were known."""
         residency = self.scheduler.residency
         self.leaf.prepare(residency.pool.num_pages, residency.kv_ram.num_places)
         self.now = 0.0
@@ -82,8 +84,12 @@ class Player:
         elif isinstance(step, MovePages):
             self.leaf.move_pages(step)
             draws, takes_s = (), takes_s if step.ins else 0.0
+        elif isinstance(step, DecodeRound):
+            goes_on = self.scheduler.goes_on(step)
+            self.num_ahead += goes_on
+            draws = self.leaf.decode(step, goes_on=goes_on)
         else:
-            draws = self.leaf.decode(step) if isinstance(step, DecodeRound) else self.leaf.prefill(step)
+            draws = self.leaf.prefill(step)
         self.now += takes_s
         self.tell(self.scheduler.commit(step, draws, self.now))
         self.scheduler.check()
