@@ -32,7 +32,7 @@ def test_the_title_stands_over_the_model_and_can_be_changed(page: Page, axe: str
     expect(title).to_have_value("Say exactly: One.")
     upper, lower = title.bounding_box(), page.locator(".bar .chip").bounding_box()
     assert upper is not None and lower is not None
-    assert upper["width"] > 200 and upper["y"] >= 4 and upper["y"] + upper["height"] <= lower["y"] + 1
+    assert upper["width"] > 200 and upper["y"] >= 6 and upper["y"] + upper["height"] <= lower["y"] + 1
     assert page.locator(".chat .bar").bounding_box() == before
     title.fill("A name")
     title.press("Enter")

@@ -95,6 +95,35 @@ def test_a_long_name_of_the_model_leaves_the_chat_its_title_and_of_the_device_on
     assert page.locator("#model").evaluate("(chip) => chip.getBoundingClientRect().top") > 4
 
 
+def test_an_answer_begins_right_under_its_message_and_what_it_took_is_one_line_among_versions_too(page: Page) -> None:
+    ask(page, "Say exactly: " + "A sentence of some length. " * 20)
+    answered(page)
+    page.get_by_role("button", name="Regenerate").click()
+    expect(page.locator(".branches")).to_contain_text("2 / 2")
+    answered(page)
+    edge = "(place, edge) => place.getBoundingClientRect()[edge]"
+    said, prose = page.locator(".turn.user .said"), page.locator(".turn.answer .prose")
+    assert prose.evaluate(edge, "top") - said.evaluate(edge, "bottom") <= 20
+    expect(page.locator(".readout")).to_contain_text(re.compile(r"tok/s.*tokens.*cached.*seed \d{9,}"))
+    assert page.locator(".turn.answer footer").evaluate(edge, "height") < 40
+    # What can be done with a message is beside it.
+    said.hover()
+    drop = page.locator(".turn.user .drop")
+    expect(drop).to_have_css("opacity", "1")
+    assert drop.evaluate(edge, "right") <= said.evaluate(edge, "left")
+    assert drop.evaluate(edge, "bottom") <= said.evaluate(edge, "bottom")
+    page.click(".turn.user .edit")
+    page.fill(".turn.user textarea", "Say exactly: Short.")
+    page.press(".turn.user textarea", "Control+Enter")
+    expect(said).to_have_text("Say exactly: Short.")
+    answered(page)
+    # Its versions are counted next to it, and the way to them is seen without a pointer.
+    page.mouse.move(700, 700)
+    earlier = page.locator(".turn.user").get_by_label("Earlier version")
+    expect(earlier).to_have_css("opacity", "1")
+    assert said.evaluate(edge, "left") - page.locator(".turn.user .branches").evaluate(edge, "right") < 20
+
+
 def test_what_stands_in_a_row_of_the_models_menu_is_on_one_line(page: Page) -> None:
     page.click("#model")
     row = page.locator(".chip .menu button.row").first
