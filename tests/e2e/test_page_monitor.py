@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.e2e.axe import findings
 from tests.e2e.browser import CHROMIUM, SHIFTED, SHIFTS, comes_to, opened_page
-from tests.e2e.playground import ended, paced
+from tests.e2e.playground import ended, go_to, open_page, paced
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -331,6 +331,29 @@ def test_on_a_phone_held_sideways_each_chart_has_the_whole_width(page: Page) -> 
       .map((card) => card.getBoundingClientRect().width)).size"""
     expect(page.locator(".chart-card")).to_have_count(9)
     comes_to(lambda: page.evaluate(widths), 1)
+
+
+@pytest.mark.parametrize("width", [740, 844, 932])
+def test_on_a_phone_held_sideways_the_bar_is_one_row(browser: Browser, story: Server, width: int) -> None:
+    size = {"width": width, "height": 360}
+    with browser.new_context(viewport=size, has_touch=True, is_mobile=True) as context:
+        page = open_page(context, story.port)
+        go_to(page, "monitor")
+        expect(page.locator("#model-name")).to_be_visible()
+        expect(page.locator(".bar .shown")).to_have_text("every 2 s")
+        places = page.locator(".monitor .bar > :is(h1, .chip, .shown, .spans, .pause)")
+        middles = (
+            """(all) => all.map((each) => each.getBoundingClientRect()).map(({ top, bottom }) => (top + bottom) / 2)"""
+        )
+
+        def spread_px() -> float:
+            found: list[float] = places.evaluate_all(middles)
+            return max(found) - min(found)
+
+        comes_to(lambda: spread_px() < 2, True)
+        # Nothing of it is cut, but for a long name.
+        for place in (page.locator(".monitor .bar"), page.locator(".bar .shown"), page.locator(".bar h1")):
+            assert place.evaluate("(place) => place.scrollWidth <= place.clientWidth")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -313,6 +313,21 @@ def test_what_is_unseen_in_a_row_takes_no_line_of_it(page: Page) -> None:
             assert gap < 6, f"{key} at {width} px"
 
 
+def test_on_a_phone_the_choice_of_a_family_is_read_whole(browser: Browser, rig: Rig) -> None:
+    size = {"width": 360, "height": 740}
+    origin = f"http://127.0.0.1:{rig.server.port}"
+    path = "/ui/#/server/config/model.max_context"
+    with opened_page(browser, origin, path, viewport=size, has_touch=True, is_mobile=True) as page:
+        families = page.locator("[data-key='model.max_context'] .families")
+        expect(families).to_be_visible()
+        words = """(families) => {
+          const pen = document.createElement("canvas").getContext("2d");
+          pen.font = getComputedStyle(families).font;
+          return pen.measureText(families.options[0].text).width;
+        }"""
+        assert families.evaluate(words) + 20 < families.evaluate("(families) => families.clientWidth")
+
+
 def test_a_secret_is_replaced_and_never_shown(page: Page, rig: Rig) -> None:
     wanted = field_row(page, "download.token")
     expect(wanted).to_contain_text("not set")
