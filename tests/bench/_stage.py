@@ -1,4 +1,4 @@
-"""What the pictures are taken of: the real server on its default model, a mirror with two more, clients that ask."""
+"""What the pictures are taken of: the real server on its default model and without any, a mirror, clients that ask."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from ignis.catalog import load_catalog
 from tests.e2e.mirrored import offer
 from tests.e2e.server import Server
 from tests.e2e.small_folder import write_small_folder
-from tests.fakes.mirror import Handler, Mirror, serving
+from tests.fakes.mirror import Handler, Mirror, reply, serving
 from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,11 +49,44 @@ def served(port: int) -> Iterator[Server]:
         small = {file.name: file.read_bytes() for file in (folder / "source" / SMALL).iterdir()}
         offer(mirror, folder, {SMALL: small, LARGE: {f"{LARGE}.gguf": bytes(64_000_000)}})
         mirror.answer = partial(send, mirror)
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "IGNIS_DEVICE": "cpu"}
         flags = f"--config config.toml --download-endpoint {mirror.url} --download-catalog catalog.json"
-        command = [sys.executable, "-m", "ignis", *flags.split(), "--download-path", "models"]
-        with Server(command, port, free_port(), folder / "log", environment) as server:
+        with started(folder, port, *flags.split()) as server:
             yield server
+
+
+@contextmanager
+def without_model(port: int) -> Iterator[Server]:
+    """Nothing is on the disk, and whoever was asked whether to fetch the default model has said no."""
+    default = load_catalog().default
+    with tempfile.TemporaryDirectory(prefix="ignis-") as place, serving() as mirror:
+        is_over = threading.Event()
+        mirror.answer = lambda handler: reply(handler, 404, b"no") if is_over.wait(60) else None
+        flags = ("--download-package-index", mirror.url, "--download-endpoint", mirror.url)
+        try:
+            with started(Path(place), port, *flags).at_once() as server:
+                await_catalog(server, "running")
+                server.client.request("DELETE", f"/v1/models/download/{default}")
+                await_catalog(server, "stopped")
+                yield server
+        finally:
+            is_over.set()
+
+
+def started(folder: Path, port: int, *flags: str) -> Server:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "IGNIS_DEVICE": "cpu", "no_proxy": "127.0.0.1"}
+    command = [sys.executable, "-m", "ignis", *flags, "--download-path", "models"]
+    return Server(command, port, free_port(), folder / "log", environment)
+
+
+def await_catalog(server: Server, state: str) -> None:
+    """Waits until that is the state of the only download."""
+    end = time.monotonic() + 60
+    while not any(
+        entry.get("download", {}).get("state") == state
+        for entry in server.client.json("GET", "/v1/models/catalog")["data"]
+    ):
+        assert time.monotonic() < end, server.log_text()
+        time.sleep(0.05)
 
 
 def send(mirror: Mirror, handler: Handler) -> None:

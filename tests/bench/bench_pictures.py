@@ -2,27 +2,30 @@
 
     python3 build.py bench bench_pictures [folder] [--port 8000] [--seconds 310]
 
-folder: where they go, spec/guide unless told. The server is the real one with the default model, which lies in models/
-once `build.py test` has run; a mirror on this machine has two more for the Server view. The page is the real one in
-Chromium, in the fonts that are installed: it asks for Inter and JetBrains Mono, and looks best with them. --port: what
-the Server view shows; --seconds: how long the Monitor looks on before its picture is taken. Pictures, no verdicts.
+folder: where they go, spec/guide unless told. The server is the real one, first without a model, then with the default
+one, which lies in models/ once `build.py test` has run; a mirror on this machine has two more for the Server view. The
+page is the real one in Chromium, in the fonts that are installed: it asks for Inter and JetBrains Mono, and looks best
+with them. --port: what the Server view shows; --seconds: how long the Monitor looks on before its picture is taken.
+Pictures, no verdicts.
 """
 
 import argparse
+import re
 import sys
 import time
 from pathlib import Path
 
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.bench._camera import Camera
-from tests.bench._stage import LARGE, ROOT, held, served, switch, traffic
+from tests.bench._stage import LARGE, ROOT, held, served, switch, traffic, without_model
 from tests.e2e.browser import origin, started_browser, wait_until
 from tests.e2e.playground import answered, ask, cap
 from tests.e2e.server import Server
 
 ALL = ("light", "dark", "phone", "phone-dark")
 PICTURES = {
+    "first": ("light", "phone"),
     "chat": ALL,
     "palette": ("light", "phone"),
     "panel": ("dark",),
@@ -84,6 +87,15 @@ def go(page: Page, view: str, landmark: str) -> None:
     page.locator(landmark).first.wait_for()
 
 
+def first_start(browser: Browser, server: Server, folder: Path) -> None:
+    page = browser.new_context(reduced_motion="reduce").new_page()
+    camera = Camera(page, folder)
+    page.goto(f"{origin(server)}/ui/#/chat")
+    expect(page.locator("#download")).to_be_enabled()
+    camera.take("first", *PICTURES["first"])
+    page.context.close()
+
+
 def chat(page: Page, camera: Camera, server: Server) -> None:
     for question in EARLIER:
         page.click("#new-chat")
@@ -97,16 +109,9 @@ def chat(page: Page, camera: Camera, server: Server) -> None:
     page.press("#set-temperature", "Tab")
     ask(page, "Write a Python function that checks for a palindrome.")
     answered(page)
+    expect(page.locator("figure.code code span").first).to_be_attached()
     ask(page, "And how would I test it?")
-    # A little at a time, so that the picture is of its midst on a quick machine too.
-    is_amid = False
-    while not is_amid:
-        time.sleep(0.03)
-        with held(server):
-            page.wait_for_timeout(100)
-            is_amid = "if the" in page.locator(".turn.answer .prose").last.inner_text()
-            if is_amid:
-                camera.take("chat", "light", wait_ms=1000)
+    under_way(page, camera, server)
     answered(page, 2)
     # That one was not as quick as it would have been.
     page.get_by_role("button", name="Regenerate").last.click()
@@ -126,6 +131,23 @@ def chat(page: Page, camera: Camera, server: Server) -> None:
     camera.take("panel", "dark")
     page.fill("#search-chats", "")
     page.get_by_role("radio", name="Text").check()
+
+
+def under_way(page: Page, camera: Camera, server: Server) -> None:
+    """Takes the picture of a chat while its last answer streams: once words stand under its code."""
+    running = page.locator(".turn.answer.running")
+    expect(running).to_have_count(1)
+    is_taken = False
+    # A little at a time, so that it is held in its midst on a quick machine too.
+    while not is_taken:
+        time.sleep(0.01)
+        with held(server):
+            page.wait_for_timeout(150)
+            assert running.count() == 1, "it has ended before its picture was taken"
+            if re.search(r"will print\b.*\w$", running.inner_text().strip(), re.DOTALL):
+                camera.take("chat", "light", wait_ms=1000)
+                assert running.count() == page.locator("#stop").count() == 1, "it ended while its picture was taken"
+                is_taken = True
 
 
 def compare(page: Page, camera: Camera) -> None:
@@ -192,7 +214,16 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=310)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    with served(options.port) as server, started_browser("--font-render-hinting=none") as browser:
+    with started_browser("--font-render-hinting=none") as browser:
+        with without_model(options.port) as server:
+            first_start(browser, server, options.folder)
+        take_all(browser, options)
+    return 0
+
+
+def take_all(browser: Browser, options: argparse.Namespace) -> None:
+    """What a server with a model shows."""
+    with served(options.port) as server:
         page = browser.new_context(reduced_motion="reduce").new_page()
         camera = Camera(page, options.folder)
         page.goto(f"{origin(server)}/ui/#/chat")
@@ -208,7 +239,6 @@ def main() -> int:
             page.wait_for_timeout(1000 * max(0.0, looks_until - time.monotonic()))
             camera.take("monitor", "light", "dark", wait_ms=SAMPLE_MS)
             on_a_phone(page, camera)
-    return 0
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from tests.ports import free_port
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 ROOT = Path(__file__).resolve().parents[2]
 PATH = "/owner/small/resolve/v1/small.gguf"
+ABOUT = {"parameters": 134515008, "context_tokens": 8192, "licence": "Apache-2.0-or-any-later"}
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def mirror(real_model: Path, tmp_path: Path) -> Iterator[Mirror]:
     pin = {"name": "small.gguf", "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     large = {"name": "large.gguf", "bytes": len(content) * 50, "sha256": "0" * 64}
     entries = [
-        {"id": id, "repo": f"owner/{id}", "revision": "v1", "title": id.title(), "files": [file]}
+        {"id": id, "repo": f"owner/{id}", "revision": "v1", "title": id.title(), "files": [file], **ABOUT}
         for id, file in (("large", large), ("small", pin))
     ]
     with serving() as mirror:
@@ -77,6 +78,13 @@ def test_two_clicks_lead_from_an_empty_machine_to_a_streamed_answer(
         expect(page.locator("#download")).to_be_enabled()
         expect(page.locator(".first-model")).to_contain_text("Small")
         expect(page.locator("#model")).to_contain_text("no model yet")
+        # No word of what it is is broken where a phone has no room for all.
+        page.set_viewport_size({"width": 360, "height": 740})
+        about = page.locator(".first-model .offer .about > span")
+        expect(about).to_have_text(["135 M parameters ·", "8,192 tokens ·", "Apache-2.0-or-any-later"])
+        heights = about.evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().height)")
+        assert max(heights) < 24, heights
+        page.set_viewport_size({"width": 1280, "height": 720})
         mirror.answer = None
         page.click("#download")
         page.click("#suggestions button >> nth=0", timeout=60_000)

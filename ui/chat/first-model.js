@@ -65,5 +65,6 @@ function Progress({ entry }) {
 /** @param {Entry} entry */
 function about({ parameters, format, context_tokens: context, licence }) {
   const size = parameters ? `${parameters >= 1e9 ? `${(parameters / 1e9).toFixed(1)} G` : `${Math.round(parameters / 1e6)} M`} parameters` : "";
-  return [size, format, context ? `${count(context)} tokens` : "", licence].filter(Boolean).join(" · ");
+  const parts = [size, format, context ? `${count(context)} tokens` : "", licence].filter(Boolean);
+  return parts.map((part, at) => html`<span class="part">${part}${at < parts.length - 1 && " ·"}</span> `);
 }
