@@ -55,6 +55,8 @@ setTimeout(async () => {
   );
   outbox.start();
   performance.mark("whole");
+  // One that comes is told in the bar, whoever asked for it.
+  (await patient(() => import("./state/downloads.js"))).attend();
   // The Monitor shows what was before it was opened: a scrape each two seconds costs the page a hundredth of a core.
   (await patient(() => import("./state/samples.js"))).collect();
 });

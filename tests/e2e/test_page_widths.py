@@ -124,9 +124,13 @@ def test_an_answer_begins_right_under_its_message_and_what_it_took_is_one_line_a
     assert said.evaluate(edge, "left") - page.locator(".turn.user .branches").evaluate(edge, "right") < 20
 
 
-def test_what_stands_in_a_row_of_the_models_menu_is_on_one_line(page: Page) -> None:
+@pytest.mark.parametrize("view", ["chat", "monitor"])
+def test_what_stands_in_a_row_of_the_models_menu_is_on_one_line(page: Page, view: str) -> None:
+    page.evaluate("(view) => { location.hash = `#/${view}`; }", view)
+    expect(page.locator(f".{view} #model-name")).to_be_visible()
     page.click("#model")
     row = page.locator(".chip .menu button.row").first
+    assert row.locator(".name").evaluate("(name) => name.scrollWidth <= name.clientWidth")
     lines = row.evaluate(
         """(row) => [...row.children].map((each) => {
           const words = document.createRange();

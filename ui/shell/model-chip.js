@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { patient } from "../parts/later.js";
 import { missing, pinModel, pinnedModel, respondent } from "../state/respondent.js";
-import { change, course, failure, hasNoModel, loaded, models, reload, status } from "../state/server.js";
+import { change, coming, course, failure, hasNoModel, loaded, models, reload, status } from "../state/server.js";
 import { Icon } from "./icons.js";
 
 const WORDS = {
@@ -56,8 +56,9 @@ export function ModelChip({ isOfChat = false }) {
   const known = pinned ? respondent.value : serving;
   const isElsewhere = serving !== undefined && known?.id !== serving.id && !BUSY.has(status.value);
   const state = isElsewhere ? "unloaded" : status.value;
-  const share = useDownload();
-  const word = isElsewhere ? "not loaded" : share || inWords();
+  useLook();
+  const share = shareOfComing();
+  const word = isElsewhere ? "not loaded" : share && hasNoModel.value ? `downloading ${share}` : inWords();
   return html`<div class="chip" ref=${root} onKeyDown=${close}>
     <button type="button" id="model" data-state=${state} aria-expanded=${isOpen} aria-haspopup="true" title=${known?.id} onClick=${() => setOpen(!isOpen)}>
       <span class="dot" data-state=${state} aria-hidden="true"></span>
@@ -65,6 +66,7 @@ export function ModelChip({ isOfChat = false }) {
       ${known ? html`<span class="name" id="model-name">${known.id}</span>` : html`<span class="name">${word ?? status.value}</span>`}
       ${known && word && html`<span class="about">${word}</span>`}
       ${known && !word && html`<span class="about format">${known.format}</span><span class="about size">${short(known.max_model_len)}</span>`}
+      ${known && share && html`<span class="about coming"><span class="reader">${coming.value?.model} is being fetched,</span><${Icon} name="download" />${share}</span>`}
       <${Icon} name="down" />
     </button>
     ${isOpen && html`<${Menu} isOfChat=${isOfChat} onDone=${leave} onPick=${pick} />`}
@@ -92,6 +94,7 @@ function Menu({ isOfChat, onDone, onPick }) {
       </button>${isOfChat && html`<button type="button" class="icon-button pin" aria-pressed=${pinned === model.id} aria-label=${`Pin ${model.id} to this chat`}
         title=${pinned === model.id ? "Unpin" : "This chat always asks it"} onClick=${() => pinModel(pinned === model.id ? "" : model.id)}><${Icon} name="pin" /></button>`}</div>`,
     )}</div>
+    ${coming.value && html`<a class="row" href="#/server" onClick=${onDone}><span class="name">${coming.value.model}</span><span class="about">downloading ${shareOfComing()}</span></a>`}
     ${failure.value && html`<p role="alert">${failure.value}</p>`}
     <a class="row" href="#/server" onClick=${onDone}>More in Server</a>
   </div>`;
@@ -106,16 +109,24 @@ function whereabouts(pinned) {
   return isLoaded ? "" : `: your next message loads it${estimate ? `, in about ${Math.ceil(estimate)} s` : ""}`;
 }
 
-/** How far the first model has come, in words; "" where none comes. */
-function useDownload() {
-  const [known, setKnown] = useState(/** @type {typeof import("../state/downloads.js") | null} */ (null));
+/** Has what comes followed where no model is here: whatever it is, it is waited for. */
+function useLook() {
   const isWanted = hasNoModel.value;
   useEffect(() => {
-    if (isWanted) patient(() => import("../state/downloads.js")).then(setKnown);
+    if (!isWanted) return;
+    let leave = () => {};
+    let isOver = false;
+    patient(() => import("../state/downloads.js")).then(({ look }) => isOver || (leave = look()));
+    return () => {
+      isOver = true;
+      leave();
+    };
   }, [isWanted]);
-  useEffect(() => (isWanted ? known?.look() : undefined), [isWanted, known]);
-  const coming = isWanted && known && [...known.downloads.value.values()].find(({ state }) => state === "running");
-  return coming ? `downloading ${Math.floor((100 * coming.done_bytes) / coming.total_bytes)} %` : "";
+}
+
+/** How far what is being fetched has come, in words; "" where nothing is. */
+function shareOfComing() {
+  return coming.value ? `${Math.floor((100 * coming.value.done_bytes) / coming.value.total_bytes)} %` : "";
 }
 
 /** The state of the model where it is not simply there. */

@@ -1,10 +1,10 @@
-// What can be fetched, and what is being fetched, followed as long as somebody looks.
+// What can be fetched, and what is being fetched, followed as long as somebody looks or something comes.
 
 import { readCatalog, startDownload, stopDownload, watchState } from "../api/catalog.js";
 import { ApiError, isAbort } from "../api/errors.js";
 import { pause } from "../api/client.js";
-import { signal } from "../vendor/signals-core.js";
-import { change, course, models, status, watch } from "./server.js";
+import { effect, signal } from "../vendor/signals-core.js";
+import { change, coming, course, models, status, watch } from "./server.js";
 
 /** @typedef {import("../api/catalog.js").Entry} Entry */
 /** @typedef {import("../api/catalog.js").Download} Download */
@@ -23,8 +23,24 @@ export const refusal = signal("");
 const wanted = new Set();
 let numLooking = 0;
 let aborted = new AbortController();
+/** Ends the look that lasts as long as something comes. @type {(() => void) | null} */
+let leave = null;
+
+effect(() => {
+  coming.value = [...downloads.value.values()].find(({ state }) => state === "running") ?? null;
+});
 
 // --- Lifecycle
+
+/** Follows what comes already, whoever asked for it. */
+export async function attend() {
+  if (status.value === "locked") return;
+  try {
+    for (const { download } of (await readCatalog()).data) if (download && isMoving(download)) note(download);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+  }
+}
 
 /** Follows until what it returns is called. */
 export function look() {
@@ -94,10 +110,12 @@ function take(state) {
     else if (!isMoving(downloads.value.get(model)) && before.has(model)) asking(async () => (catalog.value = await readCatalog()));
     if (now === "failed") wanted.delete(model);
   }
+  stay();
 }
 
 /** @param {string} model */
 async function arrive(model) {
+  const done = look();
   const isServedThen = wanted.delete(model);
   await asking(async () => (catalog.value = await readCatalog()));
   watch();
@@ -105,11 +123,22 @@ async function arrive(model) {
   await pause(GRACE_MS, aborted.signal);
   const isOnItsWay = status.value === "loading" || status.value === "switching";
   if (isServedThen && !isOnItsWay && !models.value.some((each) => each.id === model && each.loaded)) await change(model);
+  done();
+}
+
+/** Looks on while something comes, and no longer. */
+function stay() {
+  if ([...downloads.value.values()].some(isMoving)) leave ??= look();
+  else {
+    leave?.();
+    leave = null;
+  }
 }
 
 /** @param {Download} download */
 function note(download) {
   downloads.value = new Map(downloads.value).set(download.model, download);
+  stay();
 }
 
 /** @param {() => Promise<unknown>} work */

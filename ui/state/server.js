@@ -18,6 +18,8 @@ export const status = signal("");
 export const failure = signal("");
 /** How that state goes: a load's or a switch's progress, the reason of a failure, the last switch. */
 export const course = signal(/** @type {import("../api/models.js").Course} */ ({}));
+/** Of a model that is being fetched now; null: none is. */
+export const coming = signal(/** @type {import("../api/catalog.js").Download | null} */ (null));
 /** Whether another server than the one that this page came from answers now. */
 export const isReplaced = signal(false);
 /** Of the program that answers. */
