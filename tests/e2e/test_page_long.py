@@ -1,5 +1,6 @@
 """A chat of 100,000 tokens: it opens from its end, all of it stays on the page, and nothing in it moves by itself."""
 
+import itertools
 from collections.abc import Iterator
 
 import pytest
@@ -146,11 +147,16 @@ def test_what_nobody_sees_of_a_chat_has_no_boxes(page: Page) -> None:
     page.evaluate(QUIET)
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
+    widths = itertools.cycle((1200, 1280))
 
     def is_light() -> bool:
+        # What was near while it opened, which depends on how busy the machine is, is measured anew at another width.
+        page.set_viewport_size({"width": next(widths), "height": 720})
+        page.evaluate(SETTLED)
+        page.evaluate(QUIET)
         session.send("HeapProfiler.collectGarbage")
         metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
-        # Some 18,000 where each sheet that was measured keeps them, 4,000 where only what is near has them.
-        return bool(metrics["Nodes"] > 15_000 and metrics["LayoutObjects"] < 12_000)
+        # 19,600 where all ten sheets keep them, 2,200 where only the last one, which is seen, has them: no other may.
+        return bool(metrics["Nodes"] > 15_000 and metrics["LayoutObjects"] < 4000)
 
     comes_to(is_light, True)
