@@ -1,9 +1,10 @@
 // The runs of one kind that this browser keeps, newest first.
 
-import { useState } from "../vendor/hooks.js";
+import { useEffect, useState } from "../vendor/hooks.js";
 import { Dialog } from "../parts/dialog.js";
 import { html } from "../parts/html.js";
-import { go } from "../router.js";
+import { go, rename } from "../router.js";
+import { route } from "../state/session.js";
 import { Icon } from "./icons.js";
 
 /** @typedef {{shelf: import("../state/shelf.js").Shelf, place: string, unit: string}} What place: the view's name; unit: what a run has several of */
@@ -13,6 +14,11 @@ export function Earlier({ label, ...what }) {
   const [isOpen, setOpen] = useState(false);
   const show = () => (what.shelf.refresh(), setOpen(true));
   const close = () => setOpen(false);
+  const gone = what.shelf.gone.value;
+  useEffect(() => {
+    // The address names it no more, so that it can be opened once it is back.
+    if (gone && route.value.path[0] === gone) rename(what.place);
+  }, [gone]);
   return html`<button type="button" class="icon-button" id="earlier" aria-label=${label} title=${label} onClick=${show}><${Icon} name="earlier" /></button>
     ${isOpen && html`<${Dialog} label=${label} kind="listing" onClose=${close}><${Runs} ...${what} onDone=${close} /><//>`}`;
 }

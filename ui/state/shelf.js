@@ -2,8 +2,9 @@
 
 import * as drafts from "../store/drafts.js";
 import * as stored from "../store/runs.js";
-import { hear } from "../store/tabs.js";
+import { hear, tell } from "../store/tabs.js";
 import { signal } from "../vendor/signals-core.js";
+import { Lane } from "./lane.js";
 import { Series } from "./series.js";
 import { keeping, offerUndo } from "./session.js";
 
@@ -12,6 +13,8 @@ import { keeping, offerUndo } from "./session.js";
 export class Shelf {
   /** Kept ones, the newest first. */
   list = signal(/** @type {Entry[]} */ ([]));
+  /** The name of the one that was deleted while it was open. */
+  gone = signal("");
   open;
   #kind;
   #blank;
@@ -27,7 +30,7 @@ export class Shelf {
     this.#kind = kind;
     this.#blank = blank;
     this.open = signal(blank());
-    hear(({ kind, turn, record }) => kind === "mine" && this.#alive.get(turn)?.follow(record));
+    hear((message) => this.#take(message));
   }
 
   /** What was typed before the page was here is typed again. */
@@ -82,22 +85,52 @@ export class Shelf {
     this.take(this.#blank());
   }
 
-  /** For good after a while. @param {string} id */
+  /** For good after a while, in all tabs. @param {string} id */
   async remove(id) {
-    this.#alive.get(id)?.leave();
-    this.#alive.delete(id);
-    this.list.value = this.list.value.filter((entry) => entry.id !== id);
+    this.#forget(id);
     const record = await keeping(() => stored.read(id));
-    if (this.open.value.id === id) this.startNew();
-    if (!record) return;
+    if (!record) return tell({ kind: "dropped", turn: id });
+    // Its pieces go with it.
+    const lanes = (await keeping(() => Promise.all(record.lanes.map((lane) => Lane.revive(lane))))) ?? [];
     await keeping(() => stored.remove(record));
+    tell({ kind: "dropped", turn: id });
     offerUndo(`Deleted ${record.title}`, async () => {
-      await keeping(() => stored.save(record));
-      await this.refresh();
+      await keeping(() => stored.save({ ...record, lanes: lanes.map((lane) => lane.toRecord()) }));
+      await this.#list(id);
+      tell({ kind: "listed", turn: id });
     });
   }
 
   // --- Internal
+
+  /** What another tab did. @param {import("../store/tabs.js").Message} message */
+  #take({ kind, turn, record }) {
+    if (kind === "mine") this.#alive.get(turn)?.follow(record);
+    if (kind === "listed") this.#list(turn);
+    if (kind !== "dropped") return;
+    const series = this.#forget(turn);
+    // What was on its way into the store when it was deleted there goes as well.
+    if (series?.hasAnswers.value) keeping(() => stored.remove(series.toRecord()));
+  }
+
+  /** It is kept no more. Returns it, where it is alive. @param {string} id */
+  #forget(id) {
+    const series = this.#alive.get(id) ?? (this.open.value.id === id ? this.open.value : undefined);
+    series?.leave();
+    this.#alive.delete(id);
+    this.list.value = this.list.value.filter((entry) => entry.id !== id);
+    if (this.open.value.id === id) {
+      this.gone.value = id;
+      this.startNew();
+    }
+    return series;
+  }
+
+  /** It is kept again. @param {string} id */
+  #list(id) {
+    if (this.gone.value === id) this.gone.value = "";
+    return this.refresh();
+  }
 
   /** @param {Series} series */
   async #fill(series) {

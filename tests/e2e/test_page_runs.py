@@ -1,0 +1,94 @@
+"""What of comparisons and lists of tasks is kept in the browser, in one tab or several, and what is not."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.browser import CHROMIUM, comes_to, opened_page, origin
+from tests.e2e.playground import held
+from tests.e2e.server import Server
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
+
+# All that a store has.
+READ = """async (store) => {
+  const { open, result } = await import("/ui/store/database.js");
+  return result((await open()).transaction(store).objectStore(store).getAll());
+}"""
+
+
+@pytest.fixture
+def page(browser: Browser, paced_server: Server) -> Iterator[Page]:
+    with opened_page(browser, origin(paced_server), "/ui/#/compare") as opened:
+        yield opened
+
+
+def run(page: Page, prompt: str) -> None:
+    page.fill("#prompt", prompt)
+    page.click("#run-all")
+    expect(page).to_have_url(re.compile("#/compare/."))
+
+
+def beside(page: Page) -> Page:
+    """A second tab at the same place."""
+    other: Page = page.context.new_page()
+    other.goto(page.url)
+    return other
+
+
+def delete(page: Page) -> None:
+    page.click("#earlier")
+    page.get_by_role("dialog").get_by_role("button", name=re.compile("^Delete ")).click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def kept(page: Page, store: str) -> list[Any]:
+    records: list[Any] = page.evaluate(READ, store)
+    return records
+
+
+def test_a_comparison_that_is_deleted_is_gone_in_the_other_tab_too_and_comes_back(page: Page) -> None:
+    run(page, "Say exactly: one")
+    expect(page.locator(".lane[data-state=DONE]")).to_have_count(2)
+    other = beside(page)
+    expect(other.locator(".lane[data-state=DONE]")).to_have_count(2)
+    delete(page)
+    for tab in (page, other):
+        expect(tab.locator("h1")).to_have_text("Compare")
+        expect(tab.locator(".lane[data-state=NEW]")).to_have_count(2)
+    other.click("#values")
+    other.fill("#value-system", "Be brief")
+    other.click("dialog >> text=Done")
+    expect(other.get_by_role("dialog")).to_have_count(0)
+    assert kept(other, "runs") == []
+    page.click("text=Undo")
+    other.click("#earlier")
+    expect(other.locator(".runs .name")).to_have_text(["Say exactly: one"])
+    other.click(".runs a")
+    expect(other.locator(".lane .prose")).to_have_text(["one", "one"])
+
+
+def test_a_comparison_that_another_tab_runs_ends_there_when_it_is_deleted(page: Page, paced_server: Server) -> None:
+    with held(paced_server):
+        run(page, "A story")
+        expect(page.locator(".lane .prose").last).to_have_text(re.compile(r".{40}", re.DOTALL))
+        other = beside(page)
+        expect(other.locator("#stop-all")).to_be_visible()
+        expect(other.locator(".lane .prose").last).to_have_text(re.compile(r".{40}", re.DOTALL))
+        delete(other)
+        for tab in (page, other):
+            expect(tab.locator(".lane[data-state=NEW]")).to_have_count(2)
+            expect(tab.locator("#run-all")).to_be_visible()
+        comes_to(lambda: [kept(page, store) for store in ("runs", "pieces")], [[], []])
+        paced_server.wait_metric("ignis_scheduler_requests", 0, state="running")
+        assert [kept(page, store) for store in ("runs", "pieces")] == [[], []]
+        # What came of it until then comes back.
+        other.click("text=Undo")
+        other.click("#earlier")
+        other.click(".runs a")
+        expect(other.locator(".lane[data-state=CUT]")).to_have_count(2)
+        expect(other.locator(".lane .prose").last).to_have_text(re.compile(r".{40}", re.DOTALL))
