@@ -71,6 +71,66 @@ def test_a_message_that_waits_can_be_dropped(context: BrowserContext, story_serv
     assert len(said(page)) == 1
 
 
+# From now on no file can be read before it is said so.
+SLOW_FILES = """() => { const { text } = Blob.prototype;
+  const gate = new Promise((resolve) => { globalThis.readOn = resolve; });
+  Blob.prototype.text = async function () { await gate; return text.call(this); }; }"""
+
+
+def attach(page: Page, name: str, count: int = 1) -> None:
+    page.set_input_files(".attach input", {"name": name, "mimeType": "text/plain", "buffer": b"Three marks"})
+    expect(page.locator(".composer .attached li")).to_have_count(count)
+
+
+def test_a_file_goes_with_its_message_alone(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    chip = page.locator(".composer .attached li")
+    attach(page, "one.txt")
+    page.evaluate(SLOW_FILES)
+    ask(page, "Say exactly: One.")
+    expect(chip).to_have_count(0)
+    # Meant for the message that is on its way already.
+    page.press("#prompt", "Enter")
+    attach(page, "two.txt")
+    page.evaluate("readOn()")
+    assert len(answered(page)) == 1
+    expect(page.locator(".turn.user")).to_have_count(1)
+    expect(page.locator(".turn.user .attached")).to_contain_text("one.txt")
+    expect(page.locator(".queue")).to_have_count(0)
+    expect(chip).to_contain_text("two.txt")
+    page.reload()
+    expect(chip).to_contain_text("two.txt")
+    expect(chip).to_have_count(1)
+
+
+def test_a_file_whose_message_does_not_go_stays_beside_it(context: BrowserContext, story_server: Server) -> None:
+    page = context.new_page()
+    page.route("**/state/outbox.js", lambda route: route.abort())
+    page.goto(f"http://127.0.0.1:{story_server.port}/ui/#/chat")
+    attach(page, "one.txt")
+    ask(page, "Say exactly: One.")
+    expect(page.locator(".composer [role=alert]")).to_contain_text("Your message stays here")
+    expect(page.locator("#prompt")).to_have_value("Say exactly: One.")
+    expect(page.locator(".composer .attached li")).to_contain_text("one.txt")
+
+
+def test_a_message_that_waits_names_its_files(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    with held(story_server):
+        ask(page, "Say exactly: " + "one two three " * 60)
+        grown(page, 4)
+        attach(page, "one.txt")
+        page.press("#prompt", "Enter")
+        expect(page.locator(".queue li .name")).to_have_text("one.txt")
+        attach(page, "two.txt")
+        ask(page, "And this")
+        expect(page.locator(".queue li .name").nth(1)).to_have_text("And this two.txt")
+        for left in (1, 0):
+            page.click(".queue .drop >> nth=0")
+            expect(page.locator(".queue li")).to_have_count(left)
+    answered(page)
+
+
 def test_control_enter_stops_the_answer_and_sends(context: BrowserContext, story_server: Server) -> None:
     page = open_page(context, story_server.port)
     ask(page, "A story")

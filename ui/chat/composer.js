@@ -5,7 +5,7 @@ import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
 import { CONTROL, isSending } from "../parts/sending.js";
 import { Icon } from "../shell/icons.js";
-import { attach, attached, clear, MAX_PASTED_LENGTH, PASTED, problemWith, read, show } from "../state/attachments.js";
+import { attach, attached, keepBack, letGo, MAX_PASTED_LENGTH, PASTED, problemWith, read, sendOff, show } from "../state/attachments.js";
 import { here, open, runOfOpen, stop } from "../state/chats.js";
 import { draftOf, keepDraft } from "../state/place.js";
 import { missing, only } from "../state/respondent.js";
@@ -74,8 +74,9 @@ export function Composer() {
     const files = attached.value;
     if (!text.trim() && !files.length) return;
     if (obstacle) return setProblem(obstacle);
-    // What is typed from here on is the next message already; this one stays in the store's draft until it is on its way.
+    // What is typed or attached from here on is the next message already; this one stays in the store's draft until it is on its way.
     setText("");
+    sendOff(files);
     typedLast.delete(id);
     unsent.set(id, text);
     const going = dispatch(files, isNow);
@@ -89,13 +90,14 @@ export function Composer() {
       const { send } = await import("../state/outbox.js");
       clearTimeout(slow);
       await send(text.trim(), isNow, await read(files), from);
-      clear(id);
+      letGo(files);
       unsent.delete(id);
       setProblem((refusal.value = ""));
       keepDraft(id, typedLast.get(id) ?? "");
       if (isTouch.matches) area.current?.blur();
     } catch (error) {
       unsent.delete(id);
+      keepBack(id, files);
       type(typedLast.has(id) ? `${text}\n${typedLast.get(id)}` : text);
       // What the panel holds an answer to is written by hand, and says what is wrong; a module that did not come is told as a TypeError.
       if (error instanceof SyntaxError) setProblem(error.message);

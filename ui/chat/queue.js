@@ -56,8 +56,9 @@ function Chip({ record }) {
     return html`<li><textarea class="field" ref=${area} aria-label="Message that waits" rows="2" value=${draft}
         onInput=${(/** @type {any} */ event) => setDraft(event.target.value)} onKeyDown=${press} onBlur=${keep}></textarea></li>`;
   }
+  const files = (record.attachments ?? []).map(({ name }) => name).join(", ");
   return html`<li>
-    <span class="name">${record.text}</span>
+    <span class="name">${record.text}${files && html` <span class="about">${files}</span>`}</span>
     <button type="button" class="icon-button edit" aria-label="Edit this message" title="Edit" onClick=${() => setDraft(record.text)}><${Icon} name="edit" /></button>
     <button type="button" class="icon-button drop" aria-label="Drop this message" title="Drop" onClick=${() => drop(record.id)}><${Icon} name="bin" /></button>
   </li>`;

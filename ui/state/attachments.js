@@ -20,6 +20,8 @@ export const PASTED = "Pasted text.txt";
 /** Those of the open conversation. */
 export const attached = signal(/** @type {KeptFile[]} */ ([]));
 let shown = "";
+/** Those whose message is on its way out: until then they are kept. @type {Set<string>} */
+const leaving = new Set();
 
 // --- Actions
 
@@ -43,7 +45,7 @@ export async function show(conversation) {
   if (shown !== conversation) return;
   // Some may have been attached meanwhile, and be among them or not.
   const ids = new Set(found.map((file) => file.id));
-  attached.value = [...found, ...attached.value.filter((file) => !ids.has(file.id))];
+  attached.value = [...found.filter(({ id }) => !leaving.has(id)), ...attached.value.filter((file) => !ids.has(file.id))];
 }
 
 /** Returns what is wrong with those that were not taken. @param {string} conversation @param {File[]} files */
@@ -64,7 +66,7 @@ export async function attach(conversation, files) {
 /** @param {string} id */
 export async function detach(id) {
   attached.value = attached.value.filter((file) => file.id !== id);
-  await keeping(() => stored.removeFile(id));
+  await keeping(() => stored.removeFiles([id]));
 }
 
 /** What a turn keeps of them. @param {KeptFile[]} files @returns {Promise<Attachment[]>} */
@@ -77,10 +79,22 @@ export function read(files) {
   );
 }
 
-/** They went out with their message. @param {string} conversation */
-export async function clear(conversation) {
-  if (shown === conversation) attached.value = [];
-  await keeping(() => stored.removeFiles(conversation));
+/** Their message is on its way: what is attached from now on is the next one's. @param {KeptFile[]} files */
+export function sendOff(files) {
+  for (const { id } of files) leaving.add(id);
+  attached.value = attached.value.filter(({ id }) => !leaving.has(id));
+}
+
+/** They went out with their message. @param {KeptFile[]} files */
+export async function letGo(files) {
+  await keeping(() => stored.removeFiles(files.map(({ id }) => id)));
+  for (const { id } of files) leaving.delete(id);
+}
+
+/** Their message did not go out. @param {string} conversation @param {KeptFile[]} files */
+export function keepBack(conversation, files) {
+  for (const { id } of files) leaving.delete(id);
+  if (shown === conversation) attached.value = [...files, ...attached.value.filter((file) => !files.includes(file))];
 }
 
 // --- Internal

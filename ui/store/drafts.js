@@ -53,14 +53,9 @@ export function saveFiles(files) {
   return database.write(["blobs"], (store) => files.forEach((file) => store("blobs").put(file)));
 }
 
-/** @param {string} id */
-export function removeFile(id) {
-  return database.write(["blobs"], (store) => store("blobs").delete(id));
-}
-
-/** @param {string} conversation */
-export function removeFiles(conversation) {
-  return database.write(["blobs"], (store) => store("blobs").delete(filesOf(conversation)));
+/** @param {string[]} ids */
+export function removeFiles(ids) {
+  return database.write(["blobs"], (store) => ids.forEach((id) => store("blobs").delete(id)));
 }
 
 /** @param {string} conversation */
