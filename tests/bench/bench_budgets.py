@@ -187,7 +187,7 @@ def measure_keys(browser: Browser, origin: str, options: argparse.Namespace) -> 
         page.locator(".list li a").wait_for()
         page.evaluate(OPEN)
         page.evaluate(QUIET)
-        page.evaluate(ASK)
+        page.evaluate(ASK, "more")
         page.locator(".turn.answer.running .prose p").first.wait_for()
         page.evaluate(WATCH)
         page.focus("#prompt")

@@ -3,8 +3,9 @@
     python -m tests.bench.bench_page MODEL [--tokens 100000] [--tokens-s 200] [--seconds 8] [--slower 1]
 
 The server is the real one with a leaf that tells a story at a steady pace; the page is the real one in Chromium. The
-chat is put into the browser's store, and the answer that streams into it asks with a short prompt of its own. --slower:
-how many times slower the browser computes. Figures, no verdicts.
+chat is put into the browser's store, and the answer that streams into it asks with a short prompt of its own. Last one
+streams in a browser that computes four times slower. --slower: how many times slower it computes all along. Figures,
+no verdicts.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.bench.long_chat import KEEP, long_text
 from tests.e2e.browser import opened_page, started_browser
@@ -22,6 +23,8 @@ from tests.e2e.server import Server
 from tests.ports import free_port
 
 CHARACTERS_A_TOKEN = 4.2
+# What the budget of a slow machine is of.
+SLOW = 4
 
 # Watches frames, shifts and what the flushes of the streaming answer take, until told to stop.
 WATCH = """async () => {
@@ -68,7 +71,7 @@ QUIET = """async () => {
 }"""
 
 # Asks with a short prompt: the model need not hold what the page holds.
-ASK = """async () => {
+ASK = """async (name) => {
   const { add } = await import("/ui/state/adding.js");
   const { open } = await import("/ui/state/chats.js");
   const { Run } = await import("/ui/state/run.js");
@@ -77,8 +80,9 @@ ASK = """async () => {
   const last = turns.value.get(head.value).record;
   const base = { ...last, conversation: open.value.id, text: "", state: "SENT", created: Date.now() };
   const request = { messages: [{ role: "user", content: "Tell it." }], max_completion_tokens: 6000, seed: 7 };
-  const question = new Turn({ ...base, id: "more", parent: head.value, role: "user", text: "Tell it.", state: "DONE" });
-  const turn = new Turn({ ...base, id: "told", parent: "more", role: "assistant", request });
+  const said = { id: `${name}-asked`, role: "user", text: "Tell it.", state: "DONE" };
+  const question = new Turn({ ...base, ...said, parent: head.value });
+  const turn = new Turn({ ...base, id: `${name}-told`, parent: question.id, role: "assistant", request });
   new Run(turn, () => turn).start();
   await add([question, turn]);
 }"""
@@ -98,6 +102,20 @@ SCROLL = """async ([step, ms]) => {
   }
   return most;
 }"""
+
+
+def slow_down(page: Page, times: float) -> None:
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": times})
+
+
+def stream(page: Page, seconds: float) -> None:
+    """Looks at the end of the chat while a further answer comes."""
+    page.evaluate("document.querySelector('.transcript').scrollTop = 1e9")
+    page.evaluate(ASK, str(page.locator(".turn").count()))
+    page.locator(".turn.answer.running .prose p").first.wait_for()
+    page.evaluate(RESET)
+    page.wait_for_timeout(1000 * seconds)
+    assert page.locator(".turn.answer.running").count() == 1, "the answer ended too early"
 
 
 def report(name: str, page: Page, seconds: float) -> None:
@@ -136,8 +154,7 @@ def main() -> int:
         page.reload()
         page.locator(".list li a").wait_for()
         if options.slower != 1:
-            session = page.context.new_cdp_session(page)
-            session.send("Emulation.setCPUThrottlingRate", {"rate": options.slower})
+            slow_down(page, options.slower)
         page.evaluate(WATCH)
         wait_ms = 1000 * options.seconds
         page.wait_for_timeout(1000)
@@ -151,16 +168,16 @@ def main() -> int:
         moved = page.evaluate(SCROLL, [60, wait_ms])
         report("scrolling, 60 px a frame", page, options.seconds)
         print(f"{'':36} text misplaced {moved:.1f} px")
-        page.evaluate("document.querySelector('.transcript').scrollTop = 1e9")
-        page.evaluate(ASK)
-        page.locator(".turn.answer.running .prose p").first.wait_for()
-        page.evaluate(RESET)
-        page.wait_for_timeout(wait_ms)
+        stream(page, options.seconds)
         report(f"streaming, {options.tokens_s:.0f} tok/s", page, options.seconds)
         page.evaluate(RESET)
         moved = page.evaluate(SCROLL, [60, 3000])
         report("scrolling while it streams", page, 3)
         print(f"{'':36} text misplaced {moved:.1f} px")
+        expect(page.locator(".turn.answer.running")).to_have_count(0)
+        slow_down(page, SLOW * options.slower)
+        stream(page, options.seconds)
+        report(f"streaming, {SLOW} times slower", page, options.seconds)
     return 0
 
 

@@ -140,7 +140,7 @@ def under_way(page: Page, camera: Camera, server: Server) -> None:
     is_taken = False
     # A little at a time, so that it is held in its midst on a quick machine too.
     while not is_taken:
-        time.sleep(0.01)
+        time.sleep(0.003)
         with held(server):
             page.wait_for_timeout(150)
             assert running.count() == 1, "it has ended before its picture was taken"
