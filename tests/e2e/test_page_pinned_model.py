@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Request, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.playground import CHROMIUM, NO_SOCKET, Start, answered, ask, ended, grown, held, open_page, paced
+from tests.e2e.playground import CHROMIUM, NO_SOCKET, Start, answered, ask, ended, go_to, grown, held, open_page, paced
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -295,3 +295,34 @@ def test_the_rest_of_a_cut_lane_is_asked_of_the_model_that_answered(context: Bro
         first.locator(".resume").click()
     assert waiting.value.post_data_json["model"] == "alpha"
     expect(first).to_have_attribute("data-state", "DONE", timeout=60_000)
+
+
+@pytest.mark.parametrize("pair", [("--switch-allow-implicit", "false")], indirect=True)
+def test_a_lane_that_was_cut_goes_on_only_once_the_model_is_loaded_that_gave_its_answer(
+    context: BrowserContext, pair: Server
+) -> None:
+    page = open_page(context, pair.port, "#/compare")
+    expect(page.locator("#model-name")).to_have_text("alpha")
+    with held(pair):
+        page.fill("#prompt", "A story")
+        page.click("#run-all")
+        expect(page.locator("#lane-A .prose")).to_have_text(re.compile(r".{40}", re.DOTALL))
+        page.click("#stop-all")
+        expect(page.locator("#run-all")).to_be_visible()
+        go_to(page, "agents")
+        page.fill("#prompt", "A story")
+        page.click("#run")
+        expect(page.locator(".preview")).to_have_text(re.compile(r".{40}", re.DOTALL))
+        page.click("#stop-all")
+        expect(page.locator("#stop-all")).to_be_disabled()
+    resume = page.get_by_role("button", name="Resume task 1 exactly")
+    expect(resume).to_be_enabled()
+    expect(page.locator("#run")).to_be_enabled()
+    pair.client.request("POST", "/v1/models/switch", {"model": "beta"})
+    expect(page.locator("#model-name")).to_have_text("beta")
+    expect(resume).to_be_disabled()
+    expect(resume).to_have_attribute("title", "alpha must be loaded first")
+    expect(page.locator("#run")).to_be_disabled()
+    page.click(".rail a[href='#/compare']")
+    expect(page.locator("#lane-A .resume")).to_be_disabled()
+    expect(page.locator("#lane-A .resume")).to_have_attribute("title", "alpha must be loaded first")

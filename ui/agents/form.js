@@ -6,7 +6,7 @@ import { html } from "../parts/html.js";
 import { NumberBox } from "../parts/number.js";
 import { Icon } from "../shell/icons.js";
 import { NoModel } from "../shell/no-model.js";
-import { open, run, set, shelf, tasksIn, useExample } from "../state/agents.js";
+import { open, run, set, shelf, tasksIn, useExample, waitingOf } from "../state/agents.js";
 import { MAX_LANES } from "../state/series.js";
 import { obstacleTo } from "../state/obstacle.js";
 import { answering, fields } from "../state/server.js";
@@ -27,7 +27,7 @@ export function Form() {
   const values = series.values.value;
   const text = series.prompt.value;
   const typed = tasksIn(text);
-  const numWaiting = series.lanes.value.filter((lane) => !lane.isRunning && lane.turn.value?.state.value !== "DONE").length;
+  const numWaiting = waitingOf(series).length;
   const numToRun = typed.length + numWaiting;
   const thinks = answering.value?.capabilities?.thinking;
   const isElsewhere = series.isElsewhere.value;

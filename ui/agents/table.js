@@ -5,7 +5,7 @@ import { ELSEWHERE, liveRate, seconds, stateOf } from "../parts/lane-words.js";
 import { useTicks } from "../parts/ticks.js";
 import { Icon } from "../shell/icons.js";
 import { open, remove, resume, runOne } from "../state/agents.js";
-import { obstacleTo } from "../state/obstacle.js";
+import { obstacleTo, obstacleToResuming } from "../state/obstacle.js";
 import { clock, rateOf } from "../state/turn.js";
 
 /** @typedef {import("../state/lane.js").Lane} Lane */
@@ -45,6 +45,7 @@ function Row({ lane, number, isChosen, onChoose }) {
   const name = lane.prompt.value.split("\n", 1)[0];
   const isElsewhere = open.value.isElsewhere.value;
   const problem = obstacleTo(open.value.values.value) || (isElsewhere ? ELSEWHERE : "");
+  const hold = obstacleToResuming(lane) || (isElsewhere ? ELSEWHERE : "");
   return html`<tr class=${isChosen ? "chosen" : ""} data-state=${turn?.state.value ?? "NEW"} onClick=${() => onChoose(lane.id)}>
     <th scope="row"><button type="button" class="name" aria-expanded=${isChosen} title=${lane.prompt.value}><span class="number">${number}</span><span class="words">${name}</span><span class="preview">${(record?.text ?? "").slice(0, PREVIEW_LENGTH)}</span></button></th>
     <td data-label="State"><span class=${`tag ${kind}`}>${words}</span><span class="about wait">${waitOf(lane)}</span></td>
@@ -55,7 +56,7 @@ function Row({ lane, number, isChosen, onChoose }) {
     <td data-label="Time">${times && end ? seconds(Math.max(0, end - times.sent)) : ""}</td>
     <td class="row-actions">${isRunning
       ? html`<button type="button" class="icon-button" key="stop" aria-label=${`Stop task ${number}`} title="Stop" onClick=${act(() => lane.stop())}><${Icon} name="stop" /></button>`
-      : html`${lane.canResume && html`<button type="button" class="icon-button" key="resume" aria-label=${`Resume task ${number} exactly`} title=${problem || "Resume exactly"} disabled=${problem !== ""} onClick=${act(() => resume([lane]))}><${Icon} name="play" /></button>`}
+      : html`${lane.canResume && html`<button type="button" class="icon-button" key="resume" aria-label=${`Resume task ${number} exactly`} title=${hold || "Resume exactly"} disabled=${hold !== ""} onClick=${act(() => resume([lane]))}><${Icon} name="play" /></button>`}
           <button type="button" class="icon-button" key="again" aria-label=${`Run task ${number}`} title=${problem || (turn ? "Run again" : "Run")} disabled=${problem !== ""} onClick=${act(() => runOne(lane))}><${Icon} name="again" /></button>
           <button type="button" class="icon-button" key="remove" aria-label=${`Remove task ${number}`} title=${isElsewhere ? ELSEWHERE : "Remove"} disabled=${isElsewhere} onClick=${act(() => remove(lane))}><${Icon} name="bin" /></button>`}
     </td>

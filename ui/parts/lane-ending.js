@@ -3,7 +3,7 @@
 import { lengthOf } from "./format.js";
 import { html } from "./html.js";
 import { ELSEWHERE } from "./lane-words.js";
-import { obstacleTo } from "../state/obstacle.js";
+import { obstacleToResuming } from "../state/obstacle.js";
 
 /** @param {{lane: import("../state/lane.js").Lane, isElsewhere: boolean, onResume: () => void}} properties isElsewhere: another tab runs lanes beside it */
 export function LaneEnding({ lane, isElsewhere, onResume }) {
@@ -13,7 +13,7 @@ export function LaneEnding({ lane, isElsewhere, onResume }) {
   const state = turn.state.value;
   if (turn.isCatchingUp.value) return html`<p class="ending catching" role="status">Catching up</p>`;
   if (lane.isRunning) return null;
-  const obstacle = obstacleTo(turn.record.request ?? {}) || (isElsewhere ? ELSEWHERE : "");
+  const obstacle = obstacleToResuming(lane) || (isElsewhere ? ELSEWHERE : "");
   const goes = lane.canResume && html`<button type="button" class="link resume" disabled=${obstacle !== ""} title=${obstacle} onClick=${onResume}>Resume exactly</button>`;
   const count = lengthOf(turn.record);
   if (state === "FAILED") return html`<p class="ending bad" role="alert">${failure} ${goes}</p>`;

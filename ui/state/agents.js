@@ -2,6 +2,7 @@
 
 import { newSeed } from "./ids.js";
 import { Lane } from "./lane.js";
+import { obstacleToResuming } from "./obstacle.js";
 import { titleOf } from "./place.js";
 import { FIRST_CAP, Series } from "./series.js";
 import { offerUndo } from "./session.js";
@@ -24,7 +25,7 @@ export function run() {
 
 /** All of it that has not been done; what was cut goes on. @param {Series} series */
 export function runRest(series) {
-  const waiting = series.lanes.value.filter((lane) => !lane.isRunning && lane.turn.value?.state.value !== "DONE");
+  const waiting = waitingOf(series);
   const cut = waiting.filter((lane) => lane.canResume);
   return Promise.all([resume(cut, series), ask(series, waiting.filter((lane) => !cut.includes(lane)))]);
 }
@@ -85,6 +86,12 @@ export function useExample({ system, tasks }) {
 }
 
 // --- Questions
+
+/** What a run would run: what has not been done, and was not cut where it cannot go on now. @param {Series} series */
+export function waitingOf({ lanes }) {
+  const isWaiting = (/** @type {Lane} */ lane) => !lane.isRunning && lane.turn.value?.state.value !== "DONE";
+  return lanes.value.filter((lane) => isWaiting(lane) && !(lane.canResume && obstacleToResuming(lane)));
+}
 
 /**
  * The tasks of a text: one a line; where a line is left empty, one a paragraph.
