@@ -40,6 +40,24 @@ def sent(page: Page, text: str) -> dict[str, object]:
     return dict(json.loads(waiting.value.post_data or "{}"))
 
 
+def test_a_panel_that_failed_in_one_chat_works_in_another(page: Page) -> None:
+    ask(page, "Say exactly: One.")
+    answered(page)
+    # As a page of before may have kept it.
+    page.evaluate(
+        """async () => { const { change } = await import(document.scripts[1].src + "/../state/chats.js");
+        await change({ settings: { sampling: { logit_bias: 5 } } }); }"""
+    )
+    page.reload()
+    failed = page.locator(".failed-part")
+    expect(failed).to_contain_text("This part of the page failed")
+    page.click("#new-chat")
+    expect(page.locator("#set-temperature")).to_be_visible()
+    expect(failed).to_have_count(0)
+    page.click(".list li a")
+    expect(failed).to_have_count(1)
+
+
 def test_a_preset_is_saved_taken_changed_and_deleted(page: Page) -> None:
     expect(page.locator("#preset-save")).to_be_disabled()
     page.fill("#system", "Be brief.")

@@ -121,6 +121,43 @@ test("one text to stop at is a list of one", () => {
   assert.deepEqual([stopsOf("END"), stopsOf(["a", "b"])], [["END"], ["a", "b"]]);
 });
 
+test("a setting of a wrong kind is refused, and says where", () => {
+  const names = new Set(["temperature", "seed", "stop", "logit_bias", "class", "parallel_tool_calls", "thinking_budget"]);
+  const readAs = (sampling) => readFile(file({ conversations: [chat({ settings: { sampling } })] }), names).conversations[0].settings.sampling;
+  const wrong = [
+    ["stop", { a: 1 }, "text or a list of texts"], ["stop", [5], "text or a list of texts"], ["logit_bias", 5, "numbers by the ids of tokens"], ["logit_bias", ["a"], "numbers by the ids of tokens"],
+    ["temperature", ["hot"], "a number"], ["seed", { a: 1 }, "a number"], ["thinking_budget", true, "a number"], ["parallel_tool_calls", "x", "true or false"], ["class", 5, "text"],
+  ];
+  for (const [name, value, wanted] of wrong) {
+    const words = `conversations[0].settings.sampling.${name} should be ${wanted}, and is ${JSON.stringify(value)}.`;
+    assert.throws(() => readAs({ [name]: value }), (error) => error instanceof Refused && error.message === words, words);
+  }
+  // As the page keeps what is typed and no number yet.
+  const typed = { temperature: "1,5", logit_bias: '{"42"', seed: 7, class: "agent", parallel_tool_calls: false };
+  assert.deepEqual(readAs({ ...typed, stop: null }), typed);
+});
+
+test("a request that no page sent is refused, and says where", () => {
+  const readAs = (request) => read(file({ turns: [question, { ...answer, request: { messages: [], ...request } }] })).turns[1].request;
+  const wrong = [
+    ["stop", 5], ["tools", { a: 1 }], ["tools", [5]], ["guided_choice", 5], ["guided_choice", "a"], ["guided_regex", 5], ["guided_grammar", { a: 1 }], ["response_format", 5],
+    ["response_format", { type: "json_schema", json_schema: 5 }], ["logit_bias", 5], ["logit_bias", '{"42"'], ["temperature", "hot"], ["seed", [1]], ["model", 5], ["tool_choice", 5], ["reasoning_effort", 5], ["system", 5],
+    ["logprobs", "yes"], ["top_logprobs", {}],
+  ];
+  for (const [name, value] of wrong) {
+    assert.throws(() => readAs({ [name]: value }), (error) => error instanceof Refused && error.message.startsWith(`turns[1].request.${name} should be `), `${name}: ${JSON.stringify(value)}`);
+  }
+  const says = [
+    [{ role: "system", content: 5 }, "content should be text, and is 5"], [{ role: "system", content: [{ type: "text", text: "a" }] }, "content should be text"], [{ content: "a" }, "role should be text, and is missing"],
+    [{ role: "user", content: [5, null] }, "content should be text or a list of parts"], [{ role: "assistant", content: null, tool_calls: 5 }, "tool_calls should be a list"],
+  ];
+  for (const [message, words] of says) assert.throws(() => readAs({ messages: [message] }), (error) => error instanceof Refused && error.message.startsWith(`turns[1].request.messages[0].${words}`), words);
+  // What the API takes as well, and what a page of later may say.
+  assert.deepEqual(readAs({ stop: "END", guided_regex: null, seed: 7, later: [{}] }), { messages: [], stop: ["END"], seed: 7, later: [{}] });
+  const whole = { messages: [{ role: "system", content: "a" }, { role: "assistant", content: null, tool_calls: [{ id: "x" }] }, { role: "tool", content: "b" }], guided_choice: ["a"], logit_bias: { 42: 1 }, tool_choice: { type: "function" } };
+  assert.deepEqual(readAs(whole), whole);
+});
+
 test("fields that the page does not know stay outside", () => {
   const hostile = file({
     conversations: [{ ...chat(), extra: 1, settings: { sampling: { temperature: 1, messages: [], model: "x" }, other: 2 } }],

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
 import { Fence } from "../shell/fence.js";
-import { here } from "../state/chats.js";
+import { here, open } from "../state/chats.js";
 import { missing, respondent } from "../state/respondent.js";
 import { hasNoModel } from "../state/server.js";
 import { sending } from "../state/session.js";
@@ -27,7 +27,7 @@ export function Transcript() {
   const place = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => setScroller(place.current), []);
   return html`<div class="transcript" ref=${place} tabindex="-1">
-    <${Fence}>${path.value.length ? scroller && html`<${Turns} scroller=${scroller} />` : html`<${Welcome} />`}<//>
+    <${Fence} of=${open.value.id}>${path.value.length ? scroller && html`<${Turns} scroller=${scroller} />` : html`<${Welcome} />`}<//>
   </div>`;
 }
 

@@ -66,7 +66,7 @@ export function ChatView() {
       <${Transcript} />
       <${Composer} key=${open.value.id} />
     </main>
-    ${isPanelShown && html`<${Fence}><aside class="panel" aria-label="Settings of this chat"><${Panel} onClose=${togglePanel} /></aside><//>`}
+    ${isPanelShown && html`<${Fence} of=${open.value.id}><aside class="panel" aria-label="Settings of this chat"><${Panel} onClose=${togglePanel} /></aside><//>`}
     ${drawer.value && html`<div class="veil" onClick=${closeDrawer}></div>`}
   </div>`;
 }

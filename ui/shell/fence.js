@@ -5,11 +5,16 @@ import { html } from "../parts/html.js";
 import { OUTDATED } from "../parts/later.js";
 
 export class Fence extends Component {
-  state = { failure: "", said: "" };
+  state = { of: undefined, failure: "", said: "" };
 
   /** @param {unknown} error */
   static getDerivedStateFromError(error) {
     return { failure: error instanceof Error ? `${error.message}\n${error.stack ?? ""}` : String(error) };
+  }
+
+  /** What failed with one thing may do with another. @param {{of?: string}} properties @param {{of?: string}} state */
+  static getDerivedStateFromProps({ of }, { of: before }) {
+    return of === before ? null : { of, failure: "", said: "" };
   }
 
   render() {

@@ -66,6 +66,11 @@ export class Fields {
     return words.has(value) ? /** @type {any} */ (value) : this.#refuse(name, [...words].join(" or "));
   }
 
+  /** As it is, if it is of that kind. @param {string} name @param {(value: any) => boolean} isSo @param {string} wanted the kind in words */
+  ofKind(name, isSo, wanted) {
+    return isSo(this.value[name]) ? this.value[name] : this.#refuse(name, wanted);
+  }
+
   /** @param {string} name */
   inner(name) {
     return fieldsOf(this.value[name] ?? {}, `${this.place}.${name}`);

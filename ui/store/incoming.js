@@ -1,6 +1,7 @@
 // A file of chats as it comes from outside: what is not as the page itself would have written it is refused, with words.
 
 import { fieldsOf, isPlain, isWithin, Refused, shown } from "./fields.js";
+import { requestOf, samplingOf } from "./incoming-request.js";
 
 /**
  * @typedef {import("./conversations.js").Conversation} Conversation
@@ -102,22 +103,15 @@ function settingsOf(fields, parameters) {
   // Where tools are off, nothing of them is set.
   if (settings.tools === undefined) delete settings.ownTools, delete settings.toolChoice;
   if (settings.toolChoice === "auto") delete settings.toolChoice;
-  const sampling = Object.entries(fields.inner("sampling").value).filter(([name, value]) => parameters.has(name) && isValue(value));
-  if (sampling.length) settings.sampling = Object.fromEntries(sampling.map(([name, value]) => [name, name === "stop" ? [value].flat() : value]));
+  const sampling = samplingOf(fields.inner("sampling"), parameters);
+  if (Object.keys(sampling).length) settings.sampling = sampling;
   return settings;
-}
-
-/** Whether a field of a request can have it: a number, a word, yes or no, words, or numbers by name. @param {unknown} value */
-function isValue(value) {
-  if (Array.isArray(value)) return value.every((each) => typeof each === "string");
-  if (isPlain(value)) return Object.values(value).every(Number.isFinite);
-  return Number.isFinite(value) || typeof value === "string" || typeof value === "boolean";
 }
 
 /** @param {Fields} fields @returns {TurnRecord} */
 function turnOf(fields) {
   const times = fields.inner("times");
-  const { request, usage, timings } = fields.value;
+  const { usage, timings } = fields.value;
   const turn = {
     id: fields.id("id"),
     conversation: fields.id("conversation"),
@@ -129,7 +123,7 @@ function turnOf(fields) {
       name: call.text("name"), arguments: call.text("arguments"), ...(call.has("result") ? { result: call.text("result") } : {}),
     })),
     state: fields.oneOf("state", STATES),
-    request: isPlain(request) && Array.isArray(request.messages) && request.messages.every(isPlain) ? request : null,
+    request: requestOf(fields),
     model: fields.text("model", "").slice(0, MAX_NAME),
     seed: fields.optionalNumber("seed", MAX_SEED),
     finish: fields.optionalText("finish")?.slice(0, MAX_WORD) ?? null,
