@@ -137,14 +137,15 @@ def under_way(page: Page, camera: Camera, server: Server) -> None:
     """Takes the picture of a chat while its last answer streams: once words stand under its code."""
     running = page.locator(".turn.answer.running")
     expect(running).to_have_count(1)
-    is_taken = False
-    # A little at a time, so that it is held in its midst on a quick machine too.
+    words, is_taken = "", False
+    # A little at a time, so that it is held in its midst on a quick machine too; slower still where its end is near.
     while not is_taken:
-        time.sleep(0.003)
+        time.sleep(0.003 if "assert is" in words else 0.06)
         with held(server):
-            page.wait_for_timeout(150)
+            page.wait_for_timeout(80)
             assert running.count() == 1, "it has ended before its picture was taken"
-            if re.search(r"will print\b.*\w$", running.inner_text().strip(), re.DOTALL):
+            words = running.inner_text().strip()
+            if re.search(r"will print\b.*\w$", words, re.DOTALL):
                 camera.take("chat", "light", wait_ms=1000)
                 assert running.count() == page.locator("#stop").count() == 1, "it ended while its picture was taken"
                 is_taken = True
