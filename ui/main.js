@@ -47,7 +47,7 @@ setTimeout(async () => {
       import("./shell/clear-chats.js"),
       import("./shell/palette.js"),
       import("./shell/incoming.js"),
-      import("./shell/toast.js"),
+      import("./parts/toast.js"),
       import("./state/mirror.js"),
       import("./text/sheet.js"),
       import("./text/plain.js"),

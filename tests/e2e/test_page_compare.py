@@ -260,6 +260,12 @@ def test_what_came_before_the_page_died_is_kept_and_the_rest_comes_again(
     expect(lane(page, "A")).to_have_attribute("data-state", "DONE")
     # Where a paragraph ends is for each way of reading it to say.
     comes_to(lambda: "".join(text.inner_text().split()).startswith(kept), True)
+    # Nothing stays of what was cut, either.
+    pieces = """import("/ui/store/database.js").then(async ({ open, result }) =>
+      (await result((await open()).transaction("pieces").objectStore("pieces").getAll())).map(({ turn }) => turn))"""
+    choose(page, "B", "Run again")
+    expect(lane(page, "B")).to_have_attribute("data-state", "DONE")
+    comes_to(lambda: page.evaluate(pieces), [])
 
 
 def test_a_page_that_dies_twice_keeps_what_came_and_has_nothing_of_it_twice(paced_page: Page) -> None:
@@ -1045,6 +1051,67 @@ def test_a_prompt_typed_over_answers_is_kept_and_they_are_marked_as_older(paced_
 
 
 ELSEWHERE = 'import("/ui/state/compare.js").then(({ open }) => open.value.isElsewhere.value)'
+
+
+def test_a_lane_that_is_run_again_answers_the_new_prompt_and_the_others_go_on_with_theirs(paced_page: Page) -> None:
+    first = paced_page
+    run(first, "Say exactly: one")
+    ended(first)
+    expect(first).to_have_url(re.compile("#/compare/."))
+    second = first.context.new_page()
+    second.goto(first.url)
+    expect(second.locator("#prompt")).to_have_value("Say exactly: one")
+    first.fill("#prompt", "Say exactly: two")
+    choose(first, "B", "Run again")
+    for tab in (first, second):
+        expect(lane(tab, "B").locator(".prose")).to_have_text("two")
+        expect(lane(tab, "A").locator("footer")).to_contain_text("changed since")
+        expect(lane(tab, "B").locator("footer")).not_to_contain_text("changed since")
+    expect(second.locator("#prompt")).to_have_value("Say exactly: two")
+    for letter, said in (("B", "two"), ("A", "one")):
+        second.goto(first.url)
+        choose(second, letter, "Open as chat")
+        expect(second.locator(".turn.user .said")).to_have_text(f"Say exactly: {said}")
+        expect(second.locator(".turn.answer .prose")).to_have_text(said)
+
+
+@pytest.mark.parametrize("is_under_way", [True, False], ids=["under way", "cut by the page's death"])
+def test_a_comparison_that_was_deleted_comes_back_with_all_its_text_and_is_gone_in_all_tabs(
+    paced_page: Page, is_under_way: bool
+) -> None:
+    page, text = paced_page, lane(paced_page, "A").locator(".prose")
+    said = (
+        """import("/ui/state/compare.js").then(({ open }) => open.value.lanes.value[0].turn.value?.record.text ?? "")"""
+    )
+    run(page, "A story")
+    expect(text).to_have_text(re.compile(r".{60}", re.DOTALL))
+    expect(page).to_have_url(re.compile("#/compare/."))
+    if not is_under_way:
+        page.reload()
+        expect(lane(page, "A")).to_have_attribute("data-state", "CUT")
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(lane(other, "A").locator(".prose")).to_have_text(re.compile(r".{40}", re.DOTALL))
+    page.bring_to_front()
+    page.click("#earlier")
+    before = page.evaluate(said)
+    page.click("[aria-label='Delete A story']")
+    expect(page).to_have_url(re.compile("#/compare$"))
+    expect(page.locator("#prompt")).to_have_value("")
+    other.bring_to_front()
+    expect(other.locator("#prompt")).to_have_value("")
+    expect(other.locator("#run-all")).to_be_visible()
+    page.bring_to_front()
+    # In the list, which covers the page.
+    page.get_by_role("dialog").get_by_role("button", name="Undo").click()
+    page.click(".runs a >> text=A story")
+    expect(lane(page, "A").locator(".ending")).to_be_visible()
+    kept = page.evaluate(said)
+    assert len(before) > 40
+    assert kept.startswith(before)
+    page.reload()
+    expect(lane(page, "A").locator(".ending")).to_be_visible()
+    comes_to(lambda: page.evaluate(said), kept)
 
 
 def test_of_two_tabs_that_have_one_comparison_one_gives_it_up_and_nothing_is_lost(paced_page: Page) -> None:

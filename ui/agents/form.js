@@ -7,7 +7,7 @@ import { NumberBox } from "../parts/number.js";
 import { Icon } from "../shell/icons.js";
 import { NoModel } from "../shell/no-model.js";
 import { open, run, set, shelf, tasksIn, useExample, waitingOf } from "../state/agents.js";
-import { MAX_LANES } from "../state/series.js";
+import { MAX_LANES } from "../state/slots.js";
 import { obstacleTo } from "../state/obstacle.js";
 import { answering, fields } from "../state/server.js";
 

@@ -7,7 +7,7 @@ import { Earlier } from "../shell/earlier.js";
 import { Icon } from "../shell/icons.js";
 import { ModelChip } from "../shell/model-chip.js";
 import { addLane, open, shelf } from "../state/compare.js";
-import { MAX_LANES } from "../state/series.js";
+import { MAX_LANES } from "../state/slots.js";
 
 /** @param {{problem: string, onRun: () => void, onVary: () => void, onValues: () => void}} properties */
 export function Bar({ problem, onRun, onVary, onValues }) {

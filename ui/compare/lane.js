@@ -13,7 +13,7 @@ import { Thoughts } from "../shell/thoughts.js";
 import { isStale, valuesOf } from "../state/asked.js";
 import { duplicate, open, removeLane, resume, runOne } from "../state/compare.js";
 import { obstacleTo } from "../state/obstacle.js";
-import { MAX_LANES } from "../state/series.js";
+import { MAX_LANES } from "../state/slots.js";
 import { toChat } from "../state/to-chat.js";
 import { showAnswer } from "../text/live.js";
 import { Foot } from "./foot.js";

@@ -6,7 +6,7 @@ import { FORMATS, FormText } from "../parts/form-text.js";
 import { html } from "../parts/html.js";
 import { Icon } from "../shell/icons.js";
 import { biasOf, draftOf, problem, problemOf, toolsOf, writtenTools } from "../state/held.js";
-import { MAX_LANES } from "../state/series.js";
+import { MAX_LANES } from "../state/slots.js";
 import { Boxes } from "./boxes.js";
 import { TOOLS_EXAMPLE } from "./written.js";
 

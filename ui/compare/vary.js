@@ -10,7 +10,7 @@ import { valuesOf } from "../state/asked.js";
 import { open, vary } from "../state/compare.js";
 import { BUDGET, effortsOf, FURTHER, OFFERED } from "../state/offered.js";
 import { rangeProblem } from "../state/range.js";
-import { MAX_LANES } from "../state/series.js";
+import { MAX_LANES } from "../state/slots.js";
 import { answering, canChoose, fields, models } from "../state/server.js";
 import { each, seeds, spread } from "../state/variants.js";
 import { Boxes } from "./boxes.js";

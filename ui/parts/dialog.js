@@ -1,7 +1,9 @@
 // A dialog over the page: it holds the focus, Escape and a press beside it close it, and the focus goes back.
 
 import { useEffect, useRef } from "../vendor/hooks.js";
+import { numModal } from "../state/modal.js";
 import { html } from "./html.js";
+import { Toast } from "./toast.js";
 
 /** @param {{label: string, onClose: () => void, kind?: string, children?: unknown}} properties */
 export function Dialog({ label, onClose, kind = "", children }) {
@@ -9,7 +11,9 @@ export function Dialog({ label, onClose, kind = "", children }) {
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
+    numModal.value += 1;
     return () => {
+      numModal.value -= 1;
       // What came of the dialog may have taken the focus already.
       const isFree = document.activeElement === document.body;
       if (isFree && before instanceof HTMLElement && before.isConnected) before.focus();
@@ -28,5 +32,6 @@ export function Dialog({ label, onClose, kind = "", children }) {
   };
   return html`<dialog ref=${dialog} class=${`sheetlike ${kind}`} aria-label=${label} onClose=${onClose} onClick=${press} onKeyDown=${keys}>
     <div class="dialog-body"><h2>${label}</h2>${children}</div>
+    <${Toast} isInside />
   </dialog>`;
 }

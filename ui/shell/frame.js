@@ -16,7 +16,7 @@ import { Rail } from "./rail.js";
 
 const Over = later(async () => (await import("./over.js")).Over);
 const KeyPrompt = later(async () => (await import("./key-prompt.js")).KeyPrompt);
-const Toast = later(async () => (await import("./toast.js")).Toast);
+const Toast = later(async () => (await import("../parts/toast.js")).Toast);
 
 /** @param {{views: Place[], first: ViewType}} properties first: what is shown at once, of the first of the views */
 export function Frame({ views, first }) {

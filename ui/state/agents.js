@@ -4,9 +4,10 @@ import { newSeed } from "./ids.js";
 import { Lane } from "./lane.js";
 import { obstacleToResuming } from "./obstacle.js";
 import { titleOf } from "./place.js";
-import { FIRST_CAP, Series } from "./series.js";
+import { Series } from "./series.js";
 import { offerUndo } from "./session.js";
 import { Shelf } from "./shelf.js";
+import { FIRST_CAP } from "./slots.js";
 
 export const shelf = new Shelf("agents", () => Series.fresh("agents", { values: { max_completion_tokens: FIRST_CAP } }, []));
 export const open = shelf.open;

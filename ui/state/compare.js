@@ -6,9 +6,10 @@ import { isForm } from "./held.js";
 import { newId } from "./ids.js";
 import { Lane } from "./lane.js";
 import { titleOf } from "./place.js";
-import { FIRST_CAP, MAX_LANES, Series } from "./series.js";
+import { Series } from "./series.js";
 import { offerUndo } from "./session.js";
 import { Shelf } from "./shelf.js";
+import { FIRST_CAP, MAX_LANES } from "./slots.js";
 
 /** @typedef {import("./asked.js").Values} Values */
 /** @typedef {import("./turn.js").Turn} Turn */

@@ -29,8 +29,13 @@ export class Elsewhere {
   // --- Actions
 
   /** @param {Told} told */
-  take({ title, values, lanes, isRunning }) {
+  take({ title, prompt, values, lanes, isRunning }) {
     const series = this.#series;
+    if (series.kind === "compare") {
+      // What is being typed here stays.
+      if (series.prompt.value === series.asked) series.prompt.value = prompt;
+      series.asked = prompt;
+    }
     const known = new Map(series.lanes.value.map((lane) => [lane.id, lane]));
     clearTimeout(this.#silence);
     if (isRunning) this.#silence = setTimeout(() => this.#ask(), SILENCE_MS);
@@ -77,7 +82,7 @@ export class Elsewhere {
     if (told) return this.take(told);
     const record = await keeping(() => stored.read(series.id));
     // Where nothing is kept there is what it told last.
-    const lanes = record?.lanes ?? series.lanes.value.map((lane) => ({ ...lane.toRecord(), turn: lane.turn.value?.record ?? null }));
+    const lanes = record?.lanes ?? series.whole().lanes;
     series.lanes.value = await Promise.all(lanes.map((lane) => Lane.revive(lane)));
     series.isElsewhere.value = false;
   }

@@ -1,11 +1,11 @@
 // One lane of a comparison, or one task of a list: what it asks otherwise than its run, and its answer as it comes.
 
-import { ApiError, isAbort } from "../api/errors.js";
 import { generateBeside } from "../api/beside.js";
 import { gather, readPieces } from "../store/turns.js";
 import { signal } from "../vendor/signals-core.js";
 import { contact } from "./contact.js";
 import { newId } from "./ids.js";
+import { fail } from "./outcome.js";
 import { Replay } from "./replay.js";
 import { requestOfSame } from "./respondent.js";
 import { noteAnswer } from "./server.js";
@@ -63,10 +63,14 @@ export class Lane {
 
   /** @returns {LaneRecord} */
   toRecord() {
-    const turn = this.turn.value;
+    const { turn, ...rest } = this.whole();
     // What an answer under way has is in its pieces, and nowhere twice.
-    const record = turn?.isRunning ? { ...turn.record, text: "", reasoning: "" } : (turn?.record ?? null);
-    return { id: this.id, prompt: this.prompt.value, values: this.values.value, turn: record };
+    return { ...rest, turn: turn && this.turn.value?.isRunning ? { ...turn, text: "", reasoning: "" } : turn };
+  }
+
+  /** @returns {LaneRecord} */
+  whole() {
+    return { id: this.id, prompt: this.prompt.value, values: this.values.value, turn: this.turn.value?.record ?? null };
   }
 
   // --- Actions
@@ -188,13 +192,4 @@ export class Lane {
       turn.advance(event.kind);
     }
   }
-}
-
-/** @param {Turn} turn @param {unknown} error */
-function fail(turn, error) {
-  if (isAbort(error)) return turn.advance("stop");
-  const isKnown = error instanceof ApiError;
-  turn.record.failure = error instanceof Error ? `${isKnown || error instanceof SyntaxError ? "" : "This page failed: "}${error.message}` : String(error);
-  turn.record.finish = isKnown ? error.code : null;
-  turn.advance(isKnown && error.isLost ? "lost" : "failed");
 }

@@ -10,16 +10,12 @@ import { Lane } from "./lane.js";
 import { claimed } from "./mirror.js";
 import { announceEnd } from "./outcome.js";
 import { keeping } from "./session.js";
-import { Slots } from "./slots.js";
+import { MAX_LANES, Slots } from "./slots.js";
 import { isRunningState } from "./turn.js";
 
 /** @typedef {import("../store/runs.js").RunRecord} RunRecord */
 
 const [PIECE_MS, TELL_MS] = [100, 500];
-/** So many lanes the server has for one person at the most, and so many ask at once. */
-export const MAX_LANES = 8;
-/** Where a run begins: without a cap each lane is given room for a whole context, and few of eight run at once. */
-export const FIRST_CAP = 1024;
 
 export class Series {
   id;
@@ -41,7 +37,6 @@ export class Series {
   lanes;
   isRunning = computed(() => this.lanes.value.some((lane) => lane.isRunning));
   hasAnswers = computed(() => this.lanes.value.some((lane) => lane.turn.value !== null));
-  /** Whether there is something to ask. */
   hasPrompt = computed(() => Boolean(this.prompt.value.trim() || this.pictures.length));
   updated;
   /** Whether another tab runs it. */
@@ -83,9 +78,8 @@ export class Series {
   /** As it was kept, or as another tab that runs it has it by now. @param {RunRecord} record */
   static async revive(record) {
     const told = record.lanes.some(({ turn }) => !turn || isRunningState(turn.state)) ? await claimed(record.id) : null;
-    if (!told) return new Series(record, await Promise.all(record.lanes.map((lane) => Lane.revive(lane))));
+    if (!told) return new Series(record, await Promise.all(record.lanes.map(Lane.revive)));
     const series = new Series(record, []);
-    series.asked = record.prompt;
     series.follow(told);
     return series;
   }
@@ -95,6 +89,11 @@ export class Series {
     const { id, kind, created, updated } = this;
     const lanes = this.lanes.value.map((lane) => lane.toRecord());
     return { id, kind, title: this.title.value, prompt: this.asked || this.prompt.value, pictures: this.pictures, history: this.history.value, after: this.after, values: this.values.value, lanes, created, updated, v: 1 };
+  }
+
+  /** With all that has come of what is under way. @returns {RunRecord} */
+  whole() {
+    return { ...this.toRecord(), lanes: this.lanes.value.map((lane) => lane.whole()) };
   }
 
   // --- Actions
@@ -158,9 +157,10 @@ export class Series {
     this.#tell();
     await this.keep();
     const one = async (/** @type {Lane} */ lane) => {
+      const before = lane.turn.value?.id;
       await work(lane);
       const turn = lane.turn.value;
-      if (turn && !this.#isGone && times === this.#timesGiven) await keeping(() => stored.finish(this.toRecord(), turn.id));
+      if (turn && !this.#isGone && times === this.#timesGiven) await keeping(() => stored.finish(this.toRecord(), [turn.id, before]));
     };
     for (const group of groups) await Promise.all(group.map((lane) => this.#slots.use(() => one(lane))));
     if (this.isRunning.value || times !== this.#timesGiven) return;
@@ -182,7 +182,7 @@ export class Series {
   }
 
   #tell() {
-    const lanes = this.lanes.value.map((lane) => ({ ...lane.toRecord(), turn: lane.turn.value?.record ?? null, isInLine: lane.isInLine.value, numPieces: lane.numPieces }));
+    const lanes = this.lanes.value.map((lane) => ({ ...lane.whole(), isInLine: lane.isInLine.value, numPieces: lane.numPieces }));
     tell({ kind: "mine", turn: this.id, record: { ...this.toRecord(), lanes, isRunning: this.isRunning.value, since: this.#since } });
   }
 

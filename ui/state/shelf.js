@@ -4,11 +4,12 @@ import * as drafts from "../store/drafts.js";
 import * as stored from "../store/runs.js";
 import { hear, tell } from "../store/tabs.js";
 import { signal } from "../vendor/signals-core.js";
-import { Lane } from "./lane.js";
 import { Series } from "./series.js";
 import { keeping, offerUndo } from "./session.js";
 
 /** @typedef {{id: string, title: string, updated: number, numLanes: number}} Entry */
+
+const LATE_MS = 1000;
 
 export class Shelf {
   /** Kept ones, the newest first. */
@@ -87,15 +88,18 @@ export class Shelf {
 
   /** For good after a while, in all tabs. @param {string} id */
   async remove(id) {
+    // Not as it is kept: what has come of an answer that was cut, or still comes, is beside that.
+    const series = this.open.value.id === id ? this.open.value : await this.find(id);
     this.#forget(id);
-    const record = await keeping(() => stored.read(id));
-    if (!record) return tell({ kind: "dropped", turn: id });
-    // Its pieces go with it.
-    const lanes = (await keeping(() => Promise.all(record.lanes.map((lane) => Lane.revive(lane))))) ?? [];
-    await keeping(() => stored.remove(record));
     tell({ kind: "dropped", turn: id });
-    offerUndo(`Deleted ${record.title}`, async () => {
-      await keeping(() => stored.save({ ...record, lanes: lanes.map((lane) => lane.toRecord()) }));
+    if (!series) return;
+    const drop = () => keeping(() => stored.remove(series.toRecord()));
+    await drop();
+    // What another tab had on its way into the store goes as well. Not by that tab: it may be asleep until after the Undo.
+    const late = setTimeout(drop, LATE_MS);
+    offerUndo(`Deleted ${series.title.value}`, async () => {
+      clearTimeout(late);
+      await keeping(() => stored.save(series.whole()));
       await this.#list(id);
       tell({ kind: "listed", turn: id });
     });
@@ -106,14 +110,11 @@ export class Shelf {
   /** What another tab did. @param {import("../store/tabs.js").Message} message */
   #take({ kind, turn, record }) {
     if (kind === "mine") this.#alive.get(turn)?.follow(record);
-    if (kind === "listed") this.#list(turn);
-    if (kind !== "dropped") return;
-    const series = this.#forget(turn);
-    // What was on its way into the store when it was deleted there goes as well.
-    if (series?.hasAnswers.value) keeping(() => stored.remove(series.toRecord()));
+    else if (kind === "listed") this.#list(turn);
+    else if (kind === "dropped") this.#forget(turn);
   }
 
-  /** It is kept no more. Returns it, where it is alive. @param {string} id */
+  /** It is kept no more. @param {string} id */
   #forget(id) {
     const series = this.#alive.get(id) ?? (this.open.value.id === id ? this.open.value : undefined);
     series?.leave();
@@ -123,7 +124,6 @@ export class Shelf {
       this.gone.value = id;
       this.startNew();
     }
-    return series;
   }
 
   /** It is kept again. @param {string} id */

@@ -1,5 +1,10 @@
 // So many at once and no more; the others wait in their order.
 
+/** So many lanes the server has for one person at the most, and so many ask at once. */
+export const MAX_LANES = 8;
+/** Where a run begins: without a cap each lane is given room for a whole context, and few of eight run at once. */
+export const FIRST_CAP = 1024;
+
 export class Slots {
   #numFree;
   /** @type {(() => void)[]} */

@@ -19,7 +19,10 @@ export async function toChat(series, lane) {
   const now = Date.now();
   /** @type {import("../store/turns.js").TurnRecord[]} */
   const records = [];
-  const prompt = series.asked || series.prompt.value;
+  const answer = lane.turn.value?.record;
+  // What it answers: another prompt may have been asked of other lanes since.
+  const asked = answer?.request?.messages.at(-1 - series.after.length).content;
+  const prompt = asked ? turnOf({ content: asked }).text : series.prompt.value;
   const calls = new Map();
   for (const message of [...series.history.value, { role: "user", content: prompt, attachments: series.pictures }, ...series.after]) {
     if (message.role === "tool") calls.get(message.tool_call_id).result = message.content;
@@ -29,7 +32,6 @@ export async function toChat(series, lane) {
       records.push(record);
     }
   }
-  const answer = lane.turn.value?.record;
   if (answer) records.push({ ...structuredClone(answer), id: newId(), conversation: id, parent: records[records.length - 1].id, created: now + records.length });
   const head = records[records.length - 1].id;
   const chat = { id, title: series.title.value, head, settings, created: now, updated: now, preview: prompt.slice(0, 80), v: /** @type {1} */ (1) };

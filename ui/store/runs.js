@@ -27,11 +27,11 @@ export function save(run) {
   return database.put("runs", run);
 }
 
-/** The end of a lane's answer: its text is in the run now, its pieces are gone. @param {RunRecord} run @param {string} turn */
-export function finish(run, turn) {
+/** The end of a lane's answer: its text is in the run now, its pieces are gone, and those of the answer in whose place it came. @param {RunRecord} run @param {(string | undefined)[]} turns */
+export function finish(run, turns) {
   const work = (/** @type {(name: string) => IDBObjectStore} */ store) => {
     store("runs").put(run);
-    store("pieces").delete(piecesOf(turn));
+    for (const turn of turns) if (turn) store("pieces").delete(piecesOf(turn));
   };
   return database.write(["runs", "pieces"], work, "strict");
 }

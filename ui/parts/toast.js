@@ -1,16 +1,18 @@
 // What was done last, and the way back from it.
 
 import { useLayoutEffect, useRef } from "../vendor/hooks.js";
-import { html } from "../parts/html.js";
+import { html } from "./html.js";
+import { numModal } from "../state/modal.js";
 import { undo, undoable } from "../state/session.js";
 
-export function Toast() {
+/** @param {{isInside?: boolean}} properties isInside: a dialog */
+export function Toast({ isInside = false }) {
   const button = useRef(/** @type {HTMLElement | null} */ (null));
   // It goes with the focus on it: what is undone may take that, else the view does.
   useLayoutEffect(() => () => {
     if (document.activeElement === button.current) requestAnimationFrame(takeFocus);
   }, []);
-  if (!undoable.value) return null;
+  if (!undoable.value || numModal.value > 0 !== isInside) return null;
   return html`<div class="toast">
     <span>${undoable.value.text}</span>
     <button type="button" class="link" id="undo" ref=${button} onClick=${undo}>Undo</button>
