@@ -174,9 +174,18 @@ class Scheduler:
         """Whether the device may begin the round after this planned one at once: it stands, and nobody's part in it
         ends or wants a page, whatever is drawn but a stop token. Then plan returns it next, come what may. Asked once a
         round, before it runs."""
-        goes_on = self._gains_ahead and step is self._standing and may_go_on(step.rows)
+        if not self._gains_ahead:
+            return False
+        if step is self._lanes.round() and not (step.replaced or self._untold) and self._is_quiet():
+            # One that was planned anew, behind the end of a page say, stands from here on.
+            self._standing = step
+        goes_on = step is self._standing and may_go_on(step.rows)
         self._ahead = step if goes_on else None
         return goes_on
+
+    def _is_quiet(self) -> bool:
+        """Whether nobody is waited for or has to be let in between two rounds."""
+        return not (self._prefill.live or self._admission or self._lanes.num_late)
 
     def _plan(self, now: float) -> Step:
         if not self._lanes.num_decoding or self._prefill.may_run(now):
@@ -245,7 +254,7 @@ class Scheduler:
                 events.append(self._take_row(live, draws[index], now))
             else:
                 events.append(TokenEvent(live.request_id, (draws[index].token,)))
-        if not (others or self._prefill.live or self._admission or self._lanes.num_late) and self._lanes.num_ready:
+        if not others and self._is_quiet() and self._lanes.num_ready:
             self._standing = self._lanes.round()
         return events
 

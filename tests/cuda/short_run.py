@@ -60,13 +60,21 @@ def run_wide(library: ctypes.CDLL, config: tiny.TinyConfig, name: str, kv_dtype:
             if lane:
                 model.copy_page(own[0], page)
         rows = [(lane, lane, len(tokens), [*shared, page]) for lane, page in enumerate(own)]
-        _, logits = model.decode(rows, wants_logits=True)
+        draws, logits = model.decode(rows, wants_logits=True)
         assert np.isfinite(logits).all()
+        go_on(model, rows, draws)
+
+
+def go_on(model: leaf.Model, rows: list[tuple[int, int, int, list[int]]], draws: list[leaf.Draw]) -> None:
+    """Three rounds, of which two are begun before the draws of the one before are known."""
+    following = [(lane, draw.token, at + 1, pages) for (lane, _, at, pages), draw in zip(rows, draws, strict=True)]
+    for each in model.decode_on(following, 3):
+        assert all(draw.token >= 0 for draw in each)
 
 
 def run(library: ctypes.CDLL, config: tiny.TinyConfig, name: str, kv_dtype: int) -> None:
     """Two prompts in spans short and long, one with all its logits, a copied page, and rounds of one and two rows, one
-    of them sampled from what a mask permits, with biases; then its lane is opened again."""
+    of them sampled from what a mask permits, with biases, and rounds begun ahead; then its lane is opened again."""
     weights = tiny.make(config).weights(as_stored(name))
     tokens = tiny.prompt(config, 330)
     with open_model(weights, library, kv_dtype=kv_dtype) as model:
@@ -91,6 +99,7 @@ def run(library: ctypes.CDLL, config: tiny.TinyConfig, name: str, kv_dtype: int)
             assert np.isfinite(logits).all()
             assert all(draw.token >= 0 for draw in draws)
             assert draws[-1].token % 2 == 0 or len(draws) == 1
+        go_on(model, rows, draws)
         model.open_lane(1, [int(token) for token in tokens])
         model.decode([(1, drawn[1], len(tokens), [*ROUND_PAGES[:-1], 14])])
 

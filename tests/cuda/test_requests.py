@@ -18,6 +18,7 @@ from ignis.engine.leaf import Layout, NativeLeaf  # noqa: E402
 from ignis.models.registry import open_weights  # noqa: E402
 from ignis.scheduler.constraint import Constraint  # noqa: E402
 from ignis.scheduler.request import RequestClass, SamplingParams  # noqa: E402
+from tests.cuda import ahead  # noqa: E402
 from tests.cuda.player import Answer, Player  # noqa: E402
 from tests.fakes.constraint import Replacing, Rewinding, RuledConstraint  # noqa: E402
 from tests.models import files, tiny  # noqa: E402
@@ -293,6 +294,10 @@ def test_a_request_has_the_same_tokens_where_rounds_are_begun_ahead(
         player.cancel(left)
     assert player.run(request_id).digest == alone.digest
     assert player.num_ahead > before + 50
+
+
+def test_what_is_ahead_goes_with_its_model_and_is_no_other_round(tmp_path: Path) -> None:
+    ahead.bear(card.CUDA_LEAF, tmp_path)
 
 
 def test_the_log_probabilities_of_a_prompt_are_its_own_and_leave_its_answer_alone(

@@ -76,6 +76,9 @@ def bare_checkpoint(context_tokens: int = 4096, vocab_size: int = VOCAB_SIZE) ->
 class ScriptedLeaf:
     """Implements engine.leaf.Leaf."""
 
+    gains_ahead = False
+    """Of all of them, unless a test says otherwise."""
+
     def __init__(
         self,
         reply: Reply = mixed,
@@ -84,7 +87,6 @@ class ScriptedLeaf:
         page_bytes: int = 64,
         phases_agree: bool = True,
         has_own_memory: bool = False,
-        gains_ahead: bool = False,
     ) -> None:
         self.steps: list[tuple[str, tuple[int, ...]]] = []
         """What ran: ("copy", (lane, stop)), ("move", (lane, pages out, pages in)), ("prefill", (lane, start, stop)) and
@@ -108,7 +110,6 @@ class ScriptedLeaf:
         self._memory_bytes = memory_bytes
         self._page_bytes = page_bytes
         self._phases_agree = phases_agree
-        self._gains_ahead = gains_ahead
         self._ahead: tuple[DecodeRound, Sequence[Draw]] | None = None
         """A round that was begun before the draws of the one before were known, and what it draws."""
         self._pages: list[list[tuple[int, bool] | None]] = []
@@ -156,7 +157,7 @@ class ScriptedLeaf:
             context_bytes=CONTEXT_BYTES if self._has_own_memory else 0,
             phases_agree=self._phases_agree,
             has_own_memory=self._has_own_memory,
-            gains_ahead=self._gains_ahead,
+            gains_ahead=self.gains_ahead,
         )
 
     def plan(self, checkpoint: Checkpoint, layout: Layout) -> Footprint:
