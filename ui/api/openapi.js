@@ -2,7 +2,7 @@
 
 import { client } from "./client.js";
 
-/** @typedef {{minimum?: number, above?: number, maximum?: number, type: string, description: string, values: string[]}} FieldRange */
+/** @typedef {{minimum?: number, above?: number, maximum?: number, maxItems?: number, type: string, description: string, values: string[]}} FieldRange */
 
 /**
  * Returns what the document says of each field of a chat completion request, by name.
@@ -18,7 +18,7 @@ export async function readFields() {
     if (declared["x-ignis"] !== "honoured") continue;
     const option = declared.anyOf?.find((/** @type {any} */ each) => each.type !== "null") ?? declared;
     const { minimum, exclusiveMinimum: above, maximum, type = "string", enum: values = [] } = option;
-    fields.set(name, { minimum, above, maximum, type, values, description: declared.description });
+    fields.set(name, { minimum, above, maximum, type, values, maxItems: declared.anyOf?.find((/** @type {any} */ each) => each.maxItems)?.maxItems, description: declared.description });
   }
   return fields;
 }

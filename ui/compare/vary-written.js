@@ -6,6 +6,7 @@ import { FORMATS, FormText } from "../parts/form-text.js";
 import { html } from "../parts/html.js";
 import { Icon } from "../shell/icons.js";
 import { biasOf, draftOf, problem, problemOf, toolsOf, writtenTools } from "../state/held.js";
+import { stopProblem } from "../state/range.js";
 import { MAX_LANES } from "../state/slots.js";
 import { Boxes } from "./boxes.js";
 import { TOOLS_EXAMPLE } from "./written.js";
@@ -22,6 +23,7 @@ export const WRITTEN = [
   { name: "stop", label: "Stop at", kind: "texts" },
   { name: "logit_bias", label: "Logit bias", kind: "list" },
 ];
+const LETTERS = "ABCDEFGH";
 /** @type {Record<string, {label: string, placeholder: string, about: string, read: (text: string) => any}>} */
 const LISTS = {
   tools: { label: "Tools, as a list in JSON", placeholder: TOOLS_EXAMPLE, about: "One lane has them, one has none.", read: toolsOf },
@@ -39,9 +41,11 @@ export function beginningOf(name, values) {
 export function writtenProblem(name, written) {
   const { formats, drafts, list } = written;
   const kind = kindOf(name);
+  const tooMany = name === "stop" ? written.texts.map((text, at) => [LETTERS[at], stopProblem(linesOf(text))]).find(([, words]) => words) : undefined;
+  if (tooMany) return tooMany.join(": ");
   if (kind === "texts") return new Set(writtenVariants(name, written).map((variant) => JSON.stringify(variant))).size < 2 ? "Write texts that differ" : "";
   if (kind === "list") return problem(() => LISTS[name].read(list)) || (Object.keys(LISTS[name].read(list) ?? {}).length ? "" : "Write what one of them has");
-  return formats.length ? formats.map((format) => problemOf(format, drafts[format] ?? "")).find(Boolean) ?? "" : "Choose at least one";
+  return formats.length ? formats.map((format) => named(format, problemOf(format, drafts[format] ?? ""))).find(Boolean) ?? "" : "Choose at least one";
 }
 
 /** @param {string} name @param {Written} written @returns {Values[]} */
@@ -49,7 +53,7 @@ export function writtenVariants(name, { texts, formats, drafts, list }) {
   const kind = kindOf(name);
   if (kind === "forms") return formats.map((format) => draftOf(format, drafts[format] ?? ""));
   if (kind === "list") return [{ [name]: LISTS[name].read(list) }, { [name]: name === "tools" ? [] : {} }];
-  return texts.map((text) => ({ [name]: name === "stop" ? text.split("\n").filter(Boolean) : text.trim() }));
+  return texts.map((text) => ({ [name]: name === "stop" ? linesOf(text) : text.trim() }));
 }
 
 /** @param {Properties} properties */
@@ -64,6 +68,16 @@ export function WrittenFields({ name, written, onChange }) {
 }
 
 // --- Internal
+
+/** What is wrong with a form, with its name: there may be several. @param {string} format @param {string} words "" for nothing */
+function named(format, words) {
+  return words && `${new Map(FORMATS).get(format)}: ${words}`;
+}
+
+/** @param {string} text */
+function linesOf(text) {
+  return text.split("\n").filter(Boolean);
+}
 
 /** @param {string} name */
 function kindOf(name) {
@@ -81,10 +95,10 @@ function Texts({ name, texts, onSet }) {
   const isStop = name === "stop";
   return html`<fieldset class="boxes"><legend class="title">${isStop ? "Stops of each lane, one a line" : "Text of each lane"}</legend>
     ${texts.map((text, at) => html`<div class="written" key=${at}>
-      <label class="letter" for=${`vary-text-${at}`}>${"ABCDEFGH"[at]}</label>
+      <label class="letter" for=${`vary-text-${at}`}>${LETTERS[at]}</label>
       <textarea class=${`field ${isStop ? "code" : ""}`} id=${`vary-text-${at}`} rows="2" placeholder=${isStop ? "Nothing" : "None: the model’s own"} spellcheck=${!isStop} value=${text}
         onInput=${(/** @type {any} */ event) => onSet(texts.with(at, event.target.value))}></textarea>
-      ${texts.length > 2 && html`<button type="button" class="icon-button" aria-label=${`Remove ${"ABCDEFGH"[at]}`} onClick=${() => onSet(texts.toSpliced(at, 1))}><${Icon} name="close" /></button>`}
+      ${texts.length > 2 && html`<button type="button" class="icon-button" aria-label=${`Remove ${LETTERS[at]}`} onClick=${() => onSet(texts.toSpliced(at, 1))}><${Icon} name="close" /></button>`}
     </div>`)}
     <button type="button" class="button" id="vary-add" disabled=${texts.length >= MAX_LANES} onClick=${() => onSet([...texts, ""])}><${Icon} name="plus" />Another</button>
   </fieldset>`;

@@ -53,7 +53,7 @@ export function Vary({ onClose }) {
       <p class=${problem ? "ending bad" : "about"} id="vary-says" role="status">${problem || says(kind, choice.name, variants)}</p>
       <div class="actions">
         <button type="button" class="button" onClick=${onClose}>Cancel</button>
-        <button type="submit" class="button main" id="vary-make" disabled=${Boolean(problem)}>Make ${variants.length || ""} lanes</button>
+        <button type="submit" class="button main" id="vary-make" disabled=${Boolean(problem)}>Make ${variants.length === 1 ? "one lane" : `${variants.length || ""} lanes`}</button>
       </div>
     </form>
   <//>`;
@@ -140,6 +140,7 @@ function says(kind, name, variants) {
   });
   // A text has commas of its own.
   const all = said.join(isWritten(varied) ? "; " : ", ");
+  if (variants.length === 1) return `${all}. One lane: choose more to compare.`;
   const note = kind === "models" ? " One after another: each model is loaded once." : "";
   return `${all}${all.endsWith("…") ? "" : "."}${note}`;
 }

@@ -27,7 +27,7 @@ function formInWords(values) {
   const { format, text } = formOf(values);
   const schema = values.response_format?.json_schema?.schema;
   if (format === "text" || format === "json") return { label: "output", words: format === "json" ? "JSON" : "text" };
-  return { label: format, words: typeof schema === "object" ? JSON.stringify(schema) : text.trim().replaceAll("\n", format === "choice" ? ", " : " ") };
+  return { label: format, words: typeof schema === "object" ? JSON.stringify(schema) : text.trim().replaceAll("\n", format === "choice" ? " | " : " ") };
 }
 
 /** @param {string} name @param {any} value */

@@ -24,12 +24,21 @@ export function rangeWords({ minimum, above, maximum }) {
   return low ? `${low} or more` : high ? `${high} or less` : "";
 }
 
+/** What is wrong with what an answer stops at; "" for nothing. @param {string | string[]} [stops] */
+export function stopProblem(stops = []) {
+  const { maxItems: most = Infinity } = fields.value.get("stop") ?? {};
+  // One text alone may stand for itself.
+  return Array.isArray(stops) && stops.length > most ? `${most} at most, not ${stops.length}` : "";
+}
+
 /** What is wrong with the first of a request's numbers that is wrong, or with what is added to its logits; "" for none. @param {Record<string, any>} values */
 export function problemIn(values) {
   for (const { name, label } of [...OFFERED, BUDGET]) {
     const words = rangeProblem(values[name], fields.value.get(name));
     if (words) return `${label}: ${words}`;
   }
-  const { logit_bias: bias } = values;
+  const { logit_bias: bias, stop } = values;
+  const words = stopProblem(stop);
+  if (words) return `Stop at: ${words}`;
   return typeof bias === "string" ? `Logit bias: ${problem(() => biasOf(bias))}` : "";
 }

@@ -12,7 +12,8 @@ from ignis.limits import MAX_CHOICES, MAX_LOGIT_BIAS, MAX_STOPS, MAX_TOP_LOGPROB
 
 NumChoices = Annotated[int, honoured("How many answers; answer i uses seed + i.", ge=1, le=MAX_CHOICES)]
 Stops = Annotated[
-    str | list[str],
+    # Too many are refused in words of their own, so that no constraint of the type says it first.
+    str | Annotated[list[str], msgspec.Meta(extra_json_schema={"maxItems": MAX_STOPS})],
     honoured(f"Up to {MAX_STOPS} non-empty strings that end the text; a match is not part of it."),
 ]
 TopLogprobs = Annotated[
