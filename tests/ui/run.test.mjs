@@ -9,6 +9,7 @@ const { Lane } = await import("../../ui/state/lane.js");
 const { Run } = await import("../../ui/state/run.js");
 const { running } = await import("../../ui/state/running.js");
 const { announcement } = await import("../../ui/state/session.js");
+const { resume } = await import("../../ui/state/talk.js");
 const { rateOf, timesFromNow, Turn } = await import("../../ui/state/turn.js");
 
 const REQUEST = { messages: [{ role: "user", content: "Hi" }], seed: 7, n: 1 };
@@ -170,3 +171,10 @@ test("an answer that comes out otherwise stays, and a sibling goes on with what 
   assert.equal(running.value.size, 0);
 });
 
+test("of two tabs that are asked at once to go on, the later one leaves it to the other", async () => {
+  const asked = served();
+  const turn = new Turn(record({ state: "CUT", text: "some of it" }));
+  turn.become({ state: "WRITING" });
+  await resume(turn);
+  assert.deepEqual([turn.record.state, turn.record.text, asked], ["WRITING", "some of it", []]);
+});

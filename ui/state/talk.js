@@ -74,6 +74,8 @@ export function correct(turn, text) {
 
 /** Goes on with an answer that was cut: the same request and seed, so the same text. @param {Turn} turn */
 export async function resume(turn) {
+  // Another tab was asked for it at the same time.
+  if (turn.isRunning) return;
   turn.record.request = allowed(requestOfSame(turn.record));
   // Its calls are made anew.
   stopOf([turn.id]);
