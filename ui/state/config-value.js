@@ -48,6 +48,29 @@ export function problemOf(field, text) {
   return "";
 }
 
+/** @param {Record<string, any>} body @param {string} key with dots @param {unknown} value */
+export function place(body, key, value) {
+  const names = key.split(".");
+  const last = /** @type {string} */ (names.pop());
+  let at = body;
+  for (const name of names) at = at[name] ??= {};
+  at[last] = value;
+}
+
+/** @param {Record<string, any>} config @param {Set<string>} known keys of fields: such a value is whole, whatever it is */
+export function flatten(config, known) {
+  const found = new Map();
+  const walk = (/** @type {Record<string, any>} */ part, /** @type {string} */ before) => {
+    for (const [name, value] of Object.entries(part)) {
+      const key = before ? `${before}.${name}` : name;
+      if (!known.has(key) && value !== null && typeof value === "object") walk(value, key);
+      else found.set(key, value);
+    }
+  };
+  walk(config, "");
+  return found;
+}
+
 // --- Internal
 
 /** @param {string} text */

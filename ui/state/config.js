@@ -3,7 +3,7 @@
 import { ApiError } from "../api/errors.js";
 import { changeConfig, readConfig, readConfigFields, readConfigFile, readConfigOrigins } from "../api/config.js";
 import { computed, signal } from "../vendor/signals-core.js";
-import { fromText, problemOf, toText } from "./config-value.js";
+import { flatten, fromText, place, problemOf, toText } from "./config-value.js";
 import { loaded, watch } from "./server.js";
 import { announce } from "./session.js";
 
@@ -24,6 +24,8 @@ export const trouble = signal("");
 /** What became of the last changes. */
 export const outcome = signal({ text: "", isBad: false });
 export const isApplying = signal(false);
+/** Whether what is in effect may be past: it changes, and was not asked for since. */
+let isPast = false;
 
 /** Of families' own fields, by key: those that were asked for here and have no value yet. */
 export const added = signal(/** @type {Set<string>} */ (new Set()));
@@ -83,8 +85,7 @@ export function textOf(field) {
 /** @param {Field} field @param {string} text as it was typed */
 export function edit(field, text) {
   const next = new Map(edits.value);
-  // A secret's value is not known here: any text is a change of it.
-  if (field.kind !== "secret" && text === toText(field, values.value.get(field.key) ?? null)) next.delete(field.key);
+  if (!isPast && isInEffect(field, text)) next.delete(field.key);
   // What was found wrong is so until the field is left again, or it would come and go with each key.
   else next.set(field.key, { text, problem: edits.value.get(field.key)?.problem ?? "" });
   edits.value = next;
@@ -130,18 +131,18 @@ async function apply(chosen) {
   /** @type {Record<string, any>} */
   const body = {};
   for (const field of chosen) place(body, field.key, fromText(field, edits.value.get(field.key)?.text ?? ""));
-  isApplying.value = true;
+  const sent = new Map(chosen.map(({ key }) => [key, edits.value.get(key)?.text]));
+  isApplying.value = isPast = true;
   // A reload is told by the list of models as it goes.
   const following = setTimeout(watch, 300);
   try {
     const applied = await changeConfig(body);
-    const next = new Map(edits.value);
-    for (const { key } of chosen) next.delete(key);
-    edits.value = next;
+    // What was typed since is a change of its own.
+    keepEdits((key, text) => !sent.has(key) || sent.get(key) !== text);
     tell(wordsOf(applied, chosen.length));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.param && edits.value.has(error.param)) mark(error.param, error.message);
+    if (error.param && edits.value.get(error.param)?.text === sent.get(error.param)) mark(error.param, error.message);
     tell(`Nothing was applied: ${error.message}`, true);
   } finally {
     clearTimeout(following);
@@ -149,7 +150,19 @@ async function apply(chosen) {
   }
   watch();
   await load();
+  isPast = false;
+  keepEdits((key, text) => !rows.value.some((field) => field.key === key && isInEffect(field, text)));
   if (asFile.value) await loadFile();
+}
+
+/** A secret's value is not known here: any text is a change of it. @param {Field} field @param {string} text */
+function isInEffect(field, text) {
+  return field.kind !== "secret" && text === toText(field, values.value.get(field.key) ?? null);
+}
+
+/** @param {(key: string, text: string) => boolean} isKept */
+function keepEdits(isKept) {
+  edits.value = new Map([...edits.value].filter(([key, { text }]) => isKept(key, text)));
 }
 
 /** @param {import("../api/config.js").Applied} applied @param {number} count */
@@ -170,27 +183,4 @@ function tell(text, isBad = false) {
 function mark(key, problem) {
   const found = edits.value.get(key);
   if (found) edits.value = new Map(edits.value).set(key, { ...found, problem });
-}
-
-/** @param {Record<string, any>} body @param {string} key with dots @param {unknown} value */
-function place(body, key, value) {
-  const names = key.split(".");
-  const last = /** @type {string} */ (names.pop());
-  let at = body;
-  for (const name of names) at = at[name] ??= {};
-  at[last] = value;
-}
-
-/** @param {Record<string, any>} config @param {Set<string>} known keys of fields: such a value is whole, whatever it is */
-function flatten(config, known) {
-  const found = new Map();
-  const walk = (/** @type {Record<string, any>} */ part, /** @type {string} */ before) => {
-    for (const [name, value] of Object.entries(part)) {
-      const key = before ? `${before}.${name}` : name;
-      if (!known.has(key) && value !== null && typeof value === "object") walk(value, key);
-      else found.set(key, value);
-    }
-  };
-  walk(config, "");
-  return found;
 }
