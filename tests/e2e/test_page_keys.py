@@ -44,6 +44,13 @@ def test_each_key_of_the_page_does_what_the_sheet_says(page: Page) -> None:
     expect(page.locator("[aria-live=polite]")).to_have_text(re.compile("Copied|No access"))
     page.keyboard.press("Control+Shift+Semicolon")
     expect(page.locator("[aria-live=polite]")).to_have_text("Copied the last code block")
+    expect(page.locator(".answer figure .copy").last).to_have_text("Copied")
+    page.evaluate("""() => {
+      document.execCommand = () => false;
+      navigator.clipboard.writeText = () => Promise.reject(new Error("no"));
+    }""")
+    page.keyboard.press("Control+Shift+Semicolon")
+    expect(page.locator("[role=alert].reader")).to_have_text("No access to the clipboard")
     page.keyboard.press("Control+.")
     expect(page.locator(".panel")).to_have_count(0)
     page.keyboard.press("Control+.")

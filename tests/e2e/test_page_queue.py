@@ -65,10 +65,38 @@ def test_a_message_that_waits_can_be_dropped(context: BrowserContext, story_serv
         ask(page, "Never sent")
         page.click(".queue .drop")
         expect(page.locator(".queue")).to_have_count(0)
-    answered(page)
+        ask(page, "Say exactly: Back.")
+        page.click(".queue .drop")
+        expect(page.locator(".queue")).to_have_count(0)
+        page.click("#undo")
+        expect(page.locator(".queue li .name")).to_have_text(["Say exactly: Back."])
+    assert answered(page, 2)[1] == "Back."
     page.reload()
-    answered(page)
-    assert len(said(page)) == 1
+    answered(page, 2)
+    assert said(page)[1:] == ["Say exactly: Back."]
+
+
+def test_a_file_that_was_removed_comes_back_where_it_was(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    names = page.locator(".composer .attached li summary .name")
+    attach(page, "one.txt")
+    attach(page, "two.txt", 2)
+    page.click("[aria-label='Remove one.txt']")
+    expect(names).to_have_text(["two.txt"])
+    page.click("#undo")
+    expect(names).to_have_text(["one.txt", "two.txt"])
+    page.reload()
+    expect(names).to_have_text(["one.txt", "two.txt"])
+
+
+def test_a_suggestion_that_is_pressed_twice_is_asked_once(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    page.locator("#suggestions button").first.evaluate("(button) => { button.click(); button.click(); }")
+    grown(page, 4)
+    expect(page.locator(".turn.user")).to_have_count(1)
+    expect(page.locator(".queue")).to_have_count(0)
+    page.press("#prompt", "Escape")
+    expect(page.locator(".turn.answer.running")).to_have_count(0)
 
 
 # From now on no file can be read before it is said so.

@@ -8,8 +8,8 @@ import * as config from "../../ui/state/config.js";
 
 const field = { key: "model.max_context", group: "model", name: "max_context", kind: "integer", effect: "live", families: [], default: 1, choices: null, minimum: 1 };
 
-for (const [since, left] of [["16384", 1], ["4096", 1], ["8192", 0]]) {
-  test(`what is typed while changes are applied is a change of its own: ${since}`, async () => {
+test("what is typed while changes are applied is a change of its own, also what was in effect before", async () => {
+  for (const [since, left] of [["16384", 1], ["4096", 1], ["8192", 0]]) {
     let value = 4096;
     let release = () => {};
     const asked = new Promise((resolve) => {
@@ -35,5 +35,5 @@ for (const [since, left] of [["16384", 1], ["4096", 1], ["8192", 0]]) {
     await applied;
     assert.deepEqual([config.textOf(field), config.edits.value.size], [since, left]);
     config.discard();
-  });
-}
+  }
+});

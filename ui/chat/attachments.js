@@ -3,7 +3,8 @@
 import { useEffect, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { Icon } from "../shell/icons.js";
-import { attached, detach, isPicture, PASTED, problemWith } from "../state/attachments.js";
+import { attached, detach, isPicture, PASTED, problemWith, remove } from "../state/attachments.js";
+import { open } from "../state/chats.js";
 
 const PREVIEW_LENGTH = 1200;
 
@@ -15,7 +16,7 @@ export function Attached({ onPutBack }) {
   return html`<ul class="attached" aria-label="Attachments">
     ${attached.value.map((file) => html`<li key=${file.id} class=${isPicture(file) && problem ? "wrong" : ""} title=${isPicture(file) && problem ? problem : file.name}>
       <${isPicture(file) ? Picture : FileText} file=${file} onPutBack=${onPutBack} />
-      <button type="button" class="icon-button" aria-label=${`Remove ${file.name}`} title="Remove" onClick=${() => detach(file.id)}><${Icon} name="close" /></button>
+      <button type="button" class="icon-button" aria-label=${`Remove ${file.name}`} title="Remove" onClick=${() => remove(open.value.id, file)}><${Icon} name="close" /></button>
     </li>`)}
   </ul>`;
 }

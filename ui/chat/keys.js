@@ -58,7 +58,7 @@ function copyLast(turns) {
 
 export function copyLastCode() {
   const last = /** @type {HTMLElement | undefined} */ ([...document.querySelectorAll("#log .answer figure .copy")].at(-1));
+  last?.addEventListener("copied", (/** @type {any} */ { detail: isCopied }) => announce(isCopied ? "Copied the last code block" : "No access to the clipboard", !isCopied), { once: true });
   last?.click();
-  if (last) announce("Copied the last code block");
   return Boolean(last);
 }

@@ -60,6 +60,6 @@ function Chip({ record }) {
   return html`<li>
     <span class="name">${record.text}${files && html` <span class="about">${files}</span>`}</span>
     <button type="button" class="icon-button edit" aria-label="Edit this message" title="Edit" onClick=${() => setDraft(record.text)}><${Icon} name="edit" /></button>
-    <button type="button" class="icon-button drop" aria-label="Drop this message" title="Drop" onClick=${() => drop(record.id)}><${Icon} name="bin" /></button>
+    <button type="button" class="icon-button drop" aria-label="Drop this message" title="Drop" onClick=${() => drop(record)}><${Icon} name="bin" /></button>
   </li>`;
 }

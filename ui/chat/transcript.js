@@ -65,11 +65,21 @@ function askOfPicture(text) {
   /** @type {HTMLElement | null} */ (document.querySelector(".composer input[type=file]"))?.click();
 }
 
+/** The chat in which one was asked last. */
+let asked = "";
+
 /** @param {string} text */
 async function ask(text) {
   // Until its model is loaded it would be refused.
   if (missing.value) return write(text);
   const from = here();
-  const { send } = await import("../state/outbox.js");
-  await sending(() => send(text, false, [], from));
+  // A double press is one.
+  if (asked === from.conversation.id) return;
+  asked = from.conversation.id;
+  try {
+    const { send } = await import("../state/outbox.js");
+    await sending(() => send(text, false, [], from));
+  } finally {
+    asked = "";
+  }
 }

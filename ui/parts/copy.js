@@ -35,7 +35,9 @@ export function copyButton(text, label) {
   button.textContent = "Copy";
   button.setAttribute("aria-label", label);
   button.addEventListener("click", async () => {
-    button.textContent = (await copy(text())) ? "Copied" : "No access";
+    const isCopied = await copy(text());
+    button.textContent = isCopied ? "Copied" : "No access";
+    button.dispatchEvent(new CustomEvent("copied", { detail: isCopied }));
     setTimeout(() => (button.textContent = "Copy"), SAID_MS);
   });
   return button;

@@ -3,7 +3,7 @@
 import * as stored from "../store/drafts.js";
 import { signal } from "../vendor/signals-core.js";
 import { respondent } from "./respondent.js";
-import { keeping } from "./session.js";
+import { keeping, offerUndo } from "./session.js";
 
 /**
  * @typedef {import("../store/drafts.js").KeptFile} KeptFile
@@ -61,6 +61,16 @@ export async function attach(conversation, files) {
   if (shown === conversation) attached.value = [...attached.value, ...taken];
   await keeping(() => stored.saveFiles(taken));
   return problems.join("; ");
+}
+
+/** Takes it away for a person, who may take that back. @param {string} conversation @param {KeptFile} file */
+export async function remove(conversation, file) {
+  const at = attached.value.indexOf(file);
+  await detach(file.id);
+  offerUndo(`Removed ${file.name}`, async () => {
+    if (shown === conversation) attached.value = attached.value.toSpliced(at, 0, file);
+    await keeping(() => stored.saveFiles([file]));
+  });
 }
 
 /** @param {string} id */

@@ -2,7 +2,7 @@
 
 import * as stored from "../store/turns.js";
 import { effect, signal } from "../vendor/signals-core.js";
-import { keeping, keepWord, keptWord } from "./session.js";
+import { keeping, keepWord, keptWord, offerUndo } from "./session.js";
 
 /** @typedef {import("../store/turns.js").TurnRecord} TurnRecord */
 
@@ -61,10 +61,18 @@ export function rewrite(id, text) {
   return keeping(() => stored.saveAll([changed]));
 }
 
-/** @param {string} id */
-export function drop(id) {
-  waiting.value = waiting.value.filter((each) => each.id !== id);
-  return keeping(() => stored.remove([id]));
+/** @param {TurnRecord} record */
+export function drop(record) {
+  const at = waiting.value.findIndex(({ id }) => id === record.id);
+  // It may be on its way by now.
+  if (at < 0) return;
+  waiting.value = waiting.value.toSpliced(at, 1);
+  const gone = keeping(() => stored.remove([record.id]));
+  offerUndo("Dropped a message", async () => {
+    await gone;
+    waiting.value = waiting.value.toSpliced(at, 0, record);
+    await keeping(() => stored.saveAll([record]));
+  });
 }
 
 /** @param {string} conversation */
