@@ -24,6 +24,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 -- this line is for the interprete
 
 import concurrent.futures
 import contextlib
+import ctypes
 import dataclasses
 import fcntl
 import hashlib
@@ -54,6 +55,7 @@ PTX = ROOT / "cuda" / "numba" / "ptx"
 BUILT_ARCHS = WORK / "cuda_archs"
 # One of them is there once a driver has found a card: Linux's own, or that of Windows under WSL 2.
 SIGNS_OF_A_CARD = [Path("/dev/nvidiactl"), Path("/usr/lib/wsl/lib/libcuda.so.1")]
+NO_CARD = "there is no card to test: {}; with --without-card its tests are skipped"
 EXECUTABLE = ROOT / "dist" / "ignis-server"
 SHIPPED_SUFFIXES = {".py", ".html", ".js", ".css", ".svg", ".json", ".woff2", ".txt"}
 CORE = ROOT / "ignis" / ("_core" + str(sysconfig.get_config_var("EXT_SUFFIX")))
@@ -231,21 +233,31 @@ def gpu_test(arguments: list[str]) -> int:
     if "--built" in arguments:
         arguments.remove("--built")
     else:
-        WORK.mkdir(exist_ok=True)
-        compiler = Compiler(WORK / "native.json")
-        try:
-            build_leaves(compiler)
-            if has_module("Cython"):
-                build_core(compiler, Path(sys.executable))
-            build_checked_leaf(compiler)
-        finally:
-            compiler.remember()
+        if needs_card:
+            check_driver()
+        with alone_building():
+            compiler = Compiler(WORK / "native.json")
+            try:
+                build_leaves(compiler)
+                if has_module("Cython"):
+                    build_core(compiler, Path(sys.executable))
+                build_checked_leaf(compiler)
+            finally:
+                compiler.remember()
     tests = ROOT / "tests" / "cuda"
     alone = ["-c", str(tests / "pytest.ini"), f"--rootdir={tests}", f"--confcutdir={tests}", "-p", "no:cacheprovider"]
     os.environ["PYTHONPATH"] = str(ROOT)
     if needs_card:
         check_card()
     return run([sys.executable, "-m", "pytest", *alone, str(tests), *arguments])
+
+
+def check_driver() -> None:
+    """Ends where nothing need be built to see that there is no card."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        raise Problem(NO_CARD.format("no NVIDIA driver: libcuda.so.1 cannot be loaded")) from None
 
 
 def check_card() -> None:
@@ -256,7 +268,7 @@ def check_card() -> None:
         raise Problem(f"{sys.executable} cannot run the tests of the card: {asked.stderr.strip().splitlines()[-1]}")
     why = asked.stdout.strip()
     if why:
-        raise Problem(f"there is no card to test: {why}; with --without-card its tests are skipped")
+        raise Problem(NO_CARD.format(why))
 
 
 def cuda_targets(arguments: list[str]) -> int:
@@ -313,11 +325,18 @@ def native_only(arguments: list[str]) -> int:
 
 def prepare(*groups: str) -> None:
     """Brings the environment and the native code up to date. Two calls at once wait for each other."""
+    with alone_building():
+        install(groups)
+        native()
+
+
+@contextlib.contextmanager
+def alone_building() -> Iterator[None]:
+    """Nobody else builds here meanwhile."""
     WORK.mkdir(exist_ok=True)
     with (WORK / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        install(groups)
-        native()
+        yield
 
 
 def install(groups: Sequence[str]) -> None:

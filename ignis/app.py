@@ -20,6 +20,7 @@ from ignis.catalog import load_catalog
 from ignis.chat.instructions import InstructionPolicies
 from ignis.config import Config
 from ignis.config_change import is_changeable
+from ignis.config_fields import DeviceKind
 from ignis.config_slots import Source
 from ignis.downloads import Downloads
 from ignis.engine.device import open_leaf
@@ -151,6 +152,9 @@ class _App:
         async with trio.open_nursery() as nursery:
             await nursery.start(on_signals, self._drain, self._quit, _leave)
             await nursery.start(self._engine.run)
+            if self._config.device.kind is DeviceKind.CUDA:
+                # Who wants a card and has none hears it before anything is fetched, or says that it listens.
+                await self._engine.open_device()
             bounds = await nursery.start(self._serve_until_drained, nursery.cancel_scope)
             page = self._announce(bounds)
             nursery.start_soon(self._keeper.run)

@@ -23,7 +23,8 @@ def open_leaf(wanted: DeviceKind, log: Log) -> NativeLeaf:
         except ModelLoadError as no_card:
             return _opened(DeviceKind.CPU, log, no_card.message)
     except ModelLoadError as error:
-        raise LoadPlanError(f"--device {wanted}: {error.message}", "device.kind") from error
+        hint = "; --device auto takes the processor where no card can be used" if wanted is DeviceKind.CUDA else ""
+        raise LoadPlanError(f"--device {wanted}: {error.message}{hint}", "device.kind") from error
 
 
 def _opened(kind: DeviceKind, log: Log, reason: str | None) -> NativeLeaf:

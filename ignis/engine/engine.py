@@ -90,6 +90,14 @@ class Engine:
         """What the latest load went by."""
         return self._settings
 
+    async def open_device(self) -> None:
+        """Opens the device in a worker thread, which the first load would do else.
+
+        Raises:
+            LoadPlanError: the device that is wanted cannot be used.
+        """
+        await self._loader.open()
+
     async def load(self, checkpoint: Checkpoint, settings: EngineSettings | None = None) -> LoadPlan:
         """Loads a model in a worker thread; `run` has started. The checkpoint stays open until `unload` or `run` ends.
 

@@ -175,6 +175,10 @@ class LeafLoader:
         watch.look()
         return Loaded(plan, measured, self._clock() - started, watch.warm_up_s)
 
+    async def open(self) -> None:
+        """Opens the leaf, if that is not done."""
+        await trio.to_thread.run_sync(self._opened)
+
     def _opened(self) -> Leaf:
         with self._opening:
             if self._leaf is None:

@@ -1,6 +1,7 @@
 """build.py: what it rebuilds, and what it says when something is missing."""
 
 import ast
+import fcntl
 import importlib.util
 import os
 import shutil
@@ -248,6 +249,31 @@ def test_tests_of_a_card_that_is_not_there_fail_unless_that_is_asked_for(
     assert not commands
     assert build.main(["gpu-test", "--built", "--without-card", "-x"]) == 0
     assert commands[0][-1] == "-x" and "--without-card" not in commands[0]
+
+
+def test_the_cards_tests_build_nothing_without_a_driver_and_wait_for_who_builds(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done: list[str] = []
+
+    def no_driver(name: str) -> None:
+        raise OSError(name)
+
+    def build_leaves(compiler: object) -> None:
+        with (build.WORK / "lock").open("w") as lock, pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        done.append("leaves")
+
+    monkeypatch.setattr(build, "build_leaves", build_leaves)
+    monkeypatch.setattr(build, "build_checked_leaf", lambda compiler: None)
+    monkeypatch.setattr(build, "has_module", lambda name: False)
+    monkeypatch.setattr(build, "run", lambda command: 0)
+    monkeypatch.setattr(build.ctypes, "CDLL", no_driver)
+    assert build.main(["gpu-test"]) == 1
+    assert "no card to test: no NVIDIA driver" in capsys.readouterr().err
+    assert not done
+    assert build.main(["gpu-test", "--without-card"]) == 0
+    assert done == ["leaves"]
 
 
 @pytest.mark.usefixtures("toolkit")

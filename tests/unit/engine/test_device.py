@@ -93,6 +93,19 @@ def test_the_cuda_leaf_loads_without_a_driver_and_says_what_is_missing() -> None
     )
 
 
+def test_who_wants_a_card_and_has_none_hears_it_before_anything_else_is_done(tmp_path: Path) -> None:
+    code = "import ignis.bundle as b, ignis.engine.leaf as e; e.NativeLeaf(b.library('libignis_cuda.so')).probe()"
+    if subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=bundle.ROOT, check=False).returncode == 0:
+        pytest.skip("there is a card")
+    binds = ["--server-bind", f"unix:{tmp_path / 'api'}", "--server-metrics", "false"]
+    command = [sys.executable, "-m", "ignis", "serve", "--device", "cuda", *binds, "--download-path", str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=bundle.ROOT, check=False, timeout=60)
+    assert ended.returncode == 1
+    assert "--device auto takes the processor" in ended.stderr
+    assert "listening" not in ended.stdout + ended.stderr
+    assert "download" not in ended.stdout + ended.stderr
+
+
 def test_the_hosts_memory_in_use_is_what_the_kernel_does_not_call_available(tmp_path: Path) -> None:
     meminfo = tmp_path / "meminfo"
     meminfo.write_text(
