@@ -55,7 +55,7 @@ class OpenedModel:
         logits = np.full((len(tokens) - start, self._vocab_size), np.nan, np.float32)
         for index, token in enumerate(tokens[start:]):
             log.append(token)
-            self._leaf.decode([Row(0, log, self._table)], self._sampling, logits=logits[index : index + 1])
+            self._leaf.decode((Row(0, log, self._table),), self._sampling, logits=logits[index : index + 1])
         return logits
 
     def __enter__(self) -> "OpenedModel":
