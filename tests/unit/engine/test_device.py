@@ -78,14 +78,17 @@ def test_an_instruction_set_that_is_not_there_is_refused_with_those_that_are(dev
     assert f"LoadPlanError: --device {device}: IGNIS_ISA is avx1024; this machine has portable" in ended.stderr
 
 
+def probed_card() -> subprocess.CompletedProcess[str]:
+    """In a process of its own: this one may hold more leaves than the loader has room for their thread-local text."""
+    code = "import ignis.bundle as b, ignis.engine.leaf as e; e.NativeLeaf(b.library('libignis_cuda.so')).probe()"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=bundle.ROOT, check=False)
+
+
 def test_the_cuda_leaf_loads_without_a_driver_and_says_what_is_missing() -> None:
     if not bundle.library("libignis_cuda.so").exists():
         # Asked now and not when tests are collected: a build in between that finds no nvcc any more takes it away.
         pytest.skip("no CUDA leaf was built here")
-    # In a process of its own: this one may hold more leaves than the loader has room for their thread-local text.
-    code = "import ignis.bundle as b, ignis.engine.leaf as e; e.NativeLeaf(b.library('libignis_cuda.so')).probe()"
-    command = [sys.executable, "-c", code]
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=bundle.ROOT, check=False)
+    ended = probed_card()
     if ended.returncode == 0:
         pytest.skip("there is a card")
     assert any(text in ended.stderr for text in ("no NVIDIA driver", "driver is too old", "shows no card")), (
@@ -94,8 +97,7 @@ def test_the_cuda_leaf_loads_without_a_driver_and_says_what_is_missing() -> None
 
 
 def test_who_wants_a_card_and_has_none_hears_it_before_anything_else_is_done(tmp_path: Path) -> None:
-    code = "import ignis.bundle as b, ignis.engine.leaf as e; e.NativeLeaf(b.library('libignis_cuda.so')).probe()"
-    if subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=bundle.ROOT, check=False).returncode == 0:
+    if probed_card().returncode == 0:
         pytest.skip("there is a card")
     binds = ["--server-bind", f"unix:{tmp_path / 'api'}", "--server-metrics", "false"]
     command = [sys.executable, "-m", "ignis", "serve", "--device", "cuda", *binds, "--download-path", str(tmp_path)]
