@@ -5,17 +5,20 @@ import { tell } from "../store/tabs.js";
 import { Lane } from "./lane.js";
 import { claimed } from "./mirror.js";
 import { keeping } from "./session.js";
+import { joined } from "./telling.js";
 import { Turn } from "./turn.js";
 
 /**
- * @typedef {import("../store/runs.js").LaneRecord & {isInLine: boolean, numPieces: number}} ToldLane
- * @typedef {Omit<import("../store/runs.js").RunRecord, "lanes"> & {lanes: ToldLane[], isRunning: boolean, since: number}} Told
+ * @typedef {import("./telling.js").Told} Told
+ * @typedef {import("./telling.js").ToldLane} ToldLane
  */
 
 const SILENCE_MS = 2000;
 
 export class Elsewhere {
   #series;
+  /** All that it told last; null: it told nothing, or runs nowhere. @type {Told | null} */
+  #told = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #silence;
 
@@ -29,8 +32,10 @@ export class Elsewhere {
   // --- Actions
 
   /** @param {Told} told */
-  take({ title, prompt, values, lanes, isRunning }) {
+  take(told) {
+    const { title, prompt, values, lanes, isRunning } = told;
     const series = this.#series;
+    this.#told = isRunning ? told : null;
     if (series.kind === "compare") {
       // What is being typed here stays.
       if (series.prompt.value === series.asked) series.prompt.value = prompt;
@@ -45,6 +50,12 @@ export class Elsewhere {
     series.lanes.value = lanes.map((each) => this.#taken(known.get(each.id) ?? new Lane(each), each, isRunning));
     // That of which it had less is kept, and told, as it is here.
     if (!isRunning && lanes.some((each) => hasEndedHere(known.get(each.id), each))) series.keep();
+  }
+
+  /** What that tells which runs it; another one may have told more, or nobody: then all of it is asked for. @param {import("./telling.js").News} news */
+  takeNews(news) {
+    if (this.#told?.since === news.since) this.take(joined(this.#told, news));
+    else tell({ kind: "who", turn: this.#series.id });
   }
 
   /** Whether it has all that there is here. @param {Told} told */
@@ -85,6 +96,7 @@ export class Elsewhere {
     const lanes = record?.lanes ?? series.whole().lanes;
     series.lanes.value = await Promise.all(lanes.map((lane) => Lane.revive(lane)));
     series.isElsewhere.value = false;
+    this.#told = null;
   }
 }
 

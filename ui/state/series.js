@@ -1,7 +1,6 @@
 // One run of several lanes: what they share, the lanes, and keeping both as the answers come.
 
 import * as stored from "../store/runs.js";
-import { hear, tell } from "../store/tabs.js";
 import { savePiece } from "../store/turns.js";
 import { batch, computed, signal } from "../vendor/signals-core.js";
 import { Elsewhere } from "./elsewhere.js";
@@ -11,11 +10,12 @@ import { claimed } from "./mirror.js";
 import { announceEnd } from "./outcome.js";
 import { keeping } from "./session.js";
 import { MAX_LANES, Slots } from "./slots.js";
+import { Telling, tellWhole } from "./telling.js";
 import { isRunningState } from "./turn.js";
 
 /** @typedef {import("../store/runs.js").RunRecord} RunRecord */
 
-const [PIECE_MS, TELL_MS] = [100, 500];
+const PIECE_MS = 100;
 
 export class Series {
   id;
@@ -44,11 +44,11 @@ export class Series {
   #elsewhere = new Elsewhere(this);
   #isGone = false;
   #keptTurns = "";
-  #since = 0; // when it began to run here
   #timesGiven = 0; // to another tab
   #slots = new Slots(MAX_LANES);
-  /** What ends the keeping and the telling; null while it does not run here. @type {(() => void) | null} */
-  #rest = null;
+  /** Null while it does not run here. @type {Telling | null} */
+  #telling = null;
+  #timer = 0;
 
   // --- Lifecycle
 
@@ -102,23 +102,28 @@ export class Series {
     if (this.#isGone || this.isElsewhere.value) return;
     this.updated = Date.now();
     await keeping(() => stored.save(this.toRecord()));
-    if (!this.#rest) this.#tell();
+    if (!this.#telling) tellWhole(this);
   }
 
-  /** What another tab says that runs it. @param {import("./elsewhere.js").Told} told */
+  /** What another tab says that runs it. @param {import("./telling.js").Told} told */
   follow(told) {
-    if (this.#rest && !(told.isRunning && told.since < this.#since && this.#elsewhere.isCoveredBy(told))) return;
+    if (this.#telling && !(told.isRunning && told.since < this.#telling.since && this.#elsewhere.isCoveredBy(told))) return;
     batch(() => {
       // By a tab that was only busy and has all of it, what was asked for anew here is given up.
-      if (this.#rest) {
+      if (this.#telling) {
         this.#timesGiven += 1;
         this.stop();
         this.#rest();
-        this.#rest = null;
         this.lanes.value = [];
       }
       this.#elsewhere.take(told);
     });
+  }
+
+  /** What of it has changed there. @param {import("./telling.js").News} news */
+  followNews(news) {
+    // To what runs here as well, that tab tells all of it.
+    if (!this.#telling) batch(() => this.#elsewhere.takeNews(news));
   }
 
   /** Stops all, and keeps nothing of it from now on. */
@@ -152,9 +157,8 @@ export class Series {
   async #go(groups, work) {
     if (this.isElsewhere.value) return;
     for (const lane of groups.flat()) lane.lineUp();
-    if (!this.#rest) [this.#since, this.#rest] = [Date.now(), this.#spread()];
     const times = this.#timesGiven;
-    this.#tell();
+    this.#spread().tell();
     await this.keep();
     const one = async (/** @type {Lane} */ lane) => {
       const before = lane.turn.value?.id;
@@ -164,26 +168,22 @@ export class Series {
     };
     for (const group of groups) await Promise.all(group.map((lane) => this.#slots.use(() => one(lane))));
     if (this.isRunning.value || times !== this.#timesGiven) return;
-    this.#rest?.();
-    this.#rest = null;
-    this.#tell();
+    this.#rest();
+    tellWhole(this);
     announceEnd(this.lanes.value);
   }
 
-  /** Into the store, and to the other tabs. Returns what ends it. */
+  /** Into the store, and to the other tabs. */
   #spread() {
-    const timers = [setInterval(() => this.#keepPieces(), PIECE_MS), setInterval(() => this.#tell(), TELL_MS)];
-    const unhear = hear(({ kind, turn, lane }) => {
-      if (turn !== this.id) return;
-      if (kind === "who") this.#tell();
-      else if (kind === "stop") this.lanes.value.find(({ id }) => id === lane)?.stop();
-    });
-    return () => (timers.forEach(clearInterval), void unhear());
+    this.#timer ||= setInterval(() => this.#keepPieces(), PIECE_MS);
+    return (this.#telling ??= new Telling(this));
   }
 
-  #tell() {
-    const lanes = this.lanes.value.map((lane) => ({ ...lane.whole(), isInLine: lane.isInLine.value, numPieces: lane.numPieces }));
-    tell({ kind: "mine", turn: this.id, record: { ...this.toRecord(), lanes, isRunning: this.isRunning.value, since: this.#since } });
+  #rest() {
+    clearInterval(this.#timer);
+    this.#timer = 0;
+    this.#telling?.end();
+    this.#telling = null;
   }
 
   #keepPieces() {

@@ -110,6 +110,7 @@ export class Shelf {
   /** What another tab did. @param {import("../store/tabs.js").Message} message */
   #take({ kind, turn, record }) {
     if (kind === "mine") this.#alive.get(turn)?.follow(record);
+    else if (kind === "news") this.#alive.get(turn)?.followNews(record);
     else if (kind === "listed") this.#list(turn);
     else if (kind === "dropped") this.#forget(turn);
   }
