@@ -43,7 +43,7 @@ def test_modules_import_only_from_layers_below() -> None:
     wrong = []
     for file in modules():
         own = file.relative_to(UI).parts[0]
-        for name in re.findall(r'(?:from|import\()\s*["\'](\.[^"\']+)["\']', file.read_text()):
+        for name in re.findall(r'(?:from|import\(?)\s*["\'](\.[^"\']+)["\']', file.read_text()):
             other = (file.parent / name).resolve().relative_to(UI).parts[0]
             if own != "early.js" and rank[other] < rank[own]:
                 wrong.append(f"{file.relative_to(UI)} imports {name}")
@@ -62,6 +62,26 @@ def test_a_file_of_chats_may_say_each_effort() -> None:
 def test_signals_are_made_where_state_is() -> None:
     makers = [file for file in modules() if re.search(r"(?<![\w.])signal\(", file.read_text())]
     assert {file.parent.name for file in makers} == {"state"}
+
+
+@pytest.mark.parametrize(
+    ("way", "owner"),
+    [
+        (r"\bfetch\b", "api/client.js"),
+        (r"\bWebSocket\b", "api/socket.js"),
+        (r"\bindexedDB\b", "store/database.js"),
+        (r"\b(EventSource|XMLHttpRequest|sendBeacon|WebTransport)\b", None),
+    ],
+)
+def test_each_way_out_of_the_page_has_one_module(way: str, owner: str | None) -> None:
+    # What is shown of a request to copy is no call, and words of a comment or a text are none.
+    users = {
+        file.relative_to(UI).as_posix()
+        for file in modules()
+        for line in file.read_text().splitlines()
+        if re.search(way, re.sub(r"//.*|^\s*/?\*.*|/\*.*?\*/|\"[^\"]*\"|const call = `.*", "", line))
+    }
+    assert users == ({owner} if owner else set())
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="this machine has no Node")
