@@ -494,7 +494,7 @@ def test_forms_of_the_answer_are_varied_and_hold_it(page: Page) -> None:
     cap(page, 8)
     run(page, "Is the sea wet?")
     ended(page)
-    assert lane(page, "C").locator(".prose").inner_text() in ("true", "false")
+    assert lane(page, "C").locator(".prose code").inner_text() in ("true", "false")
     assert lane(page, "D").locator(".prose").inner_text() in ("yes", "no")
     schema = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "boolean"}}}
     held_to = [{name: body[name] for name in ("response_format", "guided_choice") if name in body} for body in bodies]

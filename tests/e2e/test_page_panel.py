@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.e2e.axe import findings
 from tests.e2e.browser import comes_to
@@ -127,6 +127,29 @@ def test_each_form_is_sent_as_the_api_has_it(page: Page, form: str, text: str, f
         "guided_choice": ["yes", "no"],
     }
     assert sent(page, "Well?")[field] == wanted.get(field, text)
+
+
+def test_json_that_was_asked_for_is_shown_as_it_came(page: Page) -> None:
+    words = json.dumps({"__init__": 'say "hi" *now*', "path": "C:\\new\\*.*", "list": ["[a](http://b.c)"] * 40})
+
+    def formless(route: Route) -> None:
+        # The scripted model keeps to no form.
+        asked = route.request.post_data_json or {}
+        route.continue_(post_data={name: value for name, value in asked.items() if name != "response_format"})
+
+    page.route("**/v1/chat/completions", formless)
+    pick(page, "json")
+    ask(page, f"Say exactly: {words}")
+    code = page.locator(".turn.answer .prose code")
+    # From its first words on.
+    expect(code).to_contain_text('{"__init__": "say')
+    answered(page)
+    expect(code).to_have_text(words)
+    page.reload()
+    expect(code).to_have_text(words)
+    # All of its one line can be read.
+    frame = page.locator(".turn.answer .prose pre")
+    comes_to(lambda: frame.evaluate("(frame) => frame.scrollWidth - frame.clientWidth"), 0)
 
 
 def test_a_number_outside_of_its_range_is_kept_and_said(page: Page, axe: str) -> None:

@@ -9,6 +9,7 @@ import { removeTurn } from "../state/removing.js";
 import { announce, offerUndo, sending } from "../state/session.js";
 import { again } from "../state/talk.js";
 import { editing, path, siblingsOf, turns } from "../state/tree.js";
+import { markdownOf } from "../state/turn.js";
 
 /** @typedef {import("../state/turn.js").Turn} Turn */
 
@@ -48,7 +49,7 @@ export async function copyTurn(turn) {
 /** Its words without the marks of Markdown. Returns what is to be said of it. @param {Turn} turn */
 export async function copyPlain(turn) {
   const { plainOf } = await import("../text/plain.js");
-  const said = (await copy(plainOf(turn.record.text))) ? "Copied" : "No access";
+  const said = (await copy(plainOf(markdownOf(turn.record)))) ? "Copied" : "No access";
   announce(said);
   return said;
 }

@@ -3,6 +3,7 @@
 import { html } from "../parts/html.js";
 import { turns } from "../state/tree.js";
 import { firstDifference } from "../state/replay.js";
+import { markdownOf } from "../state/turn.js";
 
 /** @param {{turn: import("../state/turn.js").Turn}} properties */
 export function Sameness({ turn }) {
@@ -13,7 +14,7 @@ export function Sameness({ turn }) {
   if (at === null) return html`<p class="ending same-as" role="status">Identical</p>`;
   const word = text.slice(0, at).split(/\S+/).length;
   return html`<p class="ending same-as" role="status">Differs from word ${word}
-    <button type="button" class="link" onClick=${(/** @type {Event} */ event) => show(event, text.slice(0, at))}>Show</button></p>`;
+    <button type="button" class="link" onClick=${(/** @type {Event} */ event) => show(event, markdownOf(turn.record, text.slice(0, at)))}>Show</button></p>`;
 }
 
 /** Selects the word that follows that text and brings it into view. @param {Event} event @param {string} before */

@@ -9,17 +9,20 @@ import { Thoughts } from "../shell/thoughts.js";
 import { settings } from "../state/settings.js";
 import { correct } from "../state/talk.js";
 import { answers, editing, siblingsOf, turns } from "../state/tree.js";
+import { markdownOf } from "../state/turn.js";
 import { branchOff, copyPlain, copyTurn, drop, edit, regenerate, sameAgain } from "./acts.js";
 import { Branches, compare } from "./branches.js";
 import { Editor } from "./editor.js";
 import { Ending, wayOn } from "./ending.js";
 import { follow } from "../text/frame.js";
-import { AnswerText } from "../text/sheet.js";
+import { viewOf } from "../text/live.js";
 import { logprobsItem } from "./logprobs.js";
 import { Readout } from "./readout.js";
 import { Sameness } from "./sameness.js";
 import { ToolCards } from "./tool-cards.js";
 import { Waiting } from "./waiting.js";
+
+/** @typedef {import("../text/sheet.js").AnswerText} AnswerText */
 
 const Tokens = later(async () => (await import("./tokens.js")).Tokens);
 
@@ -30,10 +33,10 @@ export function AnswerTurn({ turn }) {
   const state = turn.state.value;
   useLayoutEffect(() => {
     if (!place.current) return;
-    const view = (shown.current = new AnswerText());
+    const view = (shown.current = viewOf(turn));
     // Whole before it is shown, so that no frame lacks it; the frame loop then also keeps the reader's place.
     if (turn.isRunning) draw(turn, view);
-    else view.open(turn.record.text);
+    else view.open(markdownOf(turn.record));
     place.current.replaceChildren(view.element);
     const unfollow = follow({ draw: () => draw(turn, view) });
     return () => {
@@ -72,7 +75,7 @@ export function AnswerTurn({ turn }) {
  * @param {import("../state/turn.js").Turn} turn @param {AnswerText} view
  */
 function draw(turn, view) {
-  view.show(turn.record.text);
+  view.show(markdownOf(turn.record));
   if (turn.isRunning) return true;
   view.end();
   return false;

@@ -100,6 +100,16 @@ export function recordOf(role, conversation, parent, text, state) {
   };
 }
 
+/** Whether it was held to JSON. @param {TurnRecord} record */
+export function isJson({ request }) {
+  return ["json_object", "json_schema"].includes(request?.response_format?.type);
+}
+
+/** Its text, or so much of it, as Markdown: JSON is code, in which no sign is a mark. @param {TurnRecord} record */
+export function markdownOf(record, text = record.text) {
+  return text && isJson(record) ? `\`\`\`json\n${text}` : text;
+}
+
 /** A piece of a call comes. @param {TurnRecord} record @param {{index: number, name?: string, arguments?: string}} piece @param {number} now */
 export function addCall({ tools, times }, { index, name = "", arguments: words = "" }, now) {
   times.first ??= now;
