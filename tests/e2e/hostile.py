@@ -223,7 +223,9 @@ FILES = {
     "prototype keys": (
         renamed(
             "__proto__",
-            written([{"id": "a", "request": {"messages": [], "constructor": 1}}]).replace(
+            written(
+                [{"id": "a", "request": {"messages": [{"role": "user", "content": ""}], "constructor": 1}}]
+            ).replace(
                 '"settings": {}',
                 PROTOTYPES,
             ),

@@ -16,7 +16,8 @@ const turn = (id, parent, fields = {}) => ({
   request: null, model: "m", seed: 7, finish: "stop", failure: null, usage: null, timings: null, times, isEdited: false, created: 5, v: 1, ...fields,
 });
 const question = turn("q1", null);
-const answer = turn("a1", "q1", { usage: { prompt_tokens: 3, completion_tokens: 4, prompt_tokens_details: { cached_tokens: 1 } }, request: { messages: [], seed: 7 }, logprobs: [["a", -0.1, [["b", -2]]]] });
+const asked = { messages: [{ role: "user", content: "text of q1" }] };
+const answer = turn("a1", "q1", { usage: { prompt_tokens: 3, completion_tokens: 4, prompt_tokens_details: { cached_tokens: 1 } }, request: { ...asked, seed: 7 }, logprobs: [["a", -0.1, [["b", -2]]]] });
 
 const whole = async (chats, turns) => {
   let text = "";
@@ -126,23 +127,24 @@ test("a setting of a wrong kind is refused, and says where", () => {
   const readAs = (sampling) => readFile(file({ conversations: [chat({ settings: { sampling } })] }), names).conversations[0].settings.sampling;
   const wrong = [
     ["stop", { a: 1 }, "text or a list of texts"], ["stop", [5], "text or a list of texts"], ["logit_bias", 5, "numbers by the ids of tokens"], ["logit_bias", ["a"], "numbers by the ids of tokens"],
-    ["temperature", ["hot"], "a number"], ["seed", { a: 1 }, "a number"], ["thinking_budget", true, "a number"], ["parallel_tool_calls", "x", "true or false"], ["class", 5, "text"],
+    ["temperature", ["hot"], "a number"], ["seed", { a: 1 }, "a number of 64 bits"], ["thinking_budget", true, "a number"], ["parallel_tool_calls", "x", "true or false"], ["class", 5, "text"],
   ];
   for (const [name, value, wanted] of wrong) {
     const words = `conversations[0].settings.sampling.${name} should be ${wanted}, and is ${JSON.stringify(value)}.`;
     assert.throws(() => readAs({ [name]: value }), (error) => error instanceof Refused && error.message === words, words);
   }
   // As the page keeps what is typed and no number yet.
-  const typed = { temperature: "1,5", logit_bias: '{"42"', seed: 7, class: "agent", parallel_tool_calls: false };
+  const typed = { temperature: "1,5", logit_bias: '{"42"', seed: 1e300, class: "agent", parallel_tool_calls: false };
   assert.deepEqual(readAs({ ...typed, stop: null }), typed);
 });
 
 test("a request that no page sent is refused, and says where", () => {
-  const readAs = (request) => read(file({ turns: [question, { ...answer, request: { messages: [], ...request } }] })).turns[1].request;
+  const readAs = (request) => read(file({ turns: [question, { ...answer, request: { ...asked, ...request } }] })).turns[1].request;
   const wrong = [
     ["stop", 5], ["tools", { a: 1 }], ["tools", [5]], ["guided_choice", 5], ["guided_choice", "a"], ["guided_regex", 5], ["guided_grammar", { a: 1 }], ["response_format", 5],
     ["response_format", { type: "json_schema", json_schema: 5 }], ["logit_bias", 5], ["logit_bias", '{"42"'], ["temperature", "hot"], ["seed", [1]], ["model", 5], ["tool_choice", 5], ["reasoning_effort", 5], ["system", 5],
-    ["logprobs", "yes"], ["top_logprobs", {}],
+    ["logprobs", "yes"], ["top_logprobs", {}], ["messages", []], ["tools", [{}]], ["tools", [{ type: "function", function: { description: "a" } }]], ["response_format", { type: 5 }], ["response_format", {}],
+    ["n", -1], ["n", "2"], ["seed", 1e300],
   ];
   for (const [name, value] of wrong) {
     assert.throws(() => readAs({ [name]: value }), (error) => error instanceof Refused && error.message.startsWith(`turns[1].request.${name} should be `), `${name}: ${JSON.stringify(value)}`);
@@ -150,11 +152,13 @@ test("a request that no page sent is refused, and says where", () => {
   const says = [
     [{ role: "system", content: 5 }, "content should be text, and is 5"], [{ role: "system", content: [{ type: "text", text: "a" }] }, "content should be text"], [{ content: "a" }, "role should be text, and is missing"],
     [{ role: "user", content: [5, null] }, "content should be text or a list of parts"], [{ role: "assistant", content: null, tool_calls: 5 }, "tool_calls should be a list"],
+    [{ role: "user", content: [{}] }, "content should be text or a list of parts"], [{ role: "user", content: [{ type: "text" }] }, "content should be"], [{ role: "user", content: [{ type: "image_url", image_url: 5 }] }, "content should be"],
+    [{ role: "assistant", tool_calls: [{}] }, "tool_calls[0].function should be a function with its name and arguments, and is missing"], [{ role: "assistant", tool_calls: [{ function: { name: "a" } }] }, "tool_calls[0].function should be"],
   ];
   for (const [message, words] of says) assert.throws(() => readAs({ messages: [message] }), (error) => error instanceof Refused && error.message.startsWith(`turns[1].request.messages[0].${words}`), words);
   // What the API takes as well, and what a page of later may say.
-  assert.deepEqual(readAs({ stop: "END", guided_regex: null, seed: 7, later: [{}] }), { messages: [], stop: ["END"], seed: 7, later: [{}] });
-  const whole = { messages: [{ role: "system", content: "a" }, { role: "assistant", content: null, tool_calls: [{ id: "x" }] }, { role: "tool", content: "b" }], guided_choice: ["a"], logit_bias: { 42: 1 }, tool_choice: { type: "function" } };
+  assert.deepEqual(readAs({ stop: "END", guided_regex: null, seed: 7, later: [{}] }), { ...asked, stop: ["END"], seed: 7, later: [{}] });
+  const whole = { messages: [{ role: "system", content: "a" }, { role: "assistant", content: null, tool_calls: [{ id: "x", function: { name: "weather", arguments: "{}" } }] }, { role: "user", content: [{ type: "text", text: "a" }, { type: "image_url", image_url: { url: "data:," } }, { type: "later" }] }, { role: "tool", content: "b" }], guided_choice: ["a"], logit_bias: { 42: 1 }, tool_choice: { type: "function" } };
   assert.deepEqual(readAs(whole), whole);
 });
 

@@ -1,5 +1,7 @@
 // An object of a file that comes from outside: every reading of it says where it failed, as people read it.
 
+/** As large as a seed can be. */
+export const MAX_SEED = 2 ** 64;
 const ID = /^[\w-]{1,64}$/;
 
 /** Says what is wrong with a file. */

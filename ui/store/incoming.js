@@ -1,6 +1,6 @@
 // A file of chats as it comes from outside: what is not as the page itself would have written it is refused, with words.
 
-import { fieldsOf, isPlain, isWithin, Refused, shown } from "./fields.js";
+import { fieldsOf, isPlain, isWithin, MAX_SEED, Refused, shown } from "./fields.js";
 import { requestOf, samplingOf } from "./incoming-request.js";
 
 /**
@@ -16,8 +16,6 @@ const MAX_NAME = 400;
 /** What a server says it ended with is a word. */
 const MAX_WORD = 40;
 const MAX_TOKENS = 1e9;
-/** As large as a seed can be. */
-const MAX_SEED = 2 ** 64;
 /** How deep a request may be nested. */
 const MAX_DEPTH = 64;
 const PICTURE = /^data:image\/(png|jpeg|webp|gif);base64,[A-Za-z0-9+/=]*$/;
