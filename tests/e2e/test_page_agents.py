@@ -123,6 +123,42 @@ def test_more_tasks_than_eight_wait_in_line_and_each_can_be_stopped(paced_page: 
     expect(page.locator(".task-table tr[data-state=STOPPED]")).to_have_count(9)
 
 
+def test_a_list_that_another_tab_runs_is_held_here_and_can_be_stopped(paced_page: Page, paced_server: Server) -> None:
+    first = paced_page
+    with held(paced_server):
+        run(first, ["A story", "Another story", "Say exactly: three"])
+        expect(row(first, 3)).to_contain_text("done")
+        for number in (1, 2):
+            expect(row(first, number).locator(".preview")).not_to_be_empty()
+        first.click("[aria-label='Stop task 2']")
+        expect(first.get_by_label("Resume task 2 exactly")).to_be_enabled()
+        second = first.context.new_page()
+        second.goto(first.url)
+        expect(second.get_by_label("Stop task 1")).to_be_enabled()
+        boxes = [f"#limit-{name}" for name in ("max_completion_tokens", "temperature")]
+        labels = ["Resume task 2 exactly", "Run task 2", "Run task 3", "Remove task 2", "Remove task 3"]
+        for label in labels:
+            expect(second.get_by_label(label)).to_be_disabled()
+            expect(second.get_by_label(label)).to_have_attribute("title", re.compile("Another tab is at it"))
+        for box in ("#task-system", *boxes):
+            expect(second.locator(box)).to_be_disabled()
+        # What is typed is this tab's own, and runs once that is done.
+        second.fill("#prompt", "Say exactly: four")
+        expect(second.locator("#run")).to_be_disabled()
+        expect(second.locator("#run")).to_have_attribute("title", "Another tab runs this list")
+        second.press("#prompt", "Control+Enter")
+        second.click("[aria-label='Stop task 1']")
+        for tab in (first, second):
+            expect(tab.get_by_label("Resume task 1 exactly")).to_be_enabled()
+        for label in labels:
+            expect(second.get_by_label(label)).to_be_enabled()
+        for box in ("#task-system", *boxes, "#run"):
+            expect(second.locator(box)).to_be_enabled()
+        expect(second.locator(".task-table tbody tr")).to_have_count(3)
+        expect(second.locator("#prompt")).to_have_value("Say exactly: four")
+    second.context.close()
+
+
 def test_a_task_that_is_refused_says_by_which_code_and_the_others_go_on(paced_page: Page) -> None:
     page = paced_page
     run(page, ["harbour " * 9000, "Say exactly: two"])

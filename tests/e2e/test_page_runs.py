@@ -93,3 +93,29 @@ def test_a_comparison_that_another_tab_runs_ends_there_when_it_is_deleted(page: 
     other.click(".runs a")
     expect(other.locator(".lane[data-state=CUT]")).to_have_count(2)
     expect(other.locator(".lane .prose").last).to_have_text(re.compile(r".{40}", re.DOTALL))
+
+
+TURN = """import("/ui/state/compare.js").then(({ open }) => open.value.lanes.value[0].turn.value.record)"""
+
+
+def test_an_answer_that_goes_on_here_is_kept_as_one_that_comes(page: Page, paced_server: Server) -> None:
+    run(page, "A story")
+    text = page.locator(".lane .prose").first
+    expect(text).to_have_text(re.compile(r".{40}", re.DOTALL))
+    page.click("#stop-all")
+    expect(page.locator(".lane[data-state=STOPPED]")).to_have_count(2)
+    before = page.evaluate(TURN)
+    kept_as = """(id) => import("/ui/store/runs.js").then(({ read }) => read(id))"""
+    comes_to(lambda: page.evaluate(kept_as, page.url.split("/")[-1])["lanes"][0]["turn"]["text"], before["text"])
+    page.locator(".lane .resume").first.click()
+    pieces = "(id) => import('/ui/store/turns.js').then(({ readPieces }) => readPieces(id))"
+    comes_to(
+        lambda: len("".join(each["text"] for each in page.evaluate(pieces, before["id"]))) > len(before["text"]), True
+    )
+    page.reload()
+    expect(page.locator(".lane[data-state=CUT]")).to_have_count(1)
+    after = page.evaluate(TURN)
+    assert after["id"] == before["id"]
+    assert after["text"].startswith(before["text"])
+    assert len(after["text"]) > len(before["text"])
+    paced_server.wait_metric("ignis_scheduler_requests", 0, state="running")

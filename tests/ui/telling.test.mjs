@@ -28,7 +28,8 @@ function written() {
   let to;
   const body = new ReadableStream({ start: (controller) => (to = controller) });
   const write = (...pieces) => pieces.forEach((piece) => to.enqueue(new TextEncoder().encode(piece)));
-  return { answer: () => new Response(body), write, end: () => (write(chunk({}, { finish_reason: "stop" }), "data: [DONE]\n\n"), to.close()) };
+  const answer = (signal) => (signal.addEventListener("abort", () => to.error(signal.reason)), new Response(body));
+  return { answer, write, end: () => (write(chunk({}, { finish_reason: "stop" }), "data: [DONE]\n\n"), to.close()) };
 }
 
 /** Two lanes that run, the time of their telling stopped. @param {any} test */
@@ -59,7 +60,7 @@ async function running(test) {
     await end;
     while (tabs.said.at(-1).record.isRunning !== false) await new Promise((resolve) => setImmediate(resolve));
   };
-  return { ...tabs, series, lanes, record, tick, finish };
+  return { ...tabs, series, lanes, record, tick, finish, end };
 }
 
 const size = (message) => JSON.stringify(message).length;
@@ -135,4 +136,41 @@ test("who asks, and who has said something else of the run, is told all of it", 
   await finish();
   late.take(said.at(-1));
   assert.deepEqual(has(late.series), { ...has(series), isElsewhere: false });
+});
+
+test("what is asked for here is given up to a tab that asked before and has all of it, and to no other", async (t) => {
+  const { series, lanes, tick, end } = await running(t);
+  await tick("one ", "two ");
+  const told = (text) => {
+    const { title, prompt, values, lanes } = structuredClone(series.toRecord());
+    const toldLanes = lanes.map((lane, at) => ({ ...lane, turn: { ...lane.turn, text: text[at] }, isInLine: false, numPieces: 2 }));
+    return { title, prompt, values, lanes: toldLanes, isRunning: true, since: 1 };
+  };
+  for (const less of [["one ", "tw"], ["one ", "other "], ["", "two "]]) {
+    series.follow(told(less));
+    assert.equal(series.isElsewhere.value, false);
+    assert.deepEqual(lanes.map((lane) => [lane.isRunning, lane.turn.value.record.text]), [[true, "one "], [true, "two "]]);
+  }
+  series.follow({ ...told(["one more", "two more"]), since: Date.now() + 1 });
+  assert.equal(series.isElsewhere.value, false);
+  series.follow(told(["one more", "two more"]));
+  assert.equal(series.isElsewhere.value, true);
+  assert.deepEqual(series.lanes.value.map((lane) => lane.turn.value.record.text), ["one more", "two more"]);
+  // Its silence would be asked about.
+  series.follow({ ...told(["one more", "two more"]), isRunning: false });
+  await end;
+});
+
+test("what is whole here is told to a tab that ended with less of it", { timeout: 10_000 }, async (t) => {
+  const { series, lanes, said, tick, finish, next } = await running(t);
+  await tick("one ", "two ");
+  const cut = structuredClone(said[0].record);
+  cut.lanes = structuredClone(lanes.map((lane) => ({ ...lane.whole(), isInLine: false, numPieces: 1 })));
+  for (const { turn } of cut.lanes) Object.assign(turn, { text: "o", state: "CUT" });
+  await finish();
+  const answered = next();
+  series.follow({ ...cut, isRunning: false });
+  await answered;
+  const { kind, record } = said.at(-1);
+  assert.deepEqual([kind, ...record.lanes.map(({ turn }) => [turn.state, turn.text])], ["mine", ["DONE", "one "], ["DONE", "two "]]);
 });
