@@ -1,8 +1,10 @@
 """What an older version of the page kept in the browser opens in this one, and stays as it was until it is touched.
 
-`tests/data/page/store-N.json` is what version N of the store had in it, as the page of that time wrote it.
+`tests/data/page/store-N.json` is what version N of the store had in it, as the page of that time wrote it;
+the bytes of a file are a `data:` address there.
 """
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,10 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Ch
 FIRST = Path(__file__).resolve().parents[1] / "data" / "page" / "store-1.json"
 # As the first version of the page laid its stores.
 LAY_FIRST = """(stores) => new Promise((done, failed) => {
+  const blobOf = (address) => {
+    const [type, bytes] = address.slice("data:".length).split(";base64,");
+    return new Blob([Uint8Array.from(atob(bytes), (byte) => byte.charCodeAt(0))], { type });
+  };
   const request = indexedDB.open("ignis", 1);
   request.onupgradeneeded = () => {
     const at = request.result;
@@ -31,7 +37,8 @@ LAY_FIRST = """(stores) => new Promise((done, failed) => {
   request.onsuccess = () => {
     const task = request.result.transaction(Object.keys(stores), "readwrite");
     for (const [name, records] of Object.entries(stores))
-      for (const record of records) task.objectStore(name).put(record);
+      for (const record of records)
+        task.objectStore(name).put(record.blob ? { ...record, blob: blobOf(record.blob) } : record);
     task.oncomplete = () => (request.result.close(), done());
     task.onabort = () => failed(task.error);
   };
@@ -40,6 +47,10 @@ READ = """async (store) => {
   const { open, result } = await import("/ui/store/database.js");
   return result((await open()).transaction(store).objectStore(store).getAll());
 }"""
+OPEN_RUN = "(kind) => import(`/ui/state/${kind}.js`).then(({ open }) => open.value.toRecord())"
+# What a run has since then.
+NEWER: dict[str, list[Any]] = {"pictures": [], "after": []}
+ATTACHED = "import('/ui/state/attachments.js').then(({ attached, read }) => read(attached.value))"
 
 
 @pytest.fixture
@@ -105,3 +116,59 @@ def test_an_upgrade_rewrites_nothing_and_what_is_new_of_it_works(
     assert {id: turn for id, turn in kept(page, "turns").items() if id != "more"} == {
         id: turn for id, turn in old.items() if id != "more"
     }
+
+
+def test_comparisons_and_lists_of_the_first_version_open_with_every_lane_and_its_text(
+    context: BrowserContext, story_server: Server, stores: dict[str, list[dict[str, Any]]]
+) -> None:
+    page = open_origin(context, story_server.port)
+    page.evaluate(LAY_FIRST, stores)
+    snow, boats = copy.deepcopy(stores["runs"])
+    # They were under way when their page died.
+    snow["lanes"][1]["turn"].update(state="CUT", text="Snow falls")
+    boats["lanes"][1]["turn"].update(state="CUT", reasoning="An iron one: tall.")
+    page.goto(f"{origin(story_server)}/ui/#/compare")
+    page.click("#earlier")
+    page.click(".runs a >> text=Does it snow?")
+    lanes = page.locator(".lane")
+    expect(lanes).to_have_count(5)
+    for at, state in enumerate(("DONE", "CUT", "STOPPED", "FAILED", "NEW")):
+        expect(lanes.nth(at)).to_have_attribute("data-state", state)
+    expect(lanes.locator(".prose")).to_have_text(["It snows on the hills.", "Snow falls", "Perhaps", ""])
+    expect(lanes.nth(0).locator(".prose strong")).to_have_text("hills")
+    expect(lanes.nth(3).locator(".ending")).to_contain_text("The server is going down")
+    expect(lanes.nth(1).locator(".tags")).to_contain_text("temperature 0")
+    expect(page.locator("#prompt")).to_have_value("Does it hail?")
+    comes_to(lambda: page.evaluate(OPEN_RUN, "compare"), snow | NEWER)
+    page.goto(f"{origin(story_server)}/ui/#/agents/boats")
+    rows = page.locator(".task-table tbody tr")
+    for at, (name, word) in enumerate(
+        (("Name a boat", "done"), ("Name a crane", "cut off"), ("Name a quay", "not run"))
+    ):
+        expect(rows.nth(at).locator(".words")).to_have_text(name)
+        expect(rows.nth(at)).to_contain_text(word)
+    expect(rows.nth(0).locator(".preview")).to_have_text("Gull")
+    expect(page.locator("#task-system")).to_have_value("Be brief.")
+    comes_to(lambda: page.evaluate(OPEN_RUN, "agents"), boats | NEWER)
+    assert kept(page, "runs") == {run["id"]: run for run in stores["runs"]}
+
+
+def test_files_of_the_first_version_are_beside_their_messages(
+    context: BrowserContext, story_server: Server, stores: dict[str, list[dict[str, Any]]]
+) -> None:
+    page = open_origin(context, story_server.port)
+    page.evaluate(LAY_FIRST, stores)
+    page.goto(f"{origin(story_server)}/ui/")
+    page.click(".list li a >> text=From before")
+    picture, note = stores["blobs"]
+    expect(page.locator("#prompt")).to_have_value("What is this?")
+    expect(page.locator(".composer .attached li .name")).to_have_text([picture["name"], note["name"]])
+    expect(page.locator(".composer .attached img")).to_have_js_property("naturalWidth", 4)
+    found = page.evaluate(ATTACHED)
+    assert [found[0]["url"], found[1]["text"]] == [picture["blob"], "Low tide at six.\n"]
+    page.click(".list li a >> text=Does it rain?")
+    sent = page.locator(".turn.user .attached.sent")
+    expect(sent.locator("img")).to_have_attribute("src", stores["turns"][0]["attachments"][0]["url"])
+    expect(sent.locator("img")).to_have_js_property("naturalWidth", 4)
+    sent.locator("summary", has_text="wind.txt").click()
+    expect(sent.locator("pre")).to_have_text("From west")
