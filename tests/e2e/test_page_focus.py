@@ -1,5 +1,7 @@
 """What goes away with the focus on it leaves that where a person goes on."""
 
+import re
+
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
@@ -83,3 +85,25 @@ def test_after_a_deletion_it_is_on_what_is_next_and_after_undo_on_what_came_back
     page.click("#undo")
     expect(page.locator("#undo")).to_have_count(0)
     expect(page.locator("#prompt")).to_be_focused()
+
+
+def test_of_two_deletions_each_undo_takes_back_one(page: Page) -> None:
+    for word in ("One", "Two"):
+        page.click("#new-chat")
+        expect(page.locator("#suggestions")).to_be_visible()
+        ask(page, f"Say exactly: {word}.")
+        assert answered(page) == [f"{word}."]
+    rows = page.locator(".list li a")
+    toast = page.locator(".toast")
+    expect(rows).to_have_text([re.compile("Two"), re.compile("One")])
+    for number in (1, 0):
+        page.hover(".list li >> nth=0")
+        page.click(".list li .drop >> nth=0")
+        expect(rows).to_have_count(number)
+    expect(toast).to_have_text(re.compile("One.*1 before it.*Undo"))
+    page.click("#undo")
+    expect(rows).to_have_text([re.compile("One")])
+    expect(toast).to_have_text(re.compile("Two.*Undo"))
+    page.click("#undo")
+    expect(rows).to_have_text([re.compile("Two"), re.compile("One")])
+    expect(toast).to_have_count(0)

@@ -3,7 +3,8 @@
 import { useLayoutEffect, useRef } from "../vendor/hooks.js";
 import { html } from "./html.js";
 import { numModal } from "../state/modal.js";
-import { undo, undoable } from "../state/session.js";
+import { undoable } from "../state/session.js";
+import { undo } from "../state/undo.js";
 
 /** @param {{isInside?: boolean}} properties isInside: a dialog */
 export function Toast({ isInside = false }) {
@@ -12,9 +13,11 @@ export function Toast({ isInside = false }) {
   useLayoutEffect(() => () => {
     if (document.activeElement === button.current) requestAnimationFrame(takeFocus);
   }, []);
-  if (!undoable.value || numModal.value > 0 !== isInside) return null;
+  const [latest, ...before] = undoable.value;
+  if (!latest || numModal.value > 0 !== isInside) return null;
   return html`<div class="toast">
-    <span>${undoable.value.text}</span>
+    <span>${latest.text}</span>
+    ${before.length > 0 && html`<span class="more">${before.length} before it</span>`}
     <button type="button" class="link" id="undo" ref=${button} onClick=${undo}>Undo</button>
   </div>`;
 }

@@ -30,7 +30,7 @@ export function Frame({ views, first }) {
     <${Banner} />
     <div id="view"><${Fence} key=${place.name}><${View} place=${place} first=${isChat ? first : null} /><//></div>
     ${isKeyWanted.value && html`<${KeyPrompt} />`}
-    ${undoable.value && html`<${Toast} />`}
+    ${undoable.value.length > 0 && html`<${Toast} />`}
     <${Over} views=${views} />`;
 }
 

@@ -47,8 +47,8 @@ export const announcement = signal({ text: "", isUrgent: false });
 export const storageProblem = signal("");
 /** Whether that is for want of room: what is on the screen then goes into a file at least. */
 export const isStoreFull = computed(() => storageProblem.value === FULL);
-/** What was done last and can be undone for a while. */
-export const undoable = signal(/** @type {{text: string, undo: () => void} | null} */ (null));
+/** What was done and can be undone for a while, the latest first. */
+export const undoable = signal(/** @type {{text: string, undo: () => unknown}[]} */ ([]));
 /** What will not fit of the message that is written. */
 export const excess = signal("");
 /** Why what a person just asked for was not sent. */
@@ -56,6 +56,7 @@ export const refusal = signal("");
 export const isConnected = computed(() => lostAt.value === null);
 /** What the browser was given to keep and did not. @type {Map<string, string | null>} */
 const unkept = new Map();
+let fading = 0;
 
 // --- Lifecycle
 
@@ -112,17 +113,17 @@ export function setLook(changes) {
   keepWord("localStorage", LOOK, JSON.stringify({ ...storedLook(), ...changes }));
 }
 
-/** Says what was done, and how it is undone, for a while. @param {string} text @param {() => void} undo */
+/** Says what was done, and how it is undone, for a while. @param {string} text @param {() => unknown} undo */
 export function offerUndo(text, undo) {
-  const offer = { text, undo };
-  undoable.value = offer;
-  announce(`${text}. Undo is offered.`);
-  setTimeout(() => undoable.value === offer && (undoable.value = null), UNDO_MS);
+  offer([{ text, undo }, ...undoable.value]);
 }
 
-export function undo() {
-  undoable.value?.undo();
-  undoable.value = null;
+/** From now on for as long as one of them alone. @param {typeof undoable.value} all */
+export function offer(all) {
+  undoable.value = all;
+  clearTimeout(fading);
+  fading = setTimeout(() => (undoable.value = []), UNDO_MS);
+  if (all.length) announce(`${all[0].text}. Undo is offered.`);
 }
 
 /** @param {string} text @param {boolean} [isUrgent] */
