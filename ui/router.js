@@ -36,6 +36,8 @@ export function leadHome(names) {
 /** @param {string[]} parts */
 function replace(parts) {
   location.replace(`#/${parts.map(encodeURIComponent).join("/")}`);
+  // As in go: who asks for the place before that event comes would seem to be there already.
+  read();
 }
 
 /** Beside this page: an answer that is under way goes on. */

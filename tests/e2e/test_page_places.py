@@ -81,6 +81,24 @@ def test_whoever_goes_on_at_once_is_not_led_back(page: Page) -> None:
     assert led == ["#/monitor"] * 12
 
 
+def test_a_new_chat_begins_however_late_the_address_is_heard(context: BrowserContext, story_server: Server) -> None:
+    # A page that is busy hears of its new name only after what is pressed meanwhile, all in one moment.
+    context.add_init_script(
+        """addEventListener("hashchange", (event) => event.stopImmediatePropagation(), true);
+        const now = Date.now();
+        Date.now = () => now;"""
+    )
+    page = open_page(context, story_server.port, "#/chat/new")
+    ask(page, "Say exactly: One.")
+    answered(page)
+    expect(page).to_have_url(re.compile("#/chat/[0-9a-f]+$"))
+    page.keyboard.press("Control+Shift+O")
+    expect(page.locator(".turn")).to_have_count(0)
+    ask(page, "Say exactly: Two.")
+    expect(page.locator(".list li a")).to_have_count(2)
+    assert answered(page) == ["Two."]
+
+
 def test_an_empty_chat_keeps_its_settings_with_its_draft(page: Page) -> None:
     ask(page, "Say exactly: One.")
     answered(page)
