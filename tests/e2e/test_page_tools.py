@@ -221,11 +221,15 @@ HELD = """import('/ui/api/socket.js').then(({ socket }) => {
   window.stopped = [];
   socket.respond = async function* (request, signal) {
     const task = request.input.at(-1).content;
-    await new Promise((resolve, reject) => {
+    const loss = await new Promise((resolve, reject) => {
       held.set(task, resolve);
       signal.addEventListener('abort', () => { stopped.push(task); reject(signal.reason); });
     });
-    yield { type: 'response.in_progress', response: { model: 'm' } };
+    yield { type: 'response.in_progress', response: { model: 'agent' } };
+    if (loss) {
+      yield { type: 'response.output_text.delta', delta: `${task} is` };
+      throw loss;
+    }
     yield { type: 'response.output_text.delta', delta: `${task} is done.` };
     yield { type: 'response.completed', response: { usage: { input_tokens: 1, output_tokens: 3, total_tokens: 4 } } };
   };
@@ -388,6 +392,33 @@ def test_a_list_that_was_under_way_at_a_reload_goes_on_and_is_not_made_anew(page
     expect(page.locator(".turn.answer .prose").last).to_have_text("It is so.")
     assert results(asked[1]) == DONE_OF_BOTH
     assert page.evaluate(LISTS) == 1
+
+
+@pytest.mark.parametrize("how", ["server", "person"])
+def test_a_list_that_is_cut_or_stopped_tells_no_half_answers_and_what_waits_comes_after_it(
+    page: Page, how: str
+) -> None:
+    asked = agents_called(page, ["One", "Two"], "It is so.", "And so on.")
+    ask(page, "What then?")
+    page.evaluate("held.get('One')()")
+    tasks = page.locator(".tool-card .tasks")
+    expect(tasks).to_contain_text("1 of 2 tasks done")
+    if how == "server":
+        lost = "new ApiError('The connection ended before the answer did')"
+        page.evaluate(f"import('/ui/api/errors.js').then(({{ ApiError }}) => held.get('Two')({lost}))")
+    else:
+        tasks.get_by_text("Stop").click()
+    expect(tasks).to_contain_text("1 of 2 tasks done, 1 can go on")
+    expect(page.locator(".queue")).to_contain_text("Not sent yet")
+    expect(page.locator(".tool-card .tag")).to_have_text("called")
+    page.evaluate(HELD)
+    page.click(".tool-card .do")
+    page.wait_for_function("() => held.has('Two')")
+    let_go(page)
+    expect(page.locator(".turn.answer .prose").last).to_have_text("And so on.")
+    assert results(asked[1]) == DONE_OF_BOTH
+    assert asked[1]["messages"][-1]["role"] == "tool"
+    assert asked[2]["messages"][-1]["content"] == "What then?"
 
 
 def test_another_tab_follows_a_list_and_does_not_do_it_too(page: Page) -> None:

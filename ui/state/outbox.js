@@ -85,7 +85,9 @@ async function flush(chat) {
     const isHeld = !canAsk(place?.conversation.settings.model) || runIn(chat) || held.value.has(chat);
     // Who says more where nothing answers wants what was said before it to go too.
     const isUrged = urged.has(chat) || waiting.value.some((each) => each.conversation === chat && each.isUrged);
-    if (!place || !record || isHeld || (last && last.record.state !== "DONE" && !isUrged)) return;
+    // Tasks that were stopped, or cut, can go on only where nothing was said after them.
+    const isCutShort = last && (last.record.state !== "DONE" || last.record.tools.some(({ list, result }) => list && result === undefined));
+    if (!place || !record || isHeld || (isCutShort && !isUrged)) return;
     urged.delete(chat);
     const { isUrged: _, ...said } = record;
     const question = new Turn({ ...said, parent: place.head, created: Date.now() });
