@@ -62,7 +62,7 @@ class Rig:
 
 @pytest.fixture(scope="module")
 def rig(real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    """A server on the real model, whose catalog has three more at a mirror; one of them is not what it should be."""
+    """A server on the real model, whose catalog has four more at a mirror; one of them is not what it should be."""
     folder = tmp_path_factory.mktemp("served")
     write_small_folder(folder / "source" / "second")
     with serving() as mirror:
@@ -70,6 +70,7 @@ def rig(real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             "second": {file.name: file.read_bytes() for file in (folder / "source" / "second").iterdir()},
             "bent": {"bent.gguf": b"straight"},
             "long": {"long.gguf": bytes(16_000_000)},
+            "distant": {"distant.gguf": bytes(16_000_000)},
         }
         entries = []
         for id, files in sources.items():
@@ -172,6 +173,20 @@ def test_a_download_is_stopped_and_gone_on_with_in_its_row(page: Page, rig: Rig)
     wanted.get_by_role("button", name="Go on long").click()
     expect(wanted).to_contain_text("on disk", timeout=SLOW_MS)
     assert any(asked.range for asked in rig.mirror.asked if asked.path.endswith("long.gguf"))
+
+
+def test_what_another_client_fetches_is_told_in_the_bar_of_a_page_that_was_there_before(page: Page, rig: Rig) -> None:
+    rig.mirror.answer = slowly = Slowly(rig.mirror)
+    with page.expect_response("**/metrics"):
+        page.click(".rail a[href='#/chat']")
+    expect(page.locator(".chat #model-name")).to_be_visible()
+    expect(page.locator("#model .coming")).to_have_count(0)
+    status, _, content = rig.server.client.request("POST", "/v1/models/download", {"model": "distant"})
+    assert status == 202, content
+    expect(page.locator(".chat #model .coming")).to_have_text(re.compile(r"distant is being fetched, ?(49|50) %"))
+    rig.server.client.request("DELETE", "/v1/models/download/distant")
+    expect(page.locator("#model .coming")).to_have_count(0)
+    slowly.may_go_on.set()
 
 
 def test_a_download_that_fails_says_why(page: Page) -> None:

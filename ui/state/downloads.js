@@ -4,6 +4,7 @@ import { readCatalog, startDownload, stopDownload, watchState } from "../api/cat
 import { ApiError, isAbort } from "../api/errors.js";
 import { pause } from "../api/client.js";
 import { effect, signal } from "../vendor/signals-core.js";
+import { ring, taken } from "./samples.js";
 import { change, coming, course, models, status, watch } from "./server.js";
 
 /** @typedef {import("../api/catalog.js").Entry} Entry */
@@ -11,6 +12,7 @@ import { change, coming, course, models, status, watch } from "./server.js";
 
 const RETRY_MS = 1000;
 const GRACE_MS = 700;
+const BROUGHT = "ignis_model_download_bytes_total";
 
 /** null before the first answer. */
 export const catalog = signal(/** @type {{data: Entry[], can_download: boolean} | null} */ (null));
@@ -32,14 +34,14 @@ effect(() => {
 
 // --- Lifecycle
 
-/** Follows what comes already, whoever asked for it. */
-export async function attend() {
-  if (status.value === "locked") return;
-  try {
-    for (const { download } of (await readCatalog()).data) if (download && isMoving(download)) note(download);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-  }
+/** Follows what comes already and, as the figures that are read anyway tell of it, what comes from now on, whoever asked for it. */
+export function attend() {
+  find();
+  effect(() => {
+    taken.value;
+    const isMore = ring.at(BROUGHT, ring.last) > ring.at(BROUGHT, ring.last - 1);
+    if (isMore && !numLooking) queueMicrotask(find);
+  });
 }
 
 /** Follows until what it returns is called. */
@@ -75,6 +77,15 @@ export function isMoving(download) {
 }
 
 // --- Internal
+
+async function find() {
+  if (status.value === "locked") return;
+  try {
+    for (const { download } of (await readCatalog()).data) if (download && isMoving(download)) note(download);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+  }
+}
 
 /** @param {AbortSignal} signal */
 async function follow(signal) {
