@@ -432,6 +432,36 @@ def test_the_log_is_followed_by_level_and_words_and_stands_still_when_paused(pag
     expect(lines).to_have_count(before + 1)
 
 
+def test_lines_that_stand_still_are_looked_through(page: Page, rig: Rig) -> None:
+    lines = page.locator(".log .line")
+    before = lines.filter(has_text=asked(rig)).first
+    expect(before).to_be_attached()
+    page.click("#log-pause")
+    expect(page.get_by_label("Log", exact=True)).to_contain_text("paused")
+    page.fill("#log-filter", "request.")
+    expect(lines.filter(has_not_text="request.")).to_have_count(0)
+    expect(before).to_be_attached()
+    page.fill("#log-filter", "")
+    expect(lines.filter(has_text="process.listening").first).to_be_attached()
+    request = asked(rig)
+    wait_until(
+        page,
+        f"""async () => (await import("/ui/state/log.js")).linesAfter(-1)
+        .some(({{ fields }}) => fields.request_id === "{request}")""",
+    )
+    # A server that was started anew takes nothing away of what stands still.
+    before.evaluate("(line) => line.setAttribute('data-old', '')")
+    page.evaluate(
+        """async () => { (await import("/ui/state/log.js")).beginning.value += 1;
+        await new Promise((next) => requestAnimationFrame(() => setTimeout(next))); }"""
+    )
+    expect(page.locator(".log [data-old]")).to_have_count(1)
+    expect(lines.filter(has_text=request)).to_have_count(0)
+    page.click("#log-pause")
+    expect(lines.filter(has_text=request).first).to_be_attached()
+    expect(page.locator(".log [data-old]")).to_have_count(0)
+
+
 def test_the_log_wraps_where_that_is_wanted_and_can_be_copied(browser: Browser, rig: Rig) -> None:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { bytes, duration } from "../parts/format.js";
 import { copy } from "../parts/copy.js";
 import { html } from "../parts/html.js";
-import { beginning, filter, follow, isPaused, isWrapped, level, linesAfter, news, textOf, timeOf, trouble } from "../state/log.js";
+import { beginning, filter, follow, held, isWrapped, level, linesAfter, news, pause, textOf, timeOf, trouble } from "../state/log.js";
 import { effect } from "../vendor/signals-core.js";
 
 const MOST_SHOWN = 2000;
@@ -20,7 +20,7 @@ export function Log() {
     if (list.current) list.current.scrollTop = list.current.scrollHeight;
   };
   const take = async () => {
-    setSaid((await copy(linesAfter(-1).map(textOf).join("\n"))) ? "Copied" : "No access");
+    setSaid((await copy(linesAfter(-1, held.value).map(textOf).join("\n"))) ? "Copied" : "No access");
     setTimeout(() => setSaid("Copy"), 1500);
   };
   // It may come after the view is gone.
@@ -28,7 +28,7 @@ export function Log() {
   return html`<section class="card log" aria-label="Log">
     <header>
       <h2>Log</h2>
-      <span class="quiet" role="status">${trouble.value ? `no lines come: ${trouble.value}` : isPaused.value ? "paused" : isAtEnd ? "following" : html`<button type="button" class="link" onClick=${toEnd}>to the end</button>`}</span>
+      <span class="quiet" role="status">${trouble.value ? `no lines come: ${trouble.value}` : held.value ? "paused" : isAtEnd ? "following" : html`<button type="button" class="link" onClick=${toEnd}>to the end</button>`}</span>
     </header>
     <div class="tools">
       <label><span class="reader">Least level</span><select class="field" id="log-level" value=${level.value} onChange=${(/** @type {any} */ event) => (level.value = event.target.value)}>
@@ -36,7 +36,7 @@ export function Log() {
       </select></label>
       <label class="grow"><span class="reader">Only lines with</span><input type="search" class="field" id="log-filter" placeholder="Only lines with…" value=${filter.value} onInput=${(/** @type {any} */ event) => (filter.value = event.target.value)} /></label>
       <label class="check"><input type="checkbox" checked=${isWrapped.value} onChange=${() => (isWrapped.value = !isWrapped.value)} />Wrap</label>
-      <button type="button" class="button" id="log-pause" aria-pressed=${isPaused.value} onClick=${() => (isPaused.value = !isPaused.value)}>${isPaused.value ? "Go on" : "Pause"}</button>
+      <button type="button" class="button" id="log-pause" aria-pressed=${held.value !== null} onClick=${pause}>${held.value ? "Go on" : "Pause"}</button>
       <button type="button" class="button" onClick=${take}>${said}</button>
     </div>
     <div class=${`lines scroll ${isWrapped.value ? "wrapped" : ""}`} ref=${list} tabindex="0" role="log" aria-live="off" aria-label="Lines of the log" onScroll=${scrolled}></div>
@@ -48,6 +48,8 @@ export function Log() {
 /** Adds what is new, once a frame, where somebody can see it. @param {HTMLElement} place @returns {() => void} */
 function draw(place) {
   let last = -1;
+  /** Which beginning the lines are of. */
+  let begun = beginning.peek();
   let frame = 0;
   let isFollowing = true;
   const scrolled = () => (isFollowing = isNearEnd(place));
@@ -60,8 +62,7 @@ function draw(place) {
   place.addEventListener("scroll", scrolled);
   const flush = () => {
     frame = 0;
-    if (isPaused.value) return;
-    const lines = linesAfter(last);
+    const lines = linesAfter(last, held.value);
     if (!lines.length) return;
     place.append(...lines.slice(-MOST_SHOWN).map(row));
     last = /** @type {import("../api/log.js").LogLine} */ (lines.at(-1)).number;
@@ -72,19 +73,23 @@ function draw(place) {
     // A hidden page has no frames: it catches up when it is shown again.
     if (!frame) frame = requestAnimationFrame(flush);
   };
+  const begin = () => {
+    last = -1;
+    begun = beginning.peek();
+    place.replaceChildren();
+    ask();
+  };
   const ends = [
     effect(() => {
       news.value;
-      isPaused.value;
+      // What is stopped stays, though the server is another one by now.
+      if (!held.value && begun !== beginning.value) begin();
       ask();
     }),
     effect(() => {
-      beginning.value;
       level.value;
       filter.value;
-      last = -1;
-      place.replaceChildren();
-      ask();
+      begin();
     }),
   ];
   return () => {

@@ -2,7 +2,7 @@
 
 import { ApiError, isAbort } from "../api/errors.js";
 import { readLog } from "../api/log.js";
-import { pause } from "../api/client.js";
+import { pause as rest } from "../api/client.js";
 import { signal } from "../vendor/signals-core.js";
 import { status } from "./server.js";
 import { isConnected } from "./session.js";
@@ -25,7 +25,8 @@ export const news = signal(0);
 export const beginning = signal(0);
 export const level = signal(/** @type {keyof typeof RANKS} */ ("info"));
 export const filter = signal("");
-export const isPaused = signal(false);
+/** What is shown while it is stopped: the lines that there were; null: it goes on. @type {import("../vendor/signals-core.js").Signal<LogLine[] | null>} */
+export const held = signal(/** @type {LogLine[] | null} */ (null));
 export const isWrapped = signal(false);
 /** Why no lines come; "" while they do. */
 export const trouble = signal("");
@@ -39,13 +40,19 @@ export function follow() {
   return () => stop.abort();
 }
 
-/** The lines that are wanted and came after that one, -1: all. @param {number} after */
-export function linesAfter(after) {
+/** Stops what is shown, or lets it go on; lines come all the same. */
+export function pause() {
+  held.value = held.value ? null : [...lines];
+}
+
+/** The lines that are wanted and came after that one, -1: all. @param {number} after @param {LogLine[] | null} [among] null: all that came */
+export function linesAfter(after, among = null) {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   const least = RANKS[level.value];
-  const first = lines.findIndex((line) => line.number > after);
+  const all = among ?? lines;
+  const first = all.findIndex((line) => line.number > after);
   if (first < 0) return [];
-  return lines.slice(first).filter((line) => {
+  return all.slice(first).filter((line) => {
     if (RANKS[line.level] < least) return false;
     const text = words.length ? textOf(line).toLowerCase() : "";
     return words.every((word) => text.includes(word));
@@ -70,7 +77,7 @@ async function read(stopped) {
   while (!stopped.aborted) {
     // A server that is away, or asks for a key, is found again by one alone.
     if (!isConnected.value || UNASKED.has(status.value)) {
-      await pause(LOOK_MS, stopped);
+      await rest(LOOK_MS, stopped);
       continue;
     }
     try {
@@ -90,7 +97,7 @@ async function read(stopped) {
       if (!(error instanceof ApiError)) throw error;
       trouble.value = error.message;
     }
-    await pause(RETRY_MS, stopped);
+    await rest(RETRY_MS, stopped);
   }
 }
 
