@@ -71,3 +71,21 @@ def test_a_refusal_of_what_was_asked_before_asks_for_no_key_again(browser: Brows
                 # What a person does asks for it anew.
                 ask(page, "Say exactly: Let in.")
         expect(page.locator("#model-name")).to_be_visible()
+
+
+def test_whoever_wants_to_give_a_key_is_not_told_that_one_was_refused(browser: Browser, locked: Server) -> None:
+    with opened_page(browser, origin(locked), known=REFUSED) as page:
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("This server asks for a key")
+        page.fill("#key-input", "sk-right")
+        page.press("#key-input", "Enter")
+        expect(page.locator("#model-name")).to_be_visible()
+        page.keyboard.press("Control+k")
+        page.get_by_role("combobox", name="Go to or do").fill("Enter the API key")
+        page.get_by_role("option", name="Enter the API key").click()
+        expect(dialog).to_contain_text("takes the place of the one you gave")
+        expect(dialog).not_to_contain_text("does not accept")
+        expect(dialog).not_to_contain_text("This server asks")
+        page.fill("#key-input", "sk-wrong")
+        page.press("#key-input", "Enter")
+        expect(dialog).to_contain_text("It does not accept the one you gave.")

@@ -1,14 +1,15 @@
-// Asks for the API key once the server has refused a request without the right one.
+// Asks for the API key once the server has refused a request without the right one, or a person wants to give one.
 
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { watch } from "../state/server.js";
-import { hasKey, refuseKey, strangerIn, useKey } from "../state/session.js";
+import { hasKey, isKeyWanted, refuseKey, strangerIn, useKey } from "../state/session.js";
 
 export function KeyPrompt() {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
   const [stranger, setStranger] = useState("");
+  const isRefused = isKeyWanted.value === "refused";
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
@@ -26,8 +27,8 @@ export function KeyPrompt() {
   };
   return html`<dialog ref=${dialog} aria-labelledby="key-title" onClose=${refuseKey}>
     <form onSubmit=${take}>
-      <h2 id="key-title">This server asks for a key</h2>
-      <p>${hasKey.value ? "It does not accept the one you gave." : "It is kept for this tab only."}</p>
+      <h2 id="key-title">${isRefused ? "This server asks for a key" : "API key"}</h2>
+      <p>${!hasKey.value ? "It is kept for this tab only." : isRefused ? "It does not accept the one you gave." : "Another one takes the place of the one you gave, for this tab only."}</p>
       <label class="reader" for="key-input">API key</label>
       <input ref=${input} class="field" type="password" id="key-input" autocomplete="off" placeholder="sk-…" required
         aria-invalid=${stranger !== ""} aria-describedby="key-wrong" />

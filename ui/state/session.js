@@ -39,7 +39,7 @@ export const panelTab = signal("settings");
 export const dialog = signal(/** @type {"palette" | "keys" | "clear" | null} */ (null));
 /** When the connection was lost, in ms since 1970; null while there is one. */
 export const lostAt = signal(/** @type {number | null} */ (null));
-export const isKeyWanted = signal(false);
+export const isKeyWanted = signal(/** @type {boolean | "refused"} */ (false));
 export const hasKey = signal(false);
 /** What a screen reader is told next. */
 export const announcement = signal({ text: "", isUrgent: false });
@@ -63,7 +63,7 @@ let fading = 0;
 export function start() {
   client.listen({
     onContact: (hasContact) => (lostAt.value = hasContact ? null : (lostAt.value ?? Date.now())),
-    onRefusedKey: () => (isKeyWanted.value = true),
+    onRefusedKey: () => (isKeyWanted.value = "refused"),
   });
   const key = keptWord("sessionStorage", KEY) ?? "";
   useKey(strangerIn(key) ? "" : key);
