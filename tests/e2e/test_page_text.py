@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.e2e.browser import CHROMIUM, opened_page
+from tests.e2e.browser import CHROMIUM, comes_to, opened_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -425,3 +425,131 @@ def test_code_and_formulas_are_drawn_one_after_the_other_once_their_library_is_t
     }"""
     found = page.evaluate(script, "```python\nreturn\n```\n\n$x$\n\n" * 40)
     assert found == {"most": 1, "registered": ["python"]}
+
+
+# A place over the page, which the page itself leaves alone.
+PLACE = """const place = document.createElement("div");
+  Object.assign(place.style, { position: "fixed", inset: 0, overflow: "hidden auto", background: "Canvas" });
+  document.body.append(place);"""
+# Shows a text as an answer, whole and with all that is drawn when there is time; then asks.
+DRAWN = f"""async (text) => {{
+  const {{ AnswerText }} = await import("/ui/text/sheet.js");
+  {PLACE}
+  const view = new AnswerText();
+  place.append(view.element);
+  view.show(text);
+  view.end();
+  const isDrawn = (each) => each.querySelector(".katex") || each.title;
+  const formulas = [...view.element.querySelectorAll(".formula")];
+  while (!formulas.every(isDrawn)) await new Promise((next) => setTimeout(next, 5));
+  return (ASK)(view.element);
+}}"""
+
+
+def drawn(page: Page, text: str, ask: str) -> Any:
+    return page.evaluate(DRAWN.replace("ASK", ask), text)
+
+
+WORDS = "words that no line of a phone has the room for and that nothing breaks"
+
+
+def test_a_formula_that_is_wider_than_its_line_scrolls_inside_itself(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    wide = f"\\text{{{WORDS}}}"
+    text = f"So ${wide}$ it is, and $x + y$.\n\n- item $\\frac{{{wide}}}{{2}}$\n\n$${wide}$$\n\n$$x$$"
+    ask = """(place) => [...place.querySelectorAll(".formula")].map((each) => [
+      each.getBoundingClientRect().right <= place.getBoundingClientRect().right + 1,
+      each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX === "auto", each.tabIndex])"""
+    kept, short = [True, True, 0], [True, False, -1]
+    assert drawn(page, text, ask) == [kept, short, kept, kept, short]
+
+
+def test_a_table_fades_where_it_goes_on_beyond_its_edge(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    wide = "|" + " wonderfully |" * 8 + "\n|" + "--|" * 8 + "\n|" + " a |" * 8
+    drawn(page, f"{wide}\n\n| a |\n|--|\n| b |\n", "() => null")
+    boxes = page.locator(".table-box")
+    mask = "(box) => getComputedStyle(box).maskImage.split('(')[0]"
+    comes_to(lambda: boxes.nth(0).evaluate(mask), "linear-gradient")
+    assert boxes.nth(1).evaluate(mask) == "none"
+    boxes.nth(0).evaluate("(box) => { box.scrollLeft = box.scrollWidth; }")
+    comes_to(lambda: boxes.nth(0).evaluate(mask), "none")
+
+
+def test_a_formula_is_held_to_its_limits(page: Page) -> None:
+    text = "$$\\rule{1000em}{1000em}$$\n\n$$\\def\\a{\\a\\a}\\a$$\n\n$\\frac{1$"
+    ask = """(place) => [place.querySelector(".katex-rule")?.outerHTML, place.querySelectorAll(".katex").length,
+      ...[...place.querySelectorAll(".formula")].map((each) => [each.title.slice(0, 38), each.textContent])]"""
+    rule, count, *formulas = drawn(page, text, ask)
+    assert "20em" in rule
+    assert "1000em" not in rule
+    assert count == 1
+    assert [title for title, _ in formulas] == [
+        "",
+        "KaTeX parse error: Too many expansions",
+        "KaTeX parse error: Unexpected end of i",
+    ]
+    assert [shown for _, shown in formulas[1:]] == ["$$\\def\\a{\\a\\a}\\a$$", "$\\frac{1$"]
+
+
+def test_code_that_takes_long_stays_plain(page: Page) -> None:
+    found = page.evaluate(
+        """async () => {
+          const { isSmall, load, painter } = await import("/ui/text/highlight.js");
+          await load("java");
+          let now = 0;
+          const each = [];
+          performance.now = () => (now += each.length ? each.shift() : 0);
+          const isColoured = async (...costs) => {
+            each.splice(0, 9, ...costs.flatMap((ms) => [0, ms]));
+            return (await painter("java", "int a = 1;")) !== null;
+          };
+          return {
+            quick: await isColoured(10), onceSlow: await isColoured(40, 10), slow: await isColoured(40, 40),
+            hopeless: await isColoured(70, 10),
+            small: ["x".repeat(400), "x".repeat(401), "x\\n".repeat(20_000), "x\\n".repeat(20_001)].map(isSmall),
+          };
+        }"""
+    )
+    small = [True, False, True, False]
+    assert found == {"quick": True, "onceSlow": True, "slow": False, "hopeless": False, "small": small}
+
+
+def test_what_scrolls_can_be_reached_and_text_runs_as_its_letters_do(page: Page) -> None:
+    text = "```py\nx\n```\n\n| a |\n|--|\n| b |\n\n"
+    text += "\u05e9\u05dc\u05d5\u05dd `a`\n\n- \u0645\u0631\u062d\u0628\u0627\n- left\n"
+    ask = """(place) => [...place.querySelectorAll("pre, .table-box, p, li, p code")].map((each) => [
+      each.tagName, each.tabIndex, each.role, each.ariaLabel, each.dir,
+      getComputedStyle(each).unicodeBidi === "isolate"])"""
+    assert drawn(page, text, ask) == [
+        ["PRE", 0, "region", "Code, py", "ltr", True],
+        ["DIV", 0, "region", "Table", "", True],
+        ["P", -1, None, None, "rtl", True],
+        ["CODE", -1, None, None, "", True],
+        ["LI", -1, None, None, "rtl", True],
+        ["LI", -1, None, None, "", True],
+    ]
+
+
+def test_a_sheet_that_is_skipped_has_the_height_that_it_would_have(page: Page) -> None:
+    text = "".join(f"## Part {n}\n\n{'Words of a paragraph. ' * 30}\n\n- one\n- two\n\n" for n in range(40))
+    script = """async (text) => {
+      const { AnswerText } = await import("/ui/text/sheet.js");
+      const { lastly } = await import("/ui/text/idle.js");
+      PLACE
+      const view = new AnswerText();
+      place.append(view.element);
+      view.open(text);
+      const sheets = [...view.element.children];
+      while (sheets.some((sheet) => !sheet.firstChild)) await new Promise((next) => setTimeout(next, 5));
+      for (let round = 0; round < 3; round += 1) await new Promise((next) => lastly(next));
+      const closed = sheets.filter((sheet) => sheet.matches(".closed"));
+      return closed.map((sheet) => {
+        const told = parseFloat(sheet.style.containIntrinsicBlockSize.split(" ").at(-1));
+        sheet.style.contentVisibility = "visible";
+        return told - sheet.getBoundingClientRect().height;
+      });
+    }"""
+    off = page.evaluate(script.replace("PLACE", PLACE), text)
+    assert len(off) > 3
+    assert max(map(abs, off)) < 1

@@ -9,6 +9,7 @@ const MAX_LENGTH = 4000;
 // 100 to 150 levels end the tab of Chromium.
 const MAX_DEPTH = 30;
 const MAX_GROUPS = 60;
+const BLOCKS = "p, li, td, th, h1, h2, h3, h4, h5, h6, blockquote, .sheet";
 
 /** @typedef {{source: string, markup: string, isDisplay: boolean, isFinal: boolean}} Formula source "": it has no end yet */
 
@@ -62,10 +63,21 @@ function draw(katex, element, { source, isDisplay }) {
   try {
     katex.render(source, target, { displayMode: isDisplay, throwOnError: true, trust: false, strict: "ignore", maxExpand: 200, maxSize: 20, output: "htmlAndMathml" });
     element.replaceChildren(target);
+    fit(/** @type {HTMLElement} */ (element));
     stir();
   } catch (error) {
     /** @type {HTMLElement} */ (element).title = error instanceof Error ? error.message : String(error);
   }
+}
+
+/** What is wider than its lines scrolls inside itself: the chat cuts off what reaches out of it. @param {HTMLElement} element */
+function fit(element) {
+  const block = element.closest(BLOCKS);
+  if (!block || !element.isConnected) return;
+  const { right } = element.getBoundingClientRect();
+  const isWide = element.scrollWidth > element.clientWidth + 1 || right > block.getBoundingClientRect().right + 1;
+  element.toggleAttribute("data-wide", isWide);
+  if (isWide) element.tabIndex = 0;
 }
 
 async function load() {
