@@ -107,3 +107,34 @@ def test_of_two_deletions_each_undo_takes_back_one(page: Page) -> None:
     page.click("#undo")
     expect(rows).to_have_text([re.compile("Two"), re.compile("One")])
     expect(toast).to_have_count(0)
+
+
+MAINS = {"chat": ".middle", "compare": ".compare", "agents": ".tasks", "monitor": ".monitor", "server": ".server"}
+# "": what has the focus has a ring of 2 px, of its own or of what it stands in; null: nothing has it.
+RINGED = """() => {
+  const place = document.activeElement;
+  if (!place || place === document.body) return null;
+  const isRinged = (element) => {
+    const { outlineStyle, outlineWidth, boxShadow, borderTopColor, borderTopWidth } = getComputedStyle(element);
+    const isLined = boxShadow.startsWith(borderTopColor) && boxShadow.endsWith("0px 1px") && borderTopWidth === "1px";
+    return isLined || (outlineStyle !== "none" && parseFloat(outlineWidth) >= 2);
+  };
+  const around = ["label", ".box", ".search", ".shared-prompt"].map((name) => place.closest(name)).filter(Boolean);
+  return [place, ...around].some(isRinged) ? "" : place.outerHTML.slice(0, 120);
+}"""
+
+
+def test_wherever_it_is_it_is_seen(page: Page) -> None:
+    ask(page, "Say exactly: one.\n\n```py\nx\n```")
+    answered(page)
+    for view in ("chat", "compare", "agents", "monitor", "server"):
+        page.evaluate("(view) => { location.hash = `#/${view}`; }", view)
+        expect(page.locator(f"main{MAINS[view]}")).to_be_visible()
+        page.locator(".skip").focus()
+        reached = 0
+        for _ in range(30):
+            page.keyboard.press("Tab")
+            unseen = page.evaluate(RINGED)
+            assert not unseen, unseen
+            reached += unseen is not None
+        assert reached > 20, view
