@@ -88,3 +88,12 @@ def test_a_long_reason_is_short_until_it_is_asked_for(page: Page) -> None:
     assert len(box.inner_text().splitlines()) < 4
     box.locator("summary").click()
     expect(box.locator("details")).to_contain_text("cannot be reached")
+
+
+def test_what_is_typed_runs_as_its_letters_do(page: Page) -> None:
+    for view, count in (("chat", 2), ("compare", 1), ("agents", 2)):
+        page.evaluate("(view) => { location.hash = `#/${view}`; }", view)
+        texts = page.locator("#view textarea:not(.code)")
+        expect(texts).to_have_count(count)
+        kinds = texts.evaluate_all("(all) => all.map((each) => getComputedStyle(each).unicodeBidi)")
+        assert set(kinds) == {"plaintext"}, view
