@@ -8,6 +8,8 @@ import base64
 import hashlib
 import io
 import os
+import shutil
+import subprocess
 import sys
 import tarfile
 import tomllib
@@ -21,6 +23,7 @@ LOCK = VENDOR / "lock.toml"
 # Ours: what a type checker reads beside the libraries, and the lock itself.
 OWN_SUFFIXES = (".d.ts", ".toml")
 MAX_TARBALL_BYTES = 64 << 20
+USUAL_REGISTRY = "https://registry.npmjs.org/"
 
 
 class Mismatch(Exception):
@@ -71,7 +74,7 @@ def check(lock: dict[str, Any]) -> None:
 
 def download(package: dict[str, Any]) -> bytes:
     """Returns the tarball of that package from the registry that npm would use."""
-    registry = os.environ.get("NPM_CONFIG_REGISTRY") or "https://registry.npmjs.org/"
+    registry = named_registry()
     base = package["name"].rpartition("/")[2]
     url = f"{registry.rstrip('/')}/{package['name']}/-/{base}-{package['version']}.tgz"
     if not url.startswith("https://"):
@@ -81,6 +84,18 @@ def download(package: dict[str, Any]) -> bytes:
     if len(content) > MAX_TARBALL_BYTES:
         raise Mismatch(f"{url} is larger than {MAX_TARBALL_BYTES} bytes")
     return content
+
+
+def named_registry() -> str:
+    """Returns the registry that npm is set to, by a variable or by its own files."""
+    for name in ("NPM_CONFIG_REGISTRY", "npm_config_registry"):
+        if registry := os.environ.get(name):
+            return registry
+    npm = shutil.which("npm")
+    if npm is None:
+        return USUAL_REGISTRY
+    said = subprocess.run([npm, "config", "get", "registry"], capture_output=True, text=True, check=False, timeout=60)
+    return said.stdout.strip() or USUAL_REGISTRY
 
 
 def unpack(package: dict[str, Any], tarball: bytes) -> dict[str, bytes]:

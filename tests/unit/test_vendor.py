@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import io
 import shutil
 import tomllib
 from pathlib import Path
@@ -46,6 +47,34 @@ def test_a_changed_missing_or_further_file_is_found(vendor: ModuleType, lock: di
     (vendor.VENDOR / "htm.js").unlink()
     with pytest.raises(vendor.Mismatch, match=r"htm\.js is missing"):
         vendor.check(lock)
+
+
+def test_the_registry_is_the_one_that_npm_is_set_to(
+    vendor: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def answer(url: str, timeout: float) -> io.BytesIO:
+        asked.append(url)
+        return io.BytesIO(b"tarball")
+
+    monkeypatch.setattr(vendor.urllib.request, "urlopen", answer)
+    npm = tmp_path / "bin" / "npm"
+    npm.parent.mkdir()
+    npm.write_text('#!/bin/sh\necho "https://npm.example/$1/$2/$3/"\n')
+    npm.chmod(0o755)
+    for name in ("NPM_CONFIG_REGISTRY", "npm_config_registry"):
+        monkeypatch.delenv(name, raising=False)
+    package = {"name": "@a/b", "version": "1"}
+    for path, variable in ((npm.parent, ""), (npm.parent, "https://variable.example"), (tmp_path, "")):
+        monkeypatch.setenv("PATH", str(path))
+        monkeypatch.setenv("NPM_CONFIG_REGISTRY", variable)
+        assert vendor.download(package) == b"tarball"
+    assert [url.removesuffix("/@a/b/-/b-1.tgz") for url in asked] == [
+        "https://npm.example/config/get/registry",
+        "https://variable.example",
+        "https://registry.npmjs.org",
+    ]
 
 
 def test_a_package_of_another_hash_is_refused(vendor: ModuleType, lock: dict[str, Any]) -> None:
