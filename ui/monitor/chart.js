@@ -9,6 +9,7 @@ import { chosen, minutes, pause, ring, show, shown } from "../state/samples.js";
 import { instants, instantWords, roof } from "./axes.js";
 import { colourOf } from "./colours.js";
 import { ChartTable } from "./chart-table.js";
+import { columnsOf } from "./columns.js";
 import { useVisible } from "./visible.js";
 
 /**
@@ -87,18 +88,9 @@ function Plot({ chart, values }) {
 
 // --- Internal
 
-/** @param {Chart} chart @param {number} start @param {number} stop @returns {uPlot.AlignedData} */
+/** @param {Chart} chart @param {number} start @param {number} stop */
 function dataOf(chart, start, stop) {
-  /** @type {(number | null)[][]} */
-  const columns = [[], ...chart.lines.map(() => [])];
-  for (let index = start; index < stop; index += 1) {
-    columns[0].push(ring.time(index));
-    for (const [at, line] of chart.lines.entries()) {
-      const value = (line.draw ?? line.read)(index);
-      columns[at + 1].push(Number.isFinite(value) ? value : null);
-    }
-  }
-  return /** @type {uPlot.AlignedData} */ (/** @type {unknown} */ (columns));
+  return /** @type {uPlot.AlignedData} */ (/** @type {unknown} */ (columnsOf(ring, chart.lines, start, stop)));
 }
 
 /** @param {Chart} chart @param {HTMLElement} place @param {{current: HTMLElement | null}} values @returns {uPlot.Options} */
