@@ -61,3 +61,19 @@ def test_colours_and_formulas_that_did_not_come_are_asked_for_again(
     expect(page.locator(".turn.answer .katex")).to_be_visible()
     expect(page.locator(".turn.answer .code-number")).to_have_text("1")
     assert failures == []
+
+
+def test_a_person_has_the_server_looked_for_at_once(context: BrowserContext, start_server: Start) -> None:
+    first, page = open_own(context, start_server)
+    page.wait_for_function("() => performance.getEntriesByName('whole').length")
+    page.evaluate("import('/ui/state/server.js').then(({ watch }) => { window.look = watch; })")
+    first.stop(signal.SIGKILL)
+    page.evaluate("void window.look()")
+    expect(page.locator(".banner")).to_contain_text("No server at")
+    # No pause ends any more: of those that began before, the last one did with this request.
+    with page.expect_event("requestfailed"):
+        page.evaluate("window.setTimeout = () => 0")
+    with again(first, start_server, context):
+        expect(page.locator(".banner")).to_contain_text("trying")
+        page.click(".banner button >> text=Now")
+        expect(page.locator(".banner")).to_have_count(0)

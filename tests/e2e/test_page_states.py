@@ -339,6 +339,18 @@ def test_a_part_that_throws_says_so_and_the_rest_lives(context: BrowserContext, 
     assert answered(page) == ["One."]
 
 
+def test_a_view_that_throws_leaves_the_others(context: BrowserContext, story_server: Server) -> None:
+    page = open_page(context, story_server.port)
+    bad = "export function MonitorView() { throw new Error('a bad day'); }"
+    page.route("**/monitor/view.js", lambda route: route.fulfill(body=bad, content_type="text/javascript"))
+    page.click(".rail a[href='#/monitor']")
+    expect(page.locator(".failed-part")).to_contain_text("a bad day")
+    page.click(".rail a.place[href='#/chat']")
+    expect(page.locator(".failed-part")).to_have_count(0)
+    ask(page, "Say exactly: One.")
+    assert answered(page) == ["One."]
+
+
 def test_what_was_asked_by_a_page_that_is_closed_is_told_to_no_other_test(
     browser: Browser, story_server: Server
 ) -> None:

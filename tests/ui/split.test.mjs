@@ -42,8 +42,14 @@ test("a fence is open until its own closer", () => {
 
 test("prices are not formulas", () => {
   const isFormula = (text) => formulaAt(text, text.indexOf("$")) !== null;
-  for (const text of ["$5 and $6", "$5", "costs $20 USD or $30", "$ 5$", "$a $b", "from $10k to $20k", "$PATH and ${HOME}"]) assert(!isFormula(text), text);
+  for (const text of ["$5 and $6", "$5", "costs $20 USD or $30", "$ 5$", "$a $b", "from $10k to $20k", "$PATH and ${HOME}", "$5 or 6$.", "US$7 and 8$ a head", "$20 USD, not 30$"]) assert(!isFormula(text), text);
   for (const text of ["$x$", "$x_i^2$ is", "($\\alpha$)", "$5x+1$.", "$$y$$"]) assert(isFormula(text), text);
+});
+
+test("names of files and hosts are no links, addresses are", () => {
+  const links = (text) => parser.parse(text, {})[1].children.filter(({ type }) => type === "link_open").map((token) => token.attrGet("href"));
+  assert.deepEqual(links("main.py, www.example.org, example.com/a and someone@example.org"), []);
+  assert.deepEqual(links("see https://example.org/a."), ["https://example.org/a"]);
 });
 
 test("what is nested too deep is shown as it was written", () => {
