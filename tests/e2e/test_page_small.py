@@ -74,6 +74,21 @@ def test_what_is_typed_before_the_palette_is_there_goes_into_it(context: Browser
     expect(page.locator("dialog.keys")).to_contain_text("Compare: run all lanes")
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844), (740, 360)])
+def test_however_many_files_the_message_under_them_stays_in_the_window(page: Page, width: int, height: int) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    note = {"name": "A long name of a note.txt", "mimeType": "text/plain", "buffer": b"Sea"}
+    page.get_by_label("Attach files").set_input_files([{**note, "name": f"{at} {note['name']}"} for at in range(60)])
+    files = page.locator(".composer .attached li")
+    expect(files).to_have_count(60)
+    for place in ("#prompt", "#send"):
+        expect(page.locator(place)).to_be_in_viewport(ratio=1)
+    # The last of them can be reached.
+    files.last.get_by_role("button").click()
+    expect(files).to_have_count(59)
+    expect(page.locator("#send")).to_be_in_viewport(ratio=1)
+
+
 def test_a_long_reason_is_short_until_it_is_asked_for(page: Page) -> None:
     empty = {"object": "list", "data": [], "status": "unloaded"}
     page.route("**/v1/models", lambda route: route.fulfill(json=empty))
