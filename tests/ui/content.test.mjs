@@ -44,3 +44,8 @@ test("why a call cannot be done is said", () => {
   assert.equal(flawIn({ name: "a", arguments: "[1]" }), "The arguments are no JSON object.");
   assert.match(flawIn({ name: "a", arguments: '{"b' }), /^The arguments are no JSON: ./);
 });
+
+test("no text of a file closes the fence that is around it", () => {
+  const attachments = [{ name: "notes.md", type: "text/plain", size: 9, text: "```js\nx\n````" }];
+  assert.deepEqual(messagesOf(turn({ role: "user", text: "Read:", attachments })), [{ role: "user", content: "Read:\n\nnotes.md:\n`````\n```js\nx\n````\n`````" }]);
+});

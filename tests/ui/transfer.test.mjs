@@ -230,6 +230,14 @@ test("a branch as Markdown has its settings and seeds in front", () => {
   assert.match(body, /````\n\n```\nsunny\n```\n$/);
 });
 
+test("in a branch as Markdown no text closes the fence that is around it", () => {
+  const call = { name: "run", arguments: "```", result: "a\n`````\nb" };
+  const file = { name: "notes.md", type: "text/plain", size: 9, text: "```js\nx\n````\n" };
+  const text = asMarkdown(chat(), [{ ...question, attachments: [file] }, { ...answer, tools: [call] }]);
+  assert.match(text, /\n`````\n```js\nx\n````\n`````\n/);
+  assert.match(text, /\n````json\n```\n````\n\n``````\na\n`````\nb\n``````\n$/);
+});
+
 test("a file's name has letters and figures only", () => {
   assert.equal(fileName("../Wärme & Licht?"), "Wärme-Licht");
   assert.equal(fileName("…"), "chat");
