@@ -65,7 +65,7 @@ def test_a_comparison_that_is_deleted_is_gone_in_the_other_tab_too_and_comes_bac
     other.click("dialog >> text=Done")
     expect(other.get_by_role("dialog")).to_have_count(0)
     assert kept(other, "runs") == []
-    page.click("text=Undo")
+    page.get_by_role("button", name="Undo").click()
     other.click("#earlier")
     expect(other.locator(".runs .name")).to_have_text(["Say exactly: one"])
     other.click(".runs a")
@@ -88,7 +88,7 @@ def test_a_comparison_that_another_tab_runs_ends_there_when_it_is_deleted(page: 
     paced_server.wait_metric("ignis_scheduler_requests", 0, limit_s=10, state="running")
     assert [kept(page, store) for store in ("runs", "pieces")] == [[], []]
     # What came of it until then comes back.
-    other.click("text=Undo")
+    other.get_by_role("button", name="Undo").click()
     other.click("#earlier")
     other.click(".runs a")
     expect(other.locator(".lane[data-state=CUT]")).to_have_count(2)
@@ -119,3 +119,41 @@ def test_an_answer_that_goes_on_here_is_kept_as_one_that_comes(page: Page, paced
     assert after["text"].startswith(before["text"])
     assert len(after["text"]) > len(before["text"])
     paced_server.wait_metric("ignis_scheduler_requests", 0, state="running")
+
+
+def again(page: Page, letter: str) -> None:
+    page.click(f"#lane-menu-{letter}")
+    page.locator(f"#lane-menu-{letter}-menu").get_by_role("menuitem", name="Run again").click()
+
+
+def test_of_an_answer_that_was_cut_no_piece_stays_once_it_is_run_again_or_removed(
+    page: Page, paced_server: Server
+) -> None:
+    names = """import("/ui/state/compare.js")
+      .then(({ open }) => open.value.lanes.value.map((lane) => lane.turn.value?.id))"""
+    page.click("#add-lane")
+    with held(paced_server):
+        run(page, "A story")
+        comes_to(lambda: len({piece["turn"] for piece in kept(page, "pieces")}), 3)
+        page.reload()
+        expect(page.locator(".lane[data-state=CUT]")).to_have_count(3)
+    cut = page.evaluate(names)
+    page.fill("#prompt", "Say exactly: one")
+    again(page, "A")
+    expect(page.locator(".lane .prose").first).to_have_text("one")
+    comes_to(lambda: {piece["turn"] for piece in kept(page, "pieces")}, set(cut[1:]))
+    page.click("#lane-menu-B")
+    page.locator("#lane-menu-B-menu").get_by_role("menuitem", name="Remove").click()
+    comes_to(lambda: {piece["turn"] for piece in kept(page, "pieces")}, set(cut[2:]))
+    # What is brought back has its text all the same.
+    text = """import("/ui/state/compare.js").then(({ open }) => open.value.lanes.value[1].turn.value.record.text)"""
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".lane[data-state=CUT]")).to_have_count(2)
+    before = page.evaluate(text)
+    assert before
+    comes_to(lambda: [lane["turn"]["id"] for lane in kept(page, "runs")[0]["lanes"]][1:], cut[1:])
+    page.reload()
+    expect(page.locator(".lane[data-state=CUT]")).to_have_count(2)
+    assert page.evaluate(text) == before
+    delete(page)
+    comes_to(lambda: [kept(page, store) for store in ("runs", "pieces")], [[], []])

@@ -65,7 +65,8 @@ export function remove(lane) {
   lane.stop();
   const before = series.lanes.value;
   series.lanes.value = before.filter((other) => other !== lane);
-  keep(series);
+  if (lane.turn.value) series.keep([lane.turn.value.id]);
+  else keep(series);
   offerUndo("Removed a task", () => {
     series.lanes.value = series.lanes.value.toSpliced(before.indexOf(lane), 0, lane);
     keep(series);

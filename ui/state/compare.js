@@ -77,7 +77,8 @@ export function removeLane(lane) {
   lane.stop();
   const before = series.lanes.value;
   series.lanes.value = before.filter((other) => other !== lane);
-  keep(series);
+  if (lane.turn.value) series.keep([lane.turn.value.id]);
+  else keep(series);
   offerUndo("Removed a lane", () => {
     series.lanes.value = series.lanes.value.toSpliced(before.indexOf(lane), 0, lane).slice(0, MAX_LANES);
     keep(series);

@@ -98,10 +98,11 @@ export class Series {
 
   // --- Actions
 
-  async keep() {
+  /** @param {string[]} [gone] turns whose pieces go: it has them no more */
+  async keep(gone) {
     if (this.#isGone || this.isElsewhere.value) return;
     this.updated = Date.now();
-    await keeping(() => stored.save(this.toRecord()));
+    await keeping(() => (gone ? stored.finish(this.toRecord(), gone) : stored.save(this.toRecord())));
     if (!this.#telling) tellWhole(this);
   }
 
@@ -181,9 +182,8 @@ export class Series {
 
   #rest() {
     clearInterval(this.#timer);
-    this.#timer = 0;
     this.#telling?.end();
-    this.#telling = null;
+    [this.#timer, this.#telling] = [0, null];
   }
 
   #keepPieces() {
