@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.axe import findings
-from tests.e2e.browser import CHROMIUM, opened_page, origin, wait_until
+from tests.e2e.browser import CHROMIUM, comes_to, opened_page, origin, wait_until
 from tests.e2e.playground import held, paced
 from tests.e2e.server import Server, parse_events
 
@@ -104,6 +104,20 @@ def test_the_same_again_says_the_same_as_a_list_of_its_own(page: Page) -> None:
     assert ended(page) == texts
     page.click("#earlier")
     expect(page.locator(".runs li")).to_have_count(2)
+
+
+def test_the_answer_of_a_task_that_was_run_again_comes_back_by_undo(paced_page: Page) -> None:
+    page = paced_page
+    answer = """import("/ui/state/agents.js").then(({ open }) =>
+      [open.value.lanes.value[0].turn.value.id, open.value.lanes.value[0].turn.value.record.state])"""
+    run(page, ["Say exactly: Hello"])
+    expect(row(page, 1)).to_contain_text("done")
+    first = page.evaluate(answer)
+    page.click("[aria-label='Run task 1']")
+    comes_to(lambda: page.evaluate(answer)[0] != first[0], True)
+    page.get_by_role("button", name="Undo").click()
+    comes_to(lambda: page.evaluate(answer), first)
+    expect(row(page, 1).locator(".preview")).to_have_text("Hello")
 
 
 def test_more_tasks_than_eight_wait_in_line_and_each_can_be_stopped(paced_page: Page) -> None:

@@ -126,6 +126,32 @@ def again(page: Page, letter: str) -> None:
     page.locator(f"#lane-menu-{letter}-menu").get_by_role("menuitem", name="Run again").click()
 
 
+def test_an_answer_that_was_run_again_comes_back_by_undo(page: Page, paced_server: Server) -> None:
+    run(page, "Say exactly: one")
+    said = page.locator(".lane .prose")
+    expect(said).to_have_text(["one", "one"])
+    page.fill("#prompt", "Say exactly: two")
+    again(page, "B")
+    expect(said).to_have_text(["one", "two"])
+    page.get_by_role("button", name="Undo").click()
+    expect(said).to_have_text(["one", "one"])
+    other = beside(page)
+    expect(other.locator(".lane .prose")).to_have_text(["one", "one"])
+    # Also while the new one is written.
+    with held(paced_server):
+        page.fill("#prompt", "A story")
+        again(page, "B")
+        expect(said.last).to_have_text(re.compile(r".{40}", re.DOTALL))
+        page.get_by_role("button", name="Undo").click()
+        expect(said).to_have_text(["one", "one"])
+        expect(other.locator(".lane .prose")).to_have_text(["one", "one"])
+    expect(page.locator("#run-all")).to_be_visible()
+    comes_to(lambda: kept(page, "pieces"), [])
+    page.reload()
+    expect(said).to_have_text(["one", "one"])
+    paced_server.wait_metric("ignis_scheduler_requests", 0, limit_s=10, state="running")
+
+
 def test_of_an_answer_that_was_cut_no_piece_stays_once_it_is_run_again_or_removed(
     page: Page, paced_server: Server
 ) -> None:

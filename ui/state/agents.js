@@ -4,6 +4,7 @@ import { newSeed } from "./ids.js";
 import { Lane } from "./lane.js";
 import { obstacleToResuming } from "./obstacle.js";
 import { titleOf } from "./place.js";
+import { replacing } from "./replacing.js";
 import { Series } from "./series.js";
 import { offerUndo } from "./session.js";
 import { Shelf } from "./shelf.js";
@@ -49,7 +50,8 @@ export function runAgain() {
 
 /** @param {Lane} lane */
 export function runOne(lane) {
-  return ask(open.value, [lane]);
+  const series = open.value;
+  return replacing(series, lane, () => ask(series, [lane]));
 }
 
 /** Goes on with answers that were cut. @param {Lane[]} lanes */

@@ -6,6 +6,7 @@ import { isForm } from "./held.js";
 import { newId } from "./ids.js";
 import { Lane } from "./lane.js";
 import { titleOf } from "./place.js";
+import { replacing } from "./replacing.js";
 import { Series } from "./series.js";
 import { offerUndo } from "./session.js";
 import { Shelf } from "./shelf.js";
@@ -45,7 +46,7 @@ export function runAll() {
 export function runOne(lane) {
   const series = open.value;
   if (!series.title.value) series.title.value = titleOf(series.prompt.value);
-  return ask(series, [[lane]]);
+  return replacing(series, lane, () => ask(series, [[lane]]));
 }
 
 /** Goes on with answers that were cut. @param {Lane[]} lanes */
