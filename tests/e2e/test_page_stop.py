@@ -11,6 +11,8 @@ from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
 
+# A network on which a WebSocket is never open, nor refused before the page gives it up.
+NEVER_OPEN = "window.WebSocket = class { close() { this.onclose(); } }"
 NUM_RUNNING = "async () => (await import('/ui/state/running.js')).running.value.size"
 
 
@@ -62,3 +64,17 @@ def test_of_two_answers_that_which_is_seen_is_stopped(page: Page) -> None:
     expect(page.locator(".turn.answer").last).to_have_class(re.compile("running"))
     page.click("#stop")
     expect(page.locator(".turn.answer").last).to_have_attribute("data-state", "STOPPED")
+
+
+def test_before_there_is_a_connection_a_stop_is_one_and_what_is_said_then_goes(
+    context: BrowserContext, story_server: Server
+) -> None:
+    context.add_init_script(NEVER_OPEN)
+    page = open_page(context, story_server.port)
+    ask(page, "A story")
+    expect(page.locator(".turn .waiting")).to_be_visible()
+    page.keyboard.press("Escape")
+    ask(page, "Say exactly: One.")
+    expect(page.locator(".queue")).to_have_count(0)
+    expect(page.locator(".ending")).to_contain_text("Stopped by you after 0")
+    expect(page.locator(".turn.answer .prose").last).to_have_text("One.")

@@ -38,8 +38,8 @@ class Socket {
    * @returns {AsyncGenerator<any>}
    */
   async *respond(body, signal) {
-    const socket = await this.#open();
-    const name = this.#nameFor(body.input) ?? (await new Promise((/** @type {(name: string) => void} */ resolve) => this.#line.push(resolve)));
+    const socket = await unlessStopped(this.#open(), signal);
+    const name = this.#nameFor(body.input) ?? (await this.#nextName(signal));
     /** @type {Stream} */
     const stream = { messages: [], wake: () => {}, isOwed: false, isRead: true };
     this.#streams.set(name, stream);
@@ -89,6 +89,18 @@ class Socket {
   #nameFor(input) {
     const at = this.#names.findIndex((name) => isBegunBy(input, this.#last.get(name)?.said));
     return this.#names.splice(Math.max(0, at), 1)[0];
+  }
+
+  /** The next stream that gets free. @param {AbortSignal} signal */
+  async #nextName(signal) {
+    const next = new Promise((/** @type {(name: string) => void} */ resolve) => this.#line.push(resolve));
+    try {
+      return await unlessStopped(next, signal);
+    } catch (error) {
+      // It may still be given to who has left.
+      next.then((name) => this.#release(name));
+      throw error;
+    }
   }
 
   /**
@@ -169,6 +181,16 @@ class Socket {
 function isBegunBy(input, said) {
   if (said === undefined || said.length >= input.length) return false;
   return input.every(({ role, content }, at) => (at < said.length ? said[at].role === role && said[at].content === content : role !== "assistant"));
+}
+
+/** What comes of it; raises the signal's reason where that is earlier. @template T @param {Promise<T>} coming @param {AbortSignal} signal @returns {Promise<T>} */
+function unlessStopped(coming, signal) {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    coming.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
 }
 
 export const socket = new Socket();
