@@ -209,6 +209,26 @@ def test_at_two_and_three_hundred_per_cent_cards_go_to_the_bar(page: Page, width
     assert end == pytest.approx(page.locator(".rail").evaluate("(rail) => rail.getBoundingClientRect().top"), abs=1)
 
 
+# A phone that lies, and a page at 400 %: how much of a field is seen at once.
+@pytest.mark.parametrize(("width", "height", "part"), [(740, 360, 1), (320, 256, 0.6)])
+def test_a_field_of_the_configuration_can_be_seen_and_set_in_a_low_window(
+    page: Page, width: int, height: int, part: float
+) -> None:
+    size(page, width, height)
+    page.evaluate("location.hash = '#/server/config'")
+    row = page.locator(".field-row", has=page.locator("[id='field-model.prefill_chunk']"))
+    expect(row).to_be_visible()
+    row.scroll_into_view_if_needed()
+    expect(row).to_be_in_viewport(ratio=part)
+    row.locator("input").click()
+    page.keyboard.type("512")
+    page.keyboard.press("Tab")
+    for place in ("#find-field", "#config-file", "#discard"):
+        # No other thing lies over it, or takes the press.
+        page.click(place)
+    expect(page.locator(".config .foot")).to_contain_text("No changes")
+
+
 def test_at_two_hundred_per_cent_the_whole_rail_can_be_reached(page: Page) -> None:
     size(page, 720, 450)
     last = page.locator(".rail button.minor").last
