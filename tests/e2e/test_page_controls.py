@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Error, Page, expect
 
 from tests.e2e.axe import findings
 from tests.e2e.browser import SHIFTED, SHIFTS, comes_to
@@ -154,9 +154,13 @@ def test_settings_that_cannot_be_read_are_no_reason_not_to_start(
 ) -> None:
     page = open_page(context, story_server.port)
     page.evaluate("(left) => sessionStorage.setItem('ignis.blank.settings', left)", left)
+    page.evaluate("(left) => localStorage.setItem('ignis.waiting', left)", left)
+    errors: list[Error] = []
+    page.on("pageerror", lambda error: errors.append(error))
     page.reload()
     ask(page, "Say exactly: Here.")
     assert answered(page) == ["Here."]
+    assert errors == []
 
 
 @pytest.mark.parametrize("text", [100, 130])

@@ -41,7 +41,11 @@ export function settle(chat) {
 
 /** @returns {string[]} */
 function keptChats() {
-  return JSON.parse(keptWord("localStorage", KEPT) ?? "[]");
+  try {
+    return [...JSON.parse(keptWord("localStorage", KEPT) ?? "[]")];
+  } catch {
+    return [];
+  }
 }
 
 // --- Actions
