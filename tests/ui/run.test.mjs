@@ -130,6 +130,14 @@ test("a resumed answer is the whole one, and its rate that of the request that b
   assert.equal(turn.isCatchingUp.value, false);
 });
 
+test("an answer that breaks off while it comes once more is not said to be as short as what came", async () => {
+  served(completion([...texts("one "), new TypeError("network error")]));
+  const turn = new Turn(cutRecord("one two "));
+  turn.advance("resume");
+  await ran(turn);
+  assert.deepEqual([turn.record.state, turn.record.text, turn.record.usage], ["CUT", "one two ", null]);
+});
+
 test("a resumed lane is the whole one, and its rate that of the request that brought it", async () => {
   served(completion([chunk({ reasoning_content: "well" }), ...texts("one ", "two ", "three ", "four"), ...ending(5)]));
   const lane = new Lane({ id: "l", prompt: "", values: {}, turn: cutRecord("one two ", { reasoning: "well" }) });

@@ -176,8 +176,8 @@ export class Run {
   #fail(error) {
     const { turn } = this;
     const { numPrompt, numTokens, numThoughts } = turn;
-    // The counts of a server come with the end of an answer only.
-    if (numTokens) turn.record.usage ??= { prompt_tokens: numPrompt, completion_tokens: numTokens, completion_tokens_details: { reasoning_tokens: numThoughts }, isCounted: 1 };
+    // The counts of a server come with the end of an answer only; what came of it once more is less than there is.
+    if (numTokens && !this.#replay.isUnderWay) turn.record.usage ??= { prompt_tokens: numPrompt, completion_tokens: numTokens, completion_tokens_details: { reasoning_tokens: numThoughts }, isCounted: 1 };
     if (isAbort(error)) return turn.advance("stop");
     if (!(error instanceof ApiError)) {
       turn.record.failure = `This page failed: ${error instanceof Error ? error.message : error}`;
