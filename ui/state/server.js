@@ -92,14 +92,14 @@ export async function change(model) {
 }
 
 export function unload() {
-  return act(unloadModel);
+  return once("unload", unloadModel);
 }
 
 /** Loads the model anew, or the one that sleeps. */
 export function reload() {
   const model = answering.value?.id;
   if (!model) return;
-  return act(async () => {
+  return once("reload", async () => {
     if (loaded.value) await unloadModel();
     status.value = "loading";
     // Running answers are waited for before it goes, and until then the server takes no other order.
@@ -115,6 +115,16 @@ export function reload() {
 }
 
 // --- Internal
+
+/** Orders that are under way: the second half of a double click gives none. @type {Set<string>} */
+const given = new Set();
+
+/** @param {string} name @param {() => Promise<unknown>} order */
+async function once(name, order) {
+  if (given.has(name)) return;
+  given.add(name);
+  await act(order).finally(() => given.delete(name));
+}
 
 /** @param {() => Promise<unknown>} order */
 async function act(order) {
