@@ -77,3 +77,21 @@ def test_a_person_has_the_server_looked_for_at_once(context: BrowserContext, sta
         expect(page.locator(".banner")).to_contain_text("trying")
         page.click(".banner button >> text=Now")
         expect(page.locator(".banner")).to_have_count(0)
+
+
+@pytest.mark.parametrize("event", ["online", "focus"])
+def test_who_comes_back_to_the_page_has_the_server_looked_for_at_once(
+    context: BrowserContext, story_server: Server, event: str
+) -> None:
+    page = open_page(context, story_server.port)
+    page.wait_for_function("() => performance.getEntriesByName('whole').length")
+    page.route("**/v1/**", lambda route: route.abort())
+    page.evaluate("import('/ui/state/server.js').then((server) => { window.server = server; void server.watch(); })")
+    expect(page.locator(".banner")).to_contain_text("No server at")
+    # No pause ends any more but the one that is under way, and after that the page asks no more by itself.
+    page.evaluate("window.setTimeout = () => 0")
+    page.wait_for_function("() => server.nextTryAt.value < Date.now() - 1000")
+    page.unroute_all(behavior="wait")
+    expect(page.locator(".banner")).to_contain_text("trying")
+    page.evaluate("(event) => void dispatchEvent(new Event(event))", event)
+    expect(page.locator(".banner")).to_have_count(0)

@@ -197,6 +197,26 @@ def test_the_stop_button_is_no_send_button_for_a_moment(context: BrowserContext,
     assert said(page) == ["A story"]
 
 
+def test_the_stop_button_stays_for_a_moment_after_the_answer_has_ended(
+    context: BrowserContext, story_server: Server
+) -> None:
+    page = open_page(context, story_server.port)
+    ask(page, "A story")
+    grown(page)
+    shown_ms = page.evaluate("""() => new Promise((done) => {
+      let endedAt = NaN;
+      const look = () => {
+        if (document.querySelector("#stop[aria-disabled=true]")) endedAt ||= performance.now();
+        if (document.getElementById("send")) done(performance.now() - endedAt);
+      };
+      const all = {subtree: true, childList: true, attributes: true};
+      new MutationObserver(look).observe(document.querySelector(".composer"), all);
+      document.getElementById("stop").click();
+    })""")
+    assert shown_ms > 300
+    expect(page.locator(".ending")).to_contain_text("Stopped by you")
+
+
 def test_what_is_sent_without_a_server_goes_once_it_is_back(context: BrowserContext, start_server: Start) -> None:
     first, page = open_own(context, start_server)
     before = cut_off(page, first)
