@@ -94,6 +94,24 @@ def test_what_a_stopped_answer_took_and_what_to_do_with_it_is_one_line(page: Pag
     assert way["y"] > words["y"] + 10 and abs(way["x"] - words["x"]) < 1
 
 
+def test_what_is_typed_into_is_so_large_that_no_phone_goes_nearer(page: Page) -> None:
+    small = """(fields) => fields.filter((each) => parseFloat(getComputedStyle(each).fontSize) < 16)
+      .map((each) => each.outerHTML.slice(0, 90))"""
+    expect(page.locator("#model-name")).to_be_visible()
+    places = {"chat": "#system", "compare": "#prompt", "agents": "#prompt", "server/config": "[data-key] input"}
+    # The least size of text that a person can choose.
+    page.evaluate("import('/ui/state/session.js').then(({ setLook }) => setLook({ textSize: 90 }))")
+    for view, place in places.items():
+        page.evaluate("(view) => { location.hash = `#/${view}`; }", view)
+        if view == "chat":
+            page.tap("#settings-toggle")
+        expect(page.locator(place).first).to_be_visible()
+        fields = page.locator("input:not([type=checkbox], [type=radio], [type=range], [type=file]), textarea, select")
+        assert fields.evaluate_all(small) == [], view
+        if view == "chat":
+            page.tap(".panel .close")
+
+
 def test_the_model_in_the_bar_is_as_high_as_a_finger_in_each_view(page: Page) -> None:
     expect(page.locator("#model-name")).to_be_visible()
     for view in ("chat", "compare", "agents", "monitor", "server"):
