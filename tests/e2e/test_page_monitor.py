@@ -120,6 +120,9 @@ def test_memory_is_drawn_as_the_plan_has_it(page: Page, story: Server) -> None:
     assert shown["budget"] == story.metric("ignis_vram_budget_bytes")
     pages = story.metric("ignis_kv_pool_pages")
     expect(page.locator(".tier").first).to_contain_text(f"of {pages:,.0f}")
+    # No driver has been asked where there is no card.
+    expect(page.locator(".memory header")).to_contain_text("planned")
+    expect(page.locator(".memory header")).not_to_contain_text("driver")
 
 
 def test_a_pause_freezes_the_pictures_and_collecting_goes_on(page: Page, story: Server) -> None:
@@ -217,8 +220,18 @@ def test_a_scrape_that_fails_is_a_gap_and_is_said(browser: Browser, story: Serve
     page.context.close()
 
 
+# What is written on canvases.
+WRITTEN = """window.written = new Set();
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    window.written.add(text.trim());
+    return fillText.call(this, text, ...place);
+  };"""
+
+
 def test_a_restart_of_the_server_is_marked(browser: Browser, start_server: Start) -> None:
     page = browser.new_context().new_page()
+    page.add_init_script(WRITTEN)
     spread = page.get_by_label("First token, spread", exact=True)
     with start_server(command=paced(100)) as first:
         page.goto(f"http://127.0.0.1:{first.port}{MONITOR}")
@@ -226,7 +239,9 @@ def test_a_restart_of_the_server_is_marked(browser: Browser, start_server: Start
         first.client.chat(messages=[{"role": "user", "content": "Tell me."}], max_tokens=4)
         expect(spread).to_contain_text("1 request")
     expect(page.locator(".banner")).to_contain_text("No server at")
+    assert not page.evaluate("window.written.has('restart')")
     with start_server(command=paced(100), port=first.port):
+        comes_to(lambda: page.evaluate("window.written.has('restart')"), True)
         page.get_by_label("Requests as a table").click()
         rows = page.get_by_role("region", name="Requests, numbers").locator("tbody tr")
         expect(rows.filter(has_text="restart")).to_have_count(1, timeout=30_000)

@@ -154,4 +154,11 @@ def test_whoever_wants_less_motion_sees_none(
           .map((one) => one.effect.getComputedTiming().endTime).map((end) => (Number.isFinite(end) ? end : null))"""
     )
     assert (ends == []) is is_still, ends
+    # What turns from one state into another does so at once.
+    slow = page.locator("body *").evaluate_all(
+        """(all) => all
+          .filter((each) => getComputedStyle(each).transitionDuration.split(", ").some((time) => time !== "0s"))
+          .map((each) => each.outerHTML.slice(0, 90))"""
+    )
+    assert (slow == []) is is_still, slow
     page.keyboard.press("Escape")

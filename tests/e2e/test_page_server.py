@@ -462,6 +462,39 @@ def test_lines_that_stand_still_are_looked_through(page: Page, rig: Rig) -> None
     expect(page.locator(".log [data-old]")).to_have_count(0)
 
 
+def test_whoever_reads_above_in_the_log_stays_there(page: Page, rig: Rig) -> None:
+    page.select_option("#log-level", "debug")
+    place = page.get_by_label("Lines of the log")
+    for _ in range(4):
+        last = asked(rig)
+    expect(place.locator(".line", has_text=last).first).to_be_attached()
+    expect(page.get_by_label("Log", exact=True)).to_contain_text("following")
+    at_end = "(place) => place.scrollHeight - place.scrollTop - place.clientHeight < 3"
+    comes_to(lambda: place.evaluate(at_end), True)
+    place.evaluate("(place) => { place.scrollTop = 0; }")
+    expect(page.get_by_label("Log", exact=True)).not_to_contain_text("following")
+    request = asked(rig)
+    expect(place.locator(".line", has_text=request).first).to_be_attached()
+    assert place.evaluate("(place) => place.scrollTop") == 0
+    page.get_by_role("button", name="to the end").click()
+    comes_to(lambda: place.evaluate(at_end), True)
+    expect(page.get_by_label("Log", exact=True)).to_contain_text("following")
+
+
+def test_arrows_go_through_the_tabs_of_the_configuration(page: Page) -> None:
+    page.focus("#config-form")
+    for key, name in (
+        ("ArrowRight", "file"),
+        ("ArrowRight", "differing"),
+        ("ArrowRight", "form"),
+        ("ArrowLeft", "differing"),
+    ):
+        page.keyboard.press(key)
+        expect(page.locator(f"#config-{name}")).to_be_focused()
+        expect(page.locator(f"#config-{name}")).to_have_attribute("aria-selected", "true")
+        expect(page.locator("[role=tab][tabindex='0']")).to_have_count(1)
+
+
 def test_the_log_wraps_where_that_is_wanted_and_can_be_copied(browser: Browser, rig: Rig) -> None:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -58,3 +58,9 @@ test("what is nested too deep is shown as it was written", () => {
   const list = Array.from({ length: 60 }, (_, depth) => `${"  ".repeat(depth)}- level ${depth}`).join("\n");
   for (const depth of [0, 20, 59]) assert.match(words(parser.parse(list, {})), new RegExp(`level ${depth}`));
 });
+
+test("tags of a text are no deeper than anybody writes", () => {
+  const tags = (text) => parser.parse(text, {})[1].children.filter(({ type }) => type === "tag_open").length;
+  assert.equal(tags("<sub>".repeat(3) + "x" + "</sub>".repeat(3)), 3);
+  assert.equal(tags("<sub>".repeat(9) + "x" + "</sub>".repeat(9)), 4);
+});

@@ -162,6 +162,13 @@ async def test_an_open_page_gets_no_file_of_another_version(folder: Path) -> Non
         await get(page, script)
 
 
+async def test_a_file_that_has_another_name_is_another_version(folder: Path) -> None:
+    page = Page("/ui/", folder)
+    icon, _ = await places(page)
+    (folder / "style.css").rename(folder / "styles.css")
+    assert (await places(page))[0] != icon
+
+
 async def test_a_module_by_its_plain_name_is_the_pages_own(folder: Path) -> None:
     page = Page("/ui/", folder)
     _, script = await places(page)
