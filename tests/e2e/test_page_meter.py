@@ -2,13 +2,14 @@
 
 import json
 import re
+import signal
 from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.e2e.browser import comes_to
-from tests.e2e.playground import CHROMIUM, NO_SOCKET, answered, ask, grown, held, open_page
+from tests.e2e.playground import CHROMIUM, NO_SOCKET, Start, again, answered, ask, grown, held, open_own, open_page
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium")
@@ -105,6 +106,16 @@ def test_an_edited_answer_fills_the_context_where_that_is_told(page: Page) -> No
     filled = used(page, 300)
     left = page.locator(".panel dt", has_text="Room left").locator("xpath=following-sibling::dd[1]")
     expect(left).to_have_text(f"{8192 - filled:,}")
+
+
+def test_what_could_not_be_counted_is_once_the_server_is_back(context: BrowserContext, start_server: Start) -> None:
+    first, page = open_own(context, start_server)
+    first.stop(signal.SIGKILL)
+    expect(page.locator(".banner")).to_contain_text("No server at")
+    with page.expect_event("requestfailed", lambda request: "tokenize" in request.url):
+        page.fill("#prompt", "Say hi")
+    with again(first, start_server, context):
+        assert used(page, 1) < 9
 
 
 def test_a_long_draft_is_counted_once_nobody_types(page: Page) -> None:

@@ -9,7 +9,7 @@ import { attached, isPicture, read } from "../state/attachments.js";
 import { contentOf } from "../state/content.js";
 import { filling, uncounted } from "../state/filling.js";
 import { isCounting, respondent } from "../state/respondent.js";
-import { excess, isBeside, panelTab } from "../state/session.js";
+import { excess, isBeside, isConnected, panelTab } from "../state/session.js";
 import { requestFor, settings } from "../state/settings.js";
 import { path } from "../state/tree.js";
 
@@ -87,10 +87,10 @@ export function useCount(draft, files, before, room) {
       // What is asked again as it stands was refused already, or never could be: the server need not be asked of it.
       if (isOwn && hasDraft && before + count >= NEARLY_FULL * room) await countAll();
     };
-    // A server that does not say it now says it at the next key.
+    // A server that does not say it now says it at the next key, or when it is back.
     const timer = setTimeout(() => ask().catch(() => {}), PAUSE_MS + (draft.length + (whole ? CHARACTERS_A_TOKEN * before : 0)) / CHARACTERS_A_MS);
     return () => (clearTimeout(timer), controller.abort());
-  }, [draft, files, ids, before, room, isOwn, whole, whole && settings.value]);
+  }, [draft, files, ids, before, room, isOwn, isConnected.value, whole, whole && settings.value]);
   // What is exact is so for that path alone.
   return found.isExact && found.before !== before ? { count: 0, isExact: false } : found;
 }
