@@ -344,7 +344,7 @@ def test_on_a_phone_held_sideways_each_chart_has_the_whole_width(page: Page) -> 
     page.set_viewport_size({"width": 740, "height": 360})
     widths = """() => new Set([...document.querySelectorAll(".figures, .chart-card")]
       .map((card) => card.getBoundingClientRect().width)).size"""
-    expect(page.locator(".chart-card")).to_have_count(9)
+    expect(page.locator(".chart-card")).to_have_count(10)
     comes_to(lambda: page.evaluate(widths), 1)
 
 

@@ -163,7 +163,7 @@ def test_every_line_of_a_chart_is_named_beside_its_title(page: Page, width: int)
 def test_each_row_of_charts_is_as_wide_as_the_board(page: Page, width: int) -> None:
     size(page, width)
     page.evaluate("location.hash = '#/monitor'")
-    expect(page.locator(".charts > *")).to_have_count(9)
+    expect(page.locator(".charts > *")).to_have_count(10)
     # Of each list of charts where its rows end.
     ends = page.locator(".charts").evaluate_all(
         """(lists) => lists.map((list) => {

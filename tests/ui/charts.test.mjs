@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { columnsOf } from "../../ui/monitor/columns.js";
 import { Ring } from "../../ui/state/ring.js";
+import { ring } from "../../ui/state/samples.js";
 
 globalThis.matchMedia = /** @type {any} */ (() => ({ matches: false, addEventListener() {} }));
 const { Charts } = await import("../../ui/monitor/charts.js");
@@ -29,4 +30,11 @@ test("no chart has two colours that some eyes see as one", () => {
     assert.equal(new Set(colours).size, colours.length, title);
     for (const pair of ALIKE) assert(!pair.every((colour) => colours.includes(colour)), title);
   }
+});
+
+test("prefix hits are shown by the tier that had them", () => {
+  const hits = (/** @type {string} */ tier) => `ignis_retained_state_hits_total{tier="${tier}"}`;
+  for (const [time, device, host] of [[10, 4, 1], [12, 10, 2]]) ring.add(Number(time), { families: new Map(), values: new Map([[hits("device"), device], [hits("kv_ram"), host]]) });
+  const { lines } = charts.find(({ title }) => title === "Prefix hits each second");
+  assert.deepEqual(lines.map((/** @type {any} */ line) => [line.label, line.read(ring.last)]), [["on the device", 3], ["in host memory", 0.5]]);
 });

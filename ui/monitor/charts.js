@@ -11,6 +11,9 @@ const of = (key) => (/** @type {number} */ index) => ring.at(key, index);
 /** @param {string} key */
 const rate = (key) => (/** @type {number} */ index) => ring.rate(key, index);
 
+/** @param {number} value */
+const few = (value) => count(value, value > 0 && value < 10 ? 1 : 0);
+
 /** @typedef {import("./chart.js").Chart} Chart */
 /** @type {Record<string, Chart[]>} */
 const CHARTS = {
@@ -80,6 +83,15 @@ const CHARTS = {
       ],
     },
     {
+      title: "Prefix hits each second",
+      words: few,
+      least: 3,
+      lines: [
+        { label: "on the device", colour: 1, read: rate('ignis_retained_state_hits_total{tier="device"}'), isFilled: true },
+        { label: "in host memory", colour: 2, read: rate('ignis_retained_state_hits_total{tier="kv_ram"}') },
+      ],
+    },
+    {
       title: "Memory in use",
       words: bytes,
       lines: [
@@ -89,7 +101,7 @@ const CHARTS = {
     },
     {
       title: "Pages evicted each second",
-      words: (value) => count(value, value > 0 && value < 10 ? 1 : 0),
+      words: few,
       least: 3,
       lines: [{ label: "evicted", colour: 1, read: rate("ignis_kv_cache_evictions_total"), isFilled: true }],
     },
