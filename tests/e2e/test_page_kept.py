@@ -123,3 +123,32 @@ def test_a_chat_that_is_deleted_and_finds_no_room_any_more_is_back_all_the_same(
     expect(page.locator(".turn")).to_have_count(0)
     page.click(".list li a")
     assert answered(page, 2) == ["One.", "Two."]
+
+
+def test_what_found_no_room_is_kept_once_chats_were_deleted_as_the_banner_says(
+    context: BrowserContext, story_server: Server
+) -> None:
+    page = open_page(context, story_server.port)
+    ask(page, "Say exactly: One.")
+    assert answered(page) == ["One."]
+    page.evaluate(
+        """() => { window.put = IDBObjectStore.prototype.put;
+        IDBObjectStore.prototype.put = () => { throw new DOMException('full', 'QuotaExceededError'); }; }"""
+    )
+    for number, word in enumerate(("Two.", "Three."), start=2):
+        page.click("#new-chat")
+        expect(page.locator(".turn")).to_have_count(0)
+        ask(page, f"Say exactly: {word}")
+        assert answered(page) == [word]
+        expect(page.locator(".list li")).to_have_count(number)
+    expect(page.locator(".banner")).to_contain_text("no room left")
+    page.evaluate("() => { IDBObjectStore.prototype.put = window.put; }")
+    page.locator(".list li").last.hover()
+    page.click("[aria-label='Delete Say exactly: One.']")
+    expect(page.locator(".banner")).to_have_count(0)
+    page.reload()
+    assert answered(page) == ["Three."]
+    expect(page.locator(".list li")).to_have_count(2)
+    page.click(".list li a >> text=Two.")
+    expect(page.locator(".turn.user .said")).to_have_text("Say exactly: Two.")
+    assert answered(page) == ["Two."]

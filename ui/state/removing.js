@@ -7,7 +7,7 @@ import { readConversations } from "../store/transfer.js";
 import * as stored from "../store/turns.js";
 import { change, enlist, forget, here, join, list, more, open, take, without } from "./chats.js";
 import { placeFrom, unkept } from "./place.js";
-import { keeping, storageProblem } from "./session.js";
+import { isStoreFull, keeping, storageProblem } from "./session.js";
 import { below, head, turns } from "./tree.js";
 import { isRunningState } from "./turn.js";
 import { waiting } from "./waiting.js";
@@ -65,6 +65,7 @@ export async function removeTurn(turn) {
   await change({ head: head.value });
   const begun = await keeping(() => drafts.readAll(ids));
   await keeping(() => stored.remove(ids));
+  await keepLeft();
   return async () => {
     const records = gone.map((each) => each.record);
     await restore(begun);
@@ -93,6 +94,7 @@ async function takeAway(chats, shown) {
   const idsOf = (/** @type {Conversation} */ { id }) => (turnsOf.get(id) ?? []).map((record) => record.id);
   const begun = await keeping(() => drafts.readAll(chats.flatMap((chat) => [chat.id, ...idsOf(chat)])));
   await Promise.all(chats.map((chat) => keeping(() => conversations.remove(chat.id, idsOf(chat)))));
+  await keepLeft();
   return async () => {
     await restore(begun);
     const all = files.flat();
@@ -107,6 +109,22 @@ async function takeAway(chats, shown) {
 async function putBack(chat, records) {
   const isKept = await keeping(async () => (await stored.saveAll(records, chat), true));
   if (!isKept) unkept.set(chat.id, placeFrom(chat, records));
+}
+
+/** What found no room may have some, now that other things are gone. What still comes is kept whole as it ends. */
+async function keepLeft() {
+  if (!isStoreFull.value) return;
+  try {
+    for (const { conversation, turns } of [here(), ...unkept.values()]) {
+      const records = [...[...turns.values()].map(({ record }) => record), ...waiting.value.filter((record) => record.conversation === conversation.id)];
+      if (conversation.updated) await stored.saveAll(records.filter(({ state }) => !isRunningState(state)), conversation);
+      unkept.delete(conversation.id);
+    }
+  } catch {
+    // There is too little of it, and the page says so already.
+    return;
+  }
+  storageProblem.value = "";
 }
 
 /** @template T @param {string} id @param {T} value @returns {[string, T]} */
