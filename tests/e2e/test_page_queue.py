@@ -57,6 +57,28 @@ def test_what_is_sent_while_an_answer_runs_goes_after_it_as_it_was_edited(
     assert said(page)[1:] == ["Say exactly: Right.", "Say exactly: Last."]
 
 
+@pytest.mark.parametrize(("width", "height"), [(740, 360), (390, 844), (320, 568)])
+def test_whatever_waits_and_is_written_stop_stays_in_the_window(
+    context: BrowserContext, story_server: Server, width: int, height: int
+) -> None:
+    page = open_page(context, story_server.port)
+    page.set_viewport_size({"width": width, "height": height})
+    note = {"mimeType": "text/plain", "buffer": b"Sea"}
+    with held(story_server):
+        ask(page, "A story")
+        grown(page, 4)
+        for text in ("One", "Two", "Three"):
+            ask(page, text)
+        expect(page.locator(".queue li")).to_have_count(3)
+        page.get_by_label("Attach files").set_input_files([{**note, "name": f"{at}.txt"} for at in range(30)])
+        expect(page.locator(".composer .attached li")).to_have_count(30)
+        page.fill("#prompt", "line\n" * 60)
+        for place in ("#queue", "#stop"):
+            expect(page.locator(place)).to_be_in_viewport(ratio=1)
+        page.click("#stop")
+        expect(page.locator(".ending")).to_contain_text("Stopped by you")
+
+
 def test_a_message_that_waits_can_be_dropped(context: BrowserContext, story_server: Server) -> None:
     page = open_page(context, story_server.port)
     with held(story_server):
