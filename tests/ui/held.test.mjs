@@ -27,6 +27,9 @@ test("schemas are read as far as the page knows them", () =>
     ['{"items": 3}', /“items” of The schema is neither an object/],
     ['{"oneOf": {}}', /“oneOf” is a list of schemas/],
     ["[]", /neither an object nor true or false/],
+    ["true", null],
+    ["false", /allows no answer/],
+    ['{"items": false}', null],
   ]));
 
 test("expressions that the server cannot hold to are known here", () =>

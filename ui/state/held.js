@@ -20,6 +20,7 @@ export function problemOf(format, text) {
 export function schemaOf(text) {
   const schema = parsed(text.trim() || "{}", "The schema");
   checkSchema(schema, "The schema");
+  if (schema === false) throw new SyntaxError("The schema false allows no answer.");
   return schema;
 }
 
