@@ -95,3 +95,19 @@ def test_who_comes_back_to_the_page_has_the_server_looked_for_at_once(
     expect(page.locator(".banner")).to_contain_text("trying")
     page.evaluate("(event) => void dispatchEvent(new Event(event))", event)
     expect(page.locator(".banner")).to_have_count(0)
+
+
+def test_no_model_is_said_to_serve_without_a_server(context: BrowserContext, start_server: Start) -> None:
+    first, page = open_own(context, start_server)
+    page.wait_for_function("() => performance.getEntriesByName('whole').length")
+    page.click(".rail a[href='#/server']")
+    row = page.locator(".models tbody tr").first
+    expect(row.locator(".tag")).to_have_text("serving")
+    first.stop(signal.SIGKILL)
+    expect(page.locator(".banner")).to_contain_text("No server at")
+    expect(row.locator(".tag")).to_have_text("no server")
+    page.click("#model")
+    expect(page.locator(".chip .menu .row").first).to_be_visible()
+    expect(page.locator(".chip .menu .tag")).to_have_count(0)
+    with again(first, start_server, context):
+        expect(row.locator(".tag")).to_have_text("serving")

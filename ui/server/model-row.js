@@ -11,10 +11,13 @@ import { change, course, loaded, status, unload } from "../state/server.js";
 /** @typedef {import("../state/downloads.js").Entry} Entry */
 /** @typedef {import("../state/downloads.js").Download} Download */
 
+/** Of the one that is loaded, where it does not simply serve: how it looks, and its word. @type {Map<string, [string, string]>} */
+const STATES = new Map([["failed", ["bad", "failed"]], ["away", ["warn", "no server"]]]);
+
 /** @param {{model: import("../api/models.js").Model, isBusy: boolean}} properties */
 export function ModelRow({ model, isBusy }) {
   const isComing = isBusy && (course.value.switching?.to ?? (loaded.value ? "" : model.id)) === model.id;
-  const [kind, word] = isComing ? ["warn", status.value] : !model.loaded ? ["", "on disk"] : status.value === "failed" ? ["bad", "failed"] : ["good", "serving"];
+  const [kind, word] = isComing ? ["warn", status.value] : !model.loaded ? ["", "on disk"] : (STATES.get(status.value) ?? ["good", "serving"]);
   const known = catalog.value?.data.find(({ id }) => id === model.id);
   const why = isComing || model.loaded ? null : tooLarge(known?.needs_bytes ?? model.size_bytes);
   return html`<${Row} name=${model.id} about=${about(model.format, model.max_model_len)} size=${model.size_bytes ?? NaN} why=${why} kind=${kind} word=${word}

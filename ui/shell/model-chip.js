@@ -90,7 +90,7 @@ function Menu({ isOfChat, onDone, onPick }) {
       (model) => html`<div class="pair" key=${model.id}><button type="button" class="row" disabled=${model.loaded} onClick=${() => onPick(model.id)}>
         <span class="name">${model.id}</span>
         <span class="about">${model.format}</span>
-        ${model.loaded ? html`<span class=${`tag ${status.value === "failed" ? "bad" : "good"}`}>${status.value === "failed" ? "failed" : "serving"}</span>` : html`<span class="link">Switch</span>`}
+        ${model.loaded ? status.value === "away" ? null : html`<span class=${`tag ${status.value === "failed" ? "bad" : "good"}`}>${status.value === "failed" ? "failed" : "serving"}</span>` : html`<span class="link">Switch</span>`}
       </button>${isOfChat && html`<button type="button" class="icon-button pin" aria-pressed=${pinned === model.id} aria-label=${`Pin ${model.id} to this chat`}
         title=${pinned === model.id ? "Unpin" : "This chat always asks it"} onClick=${() => pinModel(pinned === model.id ? "" : model.id)}><${Icon} name="pin" /></button>`}</div>`,
     )}</div>
