@@ -124,6 +124,29 @@ def test_an_answer_begins_right_under_its_message_and_what_it_took_is_one_line_a
     assert said.evaluate(edge, "left") - page.locator(".turn.user .branches").evaluate(edge, "right") < 20
 
 
+@pytest.mark.parametrize("has_touch", [False, True])
+def test_what_an_answer_took_is_one_line_on_a_narrow_window_and_a_tablet_among_versions_too(
+    browser: Browser, story_server: Server, has_touch: bool
+) -> None:
+    context = browser.new_context(viewport={"width": 1024, "height": 900}, has_touch=has_touch, is_mobile=has_touch)
+    page = open_page(context, story_server.port)
+    page.fill("#prompt", "Say exactly: " + "A sentence of some length. " * 5)
+    page.click("#send")
+    answered(page)
+    page.get_by_role("button", name="Regenerate").click()
+    expect(page.locator(".branches")).to_contain_text("2 / 2")
+    answered(page)
+    readout = page.locator(".readout")
+    expect(readout).to_contain_text(re.compile(r"tok/s.*tokens.*cached.*seed \d{9,}"))
+    # A busy server makes it wait now and then, which is said too.
+    readout.evaluate("(all) => [...all.children].find((each) => each.textContent.startsWith('waited'))?.remove()")
+    for width in (1024, 820) if has_touch else (820, 740):
+        size(page, width)
+        page.wait_for_function("() => document.querySelector('.turn.answer footer').clientHeight < 50")
+        expect(readout.locator(".figure").last).to_be_visible()
+    context.close()
+
+
 @pytest.mark.parametrize("view", ["chat", "monitor"])
 def test_what_stands_in_a_row_of_the_models_menu_is_on_one_line(page: Page, view: str) -> None:
     page.evaluate("(view) => { location.hash = `#/${view}`; }", view)
