@@ -394,7 +394,7 @@ def test_a_list_that_was_under_way_at_a_reload_goes_on_and_is_not_made_anew(page
     assert page.evaluate(LISTS) == 1
 
 
-@pytest.mark.parametrize("how", ["server", "person"])
+@pytest.mark.parametrize("how", ["lost", "given up", "stopped"])
 def test_a_list_that_is_cut_or_stopped_tells_no_half_answers_and_what_waits_comes_after_it(
     page: Page, how: str
 ) -> None:
@@ -403,9 +403,10 @@ def test_a_list_that_is_cut_or_stopped_tells_no_half_answers_and_what_waits_come
     page.evaluate("held.get('One')()")
     tasks = page.locator(".tool-card .tasks")
     expect(tasks).to_contain_text("1 of 2 tasks done")
-    if how == "server":
-        lost = "new ApiError('The connection ended before the answer did')"
-        page.evaluate(f"import('/ui/api/errors.js').then(({{ ApiError }}) => held.get('Two')({lost}))")
+    if how != "stopped":
+        status = 0 if how == "lost" else 200
+        error = f"new ApiError('The server went away', {{ status: {status} }})"
+        page.evaluate(f"import('/ui/api/errors.js').then(({{ ApiError }}) => held.get('Two')({error}))")
     else:
         tasks.get_by_text("Stop").click()
     expect(tasks).to_contain_text("1 of 2 tasks done, 1 can go on")

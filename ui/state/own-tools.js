@@ -75,7 +75,7 @@ async function listFor(turn, index, tasks) {
   return series;
 }
 
-/** Null: the person stopped one of the tasks, or the server went away from it; it can go on. @param {Series} series @param {string[]} tasks */
+/** Null: the person stopped one of the tasks, or the server ended it half done; it can go on. @param {Series} series @param {string[]} tasks */
 async function answersOf(series, tasks) {
   await ended(series.lanes.value);
   const left = [...series.lanes.value];
@@ -86,7 +86,8 @@ async function answersOf(series, tasks) {
   });
   const recordOf = (/** @type {Lane} */ lane) => lane.turn.value?.record;
   // One that was stopped in line has no turn.
-  if (lanes.some((lane) => lane && ["STOPPED", "CUT"].includes(recordOf(lane)?.state ?? "STOPPED"))) return null;
+  const canGoOn = (/** @type {Lane} */ lane) => lane.canResume || ["STOPPED", "CUT"].includes(recordOf(lane)?.state ?? "STOPPED");
+  if (lanes.some((lane) => lane && canGoOn(lane))) return null;
   const said = (/** @type {Lane} */ lane) => [recordOf(lane)?.text, recordOf(lane)?.failure].filter(Boolean).join("\n");
   return tasks.map((task, at) => `Task ${at + 1}: ${task}\n${lanes[at] ? said(/** @type {Lane} */ (lanes[at])) : "The person removed this task."}`).join("\n\n");
 }
